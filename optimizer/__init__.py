@@ -1,0 +1,1 @@
+"""The optimiser: Snapshot in, Plan out. Knows nothing of a cluster."""

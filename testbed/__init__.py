@@ -1,0 +1,1 @@
+"""The testbed: real control plane, fake nodes, scenarios, measuring."""
