@@ -1,0 +1,93 @@
+# Every command of the project. `make` alone lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Nothing is written outside the checkout and this folder.
+export STOWAGE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stowage
+export PIP_CACHE_DIR := $(STOWAGE_CACHE)/pip
+export GOCACHE := $(STOWAGE_CACHE)/go-build
+export GOMODCACHE := $(STOWAGE_CACHE)/go-mod
+export STATICCHECK_CACHE := $(STOWAGE_CACHE)/staticcheck
+export CGO_ENABLED := 0
+export GOFLAGS := -mod=readonly
+
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+DEVTOOLS := $(STOWAGE_CACHE)/devtools
+export PATH := $(CURDIR)/$(VENV)/bin:$(DEVTOOLS):$(PATH)
+
+REPEAT ?= 1
+SCENARIOS ?= scenarios
+RESULTS ?= results
+
+.PHONY: help
+help: ## List the targets.
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+$(READY): requirements.lock pyproject.toml ci/python-environment
+	@ci/python-environment $(VENV)
+	@touch $@
+
+.PHONY: setup
+setup: $(READY) ## Make the Python environment and build the tools.
+	@stowage tools install
+
+.PHONY: devtools
+devtools: $(READY) ## Build the linters and generators that are Go programs.
+	@ci/devtools $(DEVTOOLS)
+
+.PHONY: e2e
+e2e: setup ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds).
+	@stowage run $(SCENARIOS) --repeat $(REPEAT) --junit $(RESULTS)/junit.xml --results $(RESULTS)
+
+.PHONY: fmt
+fmt: $(READY) ## Format Python and Go.
+	@ruff format .
+	@ruff check --fix --quiet . || true
+	@gofmt -w scheduler
+
+.PHONY: lint
+lint: $(READY) devtools ## Check format and lint of Python, Go, YAML, shell, workflows and the chart.
+	@ci/lint
+
+.PHONY: type
+type: $(READY) ## Check types.
+	@mypy
+	@lint-imports
+
+.PHONY: test-go
+test-go: $(READY) ## Run the Go tests.
+	@cd scheduler && go vet ./... && go test -trimpath -shuffle=on ./...
+
+.PHONY: test-fast
+test-fast: $(READY) ## Run the Python tests that need no cluster and no tool.
+	@pytest -m "not e2e and not chart"
+
+.PHONY: test
+test: setup test-go ## Run all tests: Go, then Python with chart, property and end-to-end tests.
+	@pytest
+
+.PHONY: verify
+verify: lint type verify-proto test ## Everything that CI runs.
+
+.PHONY: proto
+proto: $(READY) devtools ## Generate Python and Go from the contract.
+	@ci/proto .
+
+.PHONY: verify-proto
+verify-proto: $(READY) devtools ## Check that the generated code is that of the contract.
+	@ci/verify-proto
+
+.PHONY: lock
+lock: $(READY) ## Resolve the Python dependencies anew, with hashes and without addresses.
+	@uv pip compile pyproject.toml --group dev --upgrade --generate-hashes --no-emit-index-url \
+	  --no-header --no-annotate --python-version 3.11 -o requirements.lock -q
+
+.PHONY: clean
+clean: ## Stop and remove every cluster of Stowage, and the results.
+	@if [ -x $(VENV)/bin/stowage ]; then stowage purge --all; fi
+	@rm -rf $(RESULTS)
