@@ -1,0 +1,1 @@
+"""Figures of a settled cluster: pure functions of one `ClusterState`."""

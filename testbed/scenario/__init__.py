@@ -1,0 +1,1 @@
+"""Scenarios: what is put on a cluster, and what must come of it."""
