@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 Arrival = Literal["sequential", "burst"]
-"""`sequential`: a workload is applied when every pod of the one before has an outcome."""
+"""`sequential`: a workload waits until all pods of the one before have an outcome."""
 
 Trigger = Literal["on-unschedulable", "manual"]
 """What makes the optimiser look: unschedulable pods, or a PackingPlan by hand."""
