@@ -9,8 +9,14 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+
+	"github.com/stowage/stowage/scheduler/plugins"
 )
 
 func main() {
-	os.Exit(cli.Run(app.NewSchedulerCommand()))
+	options := make([]app.Option, 0, len(plugins.Registry()))
+	for name, factory := range plugins.Registry() {
+		options = append(options, app.WithPlugin(name, factory))
+	}
+	os.Exit(cli.Run(app.NewSchedulerCommand(options...)))
 }

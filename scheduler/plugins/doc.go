@@ -1,0 +1,2 @@
+// Package plugins lists the scheduler plugins of Stowage, one folder each.
+package plugins

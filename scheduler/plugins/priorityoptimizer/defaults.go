@@ -1,0 +1,46 @@
+package priorityoptimizer
+
+// Defaults of PriorityOptimizerArgs. The chart's values carry the same ones.
+const (
+	DefaultSocket             = "/run/stowage/optimizer.sock"
+	DefaultMode               = ModeOnUnschedulable
+	DefaultSettleSeconds      = 1.0
+	DefaultIntervalSeconds    = 30.0
+	DefaultTimeLimitSeconds   = 1.0
+	DefaultStrategy           = "paper"
+	DefaultPolicy             = PolicyStrict
+	DefaultWorkers            = int32(0)
+	DefaultSeed               = int64(0)
+	DefaultDeterministic      = false
+	DefaultPlanTimeoutSeconds = 60.0
+	DefaultHistoryLimit       = int32(20)
+)
+
+// SetDefaults fills every field that was left out.
+func SetDefaults(args *PriorityOptimizerArgs) {
+	setDefault(&args.Socket, DefaultSocket)
+	setDefault(&args.Mode, DefaultMode)
+	setDefault(&args.Strategy, DefaultStrategy)
+	setDefault(&args.Policy, DefaultPolicy)
+	setDefaultPointer(&args.SettleSeconds, DefaultSettleSeconds)
+	setDefaultPointer(&args.IntervalSeconds, DefaultIntervalSeconds)
+	setDefaultPointer(&args.TimeLimitSeconds, DefaultTimeLimitSeconds)
+	setDefaultPointer(&args.Workers, DefaultWorkers)
+	setDefaultPointer(&args.Seed, DefaultSeed)
+	setDefaultPointer(&args.Deterministic, DefaultDeterministic)
+	setDefaultPointer(&args.PlanTimeoutSeconds, DefaultPlanTimeoutSeconds)
+	setDefaultPointer(&args.HistoryLimit, DefaultHistoryLimit)
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func setDefaultPointer[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}

@@ -1,0 +1,20 @@
+// Package priorityoptimizer is the scheduler plugin of "Priority Matters", section Kubernetes
+// Plugin: it marks the pods that the stock heuristics cannot place, asks the optimiser for a
+// better packing, and carries the answer out.
+//
+// Extension points and what each does:
+//
+//  1. PreEnqueue holds new pods back while a solve goes on, never longer than the solve's time
+//     limit plus one second.
+//  2. PreFilter does the same for the pods that were already queued, sends the pods a plan moves
+//     or places to the node the plan gave them, and keeps everybody else out of the room the plan
+//     still needs.
+//  3. PostFilter marks the pods that cannot be placed, and so triggers the next solve.
+//  4. Reserve takes one of the plan's open places, Unreserve gives it back.
+//  5. PostBind counts the arrivals; the last one completes the plan.
+//
+// One goroutine owns the state machine Idle, Settling, Solving, Executing. The callbacks above
+// share the hold and the running execution with it under short mutexes, and never wait for it.
+//
+// Without an optimiser the plugin steps aside and the profile schedules like the stock scheduler.
+package priorityoptimizer

@@ -1,0 +1,68 @@
+package priorityoptimizer
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// APIVersion is the version of PriorityOptimizerArgs this scheduler reads.
+const APIVersion = "stowage.dev/v1alpha1"
+
+// ArgsKind is the kind of the plugin's arguments.
+const ArgsKind = "PriorityOptimizerArgs"
+
+// Mode says what triggers a solve. A PackingPlan created by a user triggers one in every mode.
+type Mode string
+
+const (
+	// ModeManual solves only for PackingPlans that a user creates.
+	ModeManual Mode = "Manual"
+	// ModeOnUnschedulable solves once no new pod has turned out unschedulable for the settle time.
+	ModeOnUnschedulable Mode = "OnUnschedulable"
+	// ModePeriodic solves every interval as long as there are unschedulable pods.
+	ModePeriodic Mode = "Periodic"
+)
+
+// Policy says what a plan may do to running pods.
+type Policy string
+
+const (
+	// PolicyStrict lets a running pod be left unplaced only for pods of strictly higher priority.
+	PolicyStrict Policy = "Strict"
+	// PolicyPaper is the paper's own text: running pods of equal priority may be traded.
+	PolicyPaper Policy = "Paper"
+)
+
+// PriorityOptimizerArgs are the plugin's arguments in a KubeSchedulerConfiguration. A field that
+// is left out takes the value SetDefaults gives it.
+type PriorityOptimizerArgs struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Socket is the absolute path of the optimiser's Unix socket.
+	Socket string `json:"socket,omitempty"`
+	// Mode is the trigger: Manual, OnUnschedulable or Periodic.
+	Mode Mode `json:"mode,omitempty"`
+	// SettleSeconds is how long no new pod must turn out unschedulable before a solve starts
+	// (mode OnUnschedulable). A steady stream of them delays it to five times this at most.
+	SettleSeconds *float64 `json:"settleSeconds,omitempty"`
+	// IntervalSeconds is the time between two solves of mode Periodic.
+	IntervalSeconds *float64 `json:"intervalSeconds,omitempty"`
+	// TimeLimitSeconds is the wall-clock limit of one solve. New pods are held back no longer
+	// than this plus one second.
+	TimeLimitSeconds *float64 `json:"timeLimitSeconds,omitempty"`
+	// Strategy is the name of the optimiser's strategy.
+	Strategy string `json:"strategy,omitempty"`
+	// Policy is Strict or Paper.
+	Policy Policy `json:"policy,omitempty"`
+	// Workers is the number of threads a solve may use; 0 means all cores.
+	Workers *int32 `json:"workers,omitempty"`
+	// Seed seeds every random choice of the optimiser.
+	Seed *int64 `json:"seed,omitempty"`
+	// Deterministic makes the optimiser count steps instead of seconds.
+	Deterministic *bool `json:"deterministic,omitempty"`
+	// PlanTimeoutSeconds is how long carrying out a plan may take before it is given up.
+	PlanTimeoutSeconds *float64 `json:"planTimeoutSeconds,omitempty"`
+	// HistoryLimit is how many finished PackingPlans are kept.
+	HistoryLimit *int32 `json:"historyLimit,omitempty"`
+	// ProtectedNamespaces are never disturbed, nor is kube-system.
+	ProtectedNamespaces []string `json:"protectedNamespaces,omitempty"`
+}

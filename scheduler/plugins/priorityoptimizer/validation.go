@@ -1,0 +1,96 @@
+package priorityoptimizer
+
+import (
+	"math"
+	"path/filepath"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// maxSocketPath is what sockaddr_un holds, less its closing zero byte.
+const maxSocketPath = 107
+
+const (
+	maxSeconds      = 86400.0
+	maxSettle       = 3600.0
+	maxWorkers      = 1024
+	maxHistoryLimit = 1000
+)
+
+var strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
+
+// Validate reports every fault of defaulted arguments at once.
+func Validate(args *PriorityOptimizerArgs) field.ErrorList {
+	var faults field.ErrorList
+	faults = append(faults, validateSocket(args.Socket)...)
+	faults = append(faults, validateChoices(args)...)
+	faults = append(faults, validateNumbers(args)...)
+	for i, namespace := range args.ProtectedNamespaces {
+		for _, message := range validation.IsDNS1123Label(namespace) {
+			path := field.NewPath("protectedNamespaces").Index(i)
+			faults = append(faults, field.Invalid(path, namespace, message))
+		}
+	}
+	return faults
+}
+
+func validateSocket(socket string) field.ErrorList {
+	var faults field.ErrorList
+	path := field.NewPath("socket")
+	if !filepath.IsAbs(socket) {
+		faults = append(faults, field.Invalid(path, socket, "must be an absolute path"))
+	}
+	if len(socket) > maxSocketPath {
+		faults = append(faults, field.TooLong(path, "", maxSocketPath))
+	}
+	return faults
+}
+
+func validateChoices(args *PriorityOptimizerArgs) field.ErrorList {
+	var faults field.ErrorList
+	switch args.Mode {
+	case ModeManual, ModeOnUnschedulable, ModePeriodic:
+	default:
+		faults = append(faults, field.NotSupported(field.NewPath("mode"), args.Mode,
+			[]Mode{ModeManual, ModeOnUnschedulable, ModePeriodic}))
+	}
+	switch args.Policy {
+	case PolicyStrict, PolicyPaper:
+	default:
+		faults = append(faults, field.NotSupported(field.NewPath("policy"), args.Policy,
+			[]Policy{PolicyStrict, PolicyPaper}))
+	}
+	if !strategyName.MatchString(args.Strategy) {
+		faults = append(faults, field.Invalid(field.NewPath("strategy"), args.Strategy,
+			"must consist of lower-case letters, digits, '-' and '_', for example paper"))
+	}
+	return faults
+}
+
+func validateNumbers(args *PriorityOptimizerArgs) field.ErrorList {
+	var faults field.ErrorList
+	seconds := func(name string, value, least, most float64) {
+		if math.IsNaN(value) || value < least || value > most {
+			faults = append(faults, field.Invalid(field.NewPath(name), value,
+				rangeMessage(least, most)+" seconds"))
+		}
+	}
+	seconds("settleSeconds", *args.SettleSeconds, 0, maxSettle)
+	seconds("intervalSeconds", *args.IntervalSeconds, 1, maxSeconds)
+	seconds("timeLimitSeconds", *args.TimeLimitSeconds, 0.05, maxSettle)
+	seconds("planTimeoutSeconds", *args.PlanTimeoutSeconds, 1, maxSeconds)
+	if *args.Workers < 0 || *args.Workers > maxWorkers {
+		faults = append(faults, field.Invalid(field.NewPath("workers"), *args.Workers,
+			rangeMessage(0, maxWorkers)))
+	}
+	if *args.Seed < 0 {
+		faults = append(faults, field.Invalid(field.NewPath("seed"), *args.Seed, "must not be negative"))
+	}
+	if *args.HistoryLimit < 1 || *args.HistoryLimit > maxHistoryLimit {
+		faults = append(faults, field.Invalid(field.NewPath("historyLimit"), *args.HistoryLimit,
+			rangeMessage(1, maxHistoryLimit)))
+	}
+	return faults
+}
