@@ -1,5 +1,9 @@
-"""The command line, one file a command group."""
+"""The command line, one file a command group.
 
+Importing a group's file registers its commands; a new group adds one import.
+"""
+
+from testbed.cli import tools
 from testbed.cli.main import app, main
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "tools"]

