@@ -1,0 +1,1 @@
+"""Watching a cluster from one process, on one clock."""

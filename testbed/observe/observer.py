@@ -1,0 +1,216 @@
+"""The watches of one process: one state, one journal, one clock, one condition."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kubernetes import client
+from urllib3.exceptions import HTTPError, ProtocolError
+
+from testbed.errors import StowageError
+from testbed.observe.change import Change, JsonObject, Verb
+from testbed.observe.errors import (
+    NotSettledError,
+    UnreachableStateError,
+    WatchFailedError,
+)
+from testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
+from testbed.observe.source import CORE_SOURCES, Source
+from testbed.observe.state import State
+from testbed.observe.stream import HistoryGoneError, Stream
+from testbed.observe.verdict import Verdict
+
+T = TypeVar("T")
+
+JOIN_TIMEOUT_S = 5.0
+
+
+class Observer:
+    """Watches sources, each in a thread, into one state.
+
+    Use as a context manager: leaving it ends every watch.
+
+    Parameters
+    ----------
+    api
+        Client of the cluster.
+    sources
+        What to watch from the start; `watch` adds more.
+    clock
+        Stamps the changes.
+    """
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        sources: Iterable[Source] = CORE_SOURCES,
+        clock: ReceiptClock | None = None,
+    ) -> None:
+        self._api = api
+        self._sources = tuple(sources)
+        self.clock = clock or ReceiptClock()
+        self._changed = threading.Condition()
+        self._state = State()
+        self._journal: list[Change] = []
+        self._streams: dict[str, Stream] = {}
+        self._threads: list[threading.Thread] = []
+        self._failure: StowageError | None = None
+        self._stopping = False
+
+    def __enter__(self) -> Self:
+        try:
+            for source in self._sources:
+                self.watch(source)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def watch(self, source: Source) -> None:
+        """Watch a source from now on; its list is in the state on return."""
+        if source.kind in self._streams:
+            return
+        stream = Stream(self._api, source, self.clock)
+        self._take(stream.listed())
+        thread = threading.Thread(
+            target=self._follow,
+            args=(source, stream),
+            name=f"watch-{source.kind}",
+            daemon=True,
+        )
+        self._streams[source.kind] = stream
+        self._threads.append(thread)
+        thread.start()
+
+    def stop(self) -> None:
+        """End every watch and wait for its thread."""
+        self._stopping = True
+        for stream in self._streams.values():
+            stream.close()
+        for thread in self._threads:
+            thread.join(JOIN_TIMEOUT_S)
+
+    def read(self, look: Callable[[State], T]) -> T:
+        """Return what ``look`` reads from the state, while nothing changes it."""
+        with self._changed:
+            return look(self._state)
+
+    def take_journal(self) -> list[Change]:
+        """Return the changes since the last call, in order of receipt, and forget."""
+        with self._changed:
+            journal, self._journal = self._journal, []
+        return sorted(journal, key=lambda change: change.receipt)
+
+    def wait_for(
+        self,
+        what: str,
+        condition: Callable[[State], Verdict],
+        *,
+        timeout_s: float,
+        quiet_s: float = 0.0,
+        quiet_kinds: tuple[str, ...] = (),
+    ) -> None:
+        """Block until the condition holds; every change is looked at once.
+
+        Parameters
+        ----------
+        what
+            The condition in words.
+        condition
+            Reads the state and gives a verdict.
+        timeout_s
+            Deadline from now, in seconds.
+        quiet_s, quiet_kinds
+            The state must also be stable: none of these kinds changed for so many
+            seconds.
+
+        Raises
+        ------
+        NotSettledError
+            The deadline passed; carries the last state in words.
+        UnreachableStateError
+            The condition said that it can no longer be met.
+        WatchFailedError
+            A watch broke off.
+        """
+        deadline_ns = self.clock.now().monotonic_ns + int(timeout_s * NS_PER_S)
+        with self._changed:
+            while True:
+                self._raise_failure()
+                verdict = condition(self._state)
+                if verdict.error:
+                    raise UnreachableStateError(what, verdict.error)
+                now_ns = self.clock.now().monotonic_ns
+                quiet_ns = self._quiet_from(quiet_kinds, quiet_s)
+                if verdict.holds and now_ns >= quiet_ns:
+                    return
+                if now_ns >= deadline_ns:
+                    raise NotSettledError(what, timeout_s, verdict.state)
+                until_ns = min(deadline_ns, quiet_ns) if verdict.holds else deadline_ns
+                self._changed.wait((until_ns - now_ns) / NS_PER_S)
+
+    def _quiet_from(self, kinds: tuple[str, ...], quiet_s: float) -> int:
+        receipts = [self._state.last_change(kind) for kind in kinds]
+        latest = max((r.monotonic_ns for r in receipts if r is not None), default=0)
+        return latest + int(quiet_s * NS_PER_S)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _take(self, changes: Iterable[Change]) -> None:
+        with self._changed:
+            for change in changes:
+                self._state.apply(change)
+                self._journal.append(change)
+            self._changed.notify_all()
+
+    def _follow(self, source: Source, stream: Stream) -> None:
+        try:
+            while not self._stopping:
+                self._follow_once(source, stream)
+        except StowageError as error:
+            self._fail(error)
+        except (HTTPError, OSError) as error:
+            self._fail(WatchFailedError(source.kind, str(error)))
+
+    def _follow_once(self, source: Source, stream: Stream) -> None:
+        try:
+            for change in stream.watched():
+                self._take([change])
+        except HistoryGoneError:
+            self._relist(source, stream)
+        except ProtocolError:
+            # The connection was cut in the middle of a line; the next watch resumes
+            # from the last whole change, and fails if the server is gone.
+            return
+
+    def _relist(self, source: Source, stream: Stream) -> None:
+        listed = stream.listed()
+        receipt = self.clock.now()
+        gone = self.read(lambda state: state.vanished(source.kind, listed))
+        self._take(_deletion(source, body, receipt) for body in gone)
+        self._take(listed)
+
+    def _fail(self, error: StowageError) -> None:
+        if self._stopping:
+            return
+        with self._changed:
+            self._failure = error
+            self._changed.notify_all()
+
+
+def _deletion(source: Source, body: JsonObject, receipt: Receipt) -> Change:
+    """Return the deletion that happened while nobody watched."""
+    return Change(source.kind, Verb.DELETED, receipt, body)

@@ -1,0 +1,23 @@
+"""What is watched: a kind of object and its path in the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One kind of object, cluster-wide."""
+
+    kind: str
+    path: str
+
+
+PODS = Source("Pod", "/api/v1/pods")
+NODES = Source("Node", "/api/v1/nodes")
+EVENTS = Source("Event", "/api/v1/events")
+PACKING_PLANS = Source("PackingPlan", "/apis/stowage.dev/v1alpha1/packingplans")
+NAMESPACES = Source("Namespace", "/api/v1/namespaces")
+
+CORE_SOURCES = (PODS, NODES, EVENTS, NAMESPACES)
+"""Sources that every cluster has from its start."""

@@ -1,0 +1,73 @@
+"""The state of the cluster as the watches last told it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from testbed.observe.change import Change, JsonObject, Verb
+from testbed.observe.plan import ObservedPlan, observed_plan
+from testbed.observe.pod import ObservedPod, observed_pod
+from testbed.observe.receipt import Receipt
+
+
+class State:
+    """All objects of the watched kinds. Only the observer changes it."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[str, dict[str, JsonObject]] = {}
+        self._pods: dict[str, ObservedPod] = {}
+        self._plans: dict[str, ObservedPlan] = {}
+        self._plan_order: dict[str, int] = {}
+        self._changed: dict[str, Receipt] = {}
+
+    def apply(self, change: Change) -> None:
+        """Take in one change."""
+        bodies = self._bodies.setdefault(change.kind, {})
+        self._changed[change.kind] = change.receipt
+        if change.verb is Verb.DELETED:
+            bodies.pop(change.uid, None)
+            self._pods.pop(change.uid, None)
+            self._plans.pop(change.uid, None)
+            return
+        bodies[change.uid] = change.body
+        if change.kind == "Pod":
+            self._pods[change.uid] = observed_pod(change.body)
+        elif change.kind == "PackingPlan":
+            self._plans[change.uid] = observed_plan(change.body)
+            self._plan_order.setdefault(change.uid, len(self._plan_order))
+
+    def vanished(self, kind: str, listed: Iterable[Change]) -> list[JsonObject]:
+        """Return the objects of a kind that a new list no longer holds."""
+        present = {change.uid for change in listed}
+        known = self._bodies.get(kind, {})
+        return [body for uid, body in known.items() if uid not in present]
+
+    def last_change(self, kind: str) -> Receipt | None:
+        """Return when an object of this kind last changed."""
+        return self._changed.get(kind)
+
+    def bodies(self, kind: str, namespace: str | None = None) -> list[JsonObject]:
+        """Return the objects of a kind as JSON, of one namespace if one is given."""
+        return [
+            body
+            for body in self._bodies.get(kind, {}).values()
+            if namespace is None or body["metadata"].get("namespace") == namespace
+        ]
+
+    def pods(self, namespace: str) -> list[ObservedPod]:
+        """Return the pods of a namespace that still claim room, by name."""
+        chosen = (
+            pod
+            for pod in self._pods.values()
+            if pod.namespace == namespace and pod.live
+        )
+        return sorted(chosen, key=lambda pod: pod.name)
+
+    def all_pods(self, namespace: str) -> list[ObservedPod]:
+        """Return every pod of a namespace, also those that go, by name."""
+        chosen = (pod for pod in self._pods.values() if pod.namespace == namespace)
+        return sorted(chosen, key=lambda pod: pod.name)
+
+    def plans(self) -> list[ObservedPlan]:
+        """Return the plans in the order in which they were first seen."""
+        return sorted(self._plans.values(), key=lambda plan: self._plan_order[plan.uid])

@@ -1,0 +1,37 @@
+"""Keeps the evidence of every scenario that fails, and says where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from testbed.report.bundle import scenario_folder
+from testbed.report.evidence import write_evidence
+from testbed.run.listener import Listener
+from testbed.run.material import Material
+from testbed.run.outcome import ScenarioOutcome
+
+
+class EvidenceKeeper(Listener):
+    """Listens for failures.
+
+    Parameters
+    ----------
+    folder
+        The run's folder; evidence goes into ``failed/`` below it.
+    say
+        Takes the line that names the folder.
+    """
+
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+        self._folder = folder / "failed"
+        self._say = say
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Write the evidence if the scenario failed."""
+        if outcome.passed:
+            return
+        folder = write_evidence(
+            self._folder / scenario_folder(outcome), outcome, material
+        )
+        self._say(f"{outcome.scenario.scenario_id} failed; its evidence is in {folder}")

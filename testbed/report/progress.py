@@ -1,0 +1,88 @@
+"""Live progress on standard error: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from testbed.run.listener import Listener
+from testbed.run.material import Material
+from testbed.run.outcome import RunOutcome, ScenarioOutcome
+from testbed.scenario.model import Scenario
+
+
+class LiveProgress(Listener):
+    """One bar over all scenario runs, and one line for each that is done.
+
+    Without a terminal there is no bar: every step is a line of its own, as logs want.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._live = self._console.is_terminal
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._live,
+        )
+        self._task = self._bar.add_task("starting", total=None)
+        self._current = ""
+
+    def say(self, text: str) -> None:
+        """Print one line above the bar."""
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Take the bar away; safe to call twice."""
+        self._bar.stop()
+
+    def run_started(self, run_id: str, total: int) -> None:
+        """Show the bar."""
+        self.say(f"run {run_id}: {total} scenario runs")
+        self._bar.update(self._task, total=total)
+        self._bar.start()
+
+    def stage(self, text: str) -> None:
+        """Show a step of the run as a whole."""
+        self._show(text)
+
+    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
+        """Show which scenario begins."""
+        round_text = f" round {repeat}" if repeat > 1 else ""
+        self._current = f"{scenario.scenario_id}{round_text}"
+        self._show(self._current)
+
+    def phase(self, text: str) -> None:
+        """Show what the scenario waits for."""
+        self._show(f"{self._current}: {text}")
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Print the verdict."""
+        seconds = sum((outcome.durations_s or {}).values())
+        verdict = "passed" if outcome.passed else "FAILED"
+        self.say(f"{verdict} {self._current} in {seconds:.1f} s")
+        for check in outcome.failed_checks:
+            self.say(f"  {check.name}: expected {check.expected}, got {check.actual}")
+        if outcome.error:
+            self.say(f"  {outcome.error}")
+        self._bar.advance(self._task)
+
+    def run_finished(self, outcome: RunOutcome) -> None:
+        """Take the bar away."""
+        self.close()
+
+    def _show(self, text: str) -> None:
+        if self._live:
+            self._bar.update(self._task, description=text)
+        else:
+            self.say(text)

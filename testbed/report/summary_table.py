@@ -1,0 +1,129 @@
+"""The table at the end of a run: one line for each scenario run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from tabulate import tabulate
+
+from testbed.run.latency import Latency
+from testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
+
+HASH_SHOWN = 10
+MILLI = 1000
+
+HEADERS = (
+    "scenario",
+    "variant",
+    "placed",
+    "pending",
+    "moves",
+    "evictions",
+    "optimal",
+    "cpu %",
+    "memory %",
+    "p50/p90/p99 ms",
+    "n",
+    "hash",
+    "result",
+)
+
+
+def summary_table(outcomes: Iterable[ScenarioOutcome]) -> str:
+    """Return the table; figures are "before → after" where two phases were run.
+
+    Rounds of one scenario share a line. It shows the first round that failed, else the
+    first round, and in ``result`` how many passed.
+    """
+    rounds: dict[str, list[ScenarioOutcome]] = {}
+    for outcome in outcomes:
+        rounds.setdefault(outcome.scenario.scenario_id, []).append(outcome)
+    rows = [_row(group) for group in rounds.values()]
+    return tabulate(rows, headers=HEADERS, tablefmt="simple", disable_numparse=True)
+
+
+def summary_note(outcome: RunOutcome) -> str:
+    """Return what the reader of the table must know of its figures."""
+    latencies = [item.before.latency for item in outcome.outcomes if item.before]
+    if not latencies:
+        return "No scenario settled, so there is no latency to report."
+    first = latencies[0]
+    lags = [item.audit_lag_s for item in latencies if item.audit_lag_s is not None]
+    note = (
+        "Latency: pod created to bound in the deterministic phase; "
+        f"clock: {first.clock}, resolution {first.resolution_s * MILLI:g} ms; "
+        "a percentile with too small an n is left out (-)."
+    )
+    if lags:
+        note += (
+            f" The watch runs {min(lags) * MILLI:.1f} to {max(lags) * MILLI:.1f} ms "
+            "behind the audit log (medians)."
+        )
+    return note
+
+
+def _row(rounds: list[ScenarioOutcome]) -> list[str]:
+    outcome = next((item for item in rounds if not item.passed), rounds[0])
+    before, after = outcome.before, outcome.after
+    return [
+        outcome.scenario.name,
+        outcome.scenario.variant or "-",
+        _counts(before, after, "placed"),
+        _counts(before, after, "pending"),
+        str(outcome.moves) if after else "-",
+        str(outcome.evictions) if after else "-",
+        {True: "yes", False: "no", None: "-"}[outcome.optimal],
+        _shares(before, after, "cpu"),
+        _shares(before, after, "memory"),
+        _percentiles(before.latency) if before else "-",
+        str(before.latency.n) if before else "-",
+        _hashes(rounds),
+        _result(outcome, rounds),
+    ]
+
+
+def _counts(
+    before: PhaseOutcome | None,
+    after: PhaseOutcome | None,
+    figure: Literal["placed", "pending"],
+) -> str:
+    phases = [phase for phase in (before, after) if phase is not None]
+    return " → ".join(str(getattr(phase, figure)) for phase in phases) or "-"
+
+
+def _shares(
+    before: PhaseOutcome | None, after: PhaseOutcome | None, resource: str
+) -> str:
+    if before is None:
+        return "-"
+    first = float(before.utilisation[resource]) * 100
+    if after is None:
+        return f"{first:.1f}"
+    last = float(after.utilisation[resource]) * 100
+    return f"{first:.1f} → {last:.1f} ({last - first:+.1f})"
+
+
+def _percentiles(latency: Latency) -> str:
+    return "/".join(
+        "-" if item.value is None else f"{item.value * MILLI:.0f}"
+        for item in latency.percentiles
+    )
+
+
+def _hashes(rounds: list[ScenarioOutcome]) -> str:
+    hashes = {item.before.placement_hash for item in rounds if item.before}
+    if len(hashes) > 1:
+        return f"{len(hashes)} differ"
+    return next(iter(hashes), "-")[:HASH_SHOWN]
+
+
+def _result(shown: ScenarioOutcome, rounds: list[ScenarioOutcome]) -> str:
+    result = "passed"
+    if shown.error:
+        result = "ERROR"
+    elif shown.failed_checks:
+        result = f"FAILED ({len(shown.failed_checks)})"
+    if len(rounds) == 1:
+        return result
+    return f"{result} {sum(item.passed for item in rounds)}/{len(rounds)}"

@@ -1,0 +1,1 @@
+"""Running scenarios on a cluster: from a file to an outcome."""
