@@ -1,6 +1,7 @@
 package priorityoptimizer
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -35,7 +36,7 @@ func decodeInto(object runtime.Object, args *PriorityOptimizerArgs) (field.Error
 	if !ok {
 		return nil, fmt.Errorf("pluginConfig of %s: want args of kind %s, got %T", Name, ArgsKind, object)
 	}
-	raw, err := yaml.YAMLToJSONStrict(unknown.Raw)
+	raw, err := asJSON(unknown.Raw)
 	if err != nil {
 		return nil, fmt.Errorf("pluginConfig of %s: %w", Name, err)
 	}
@@ -44,6 +45,14 @@ func decodeInto(object runtime.Object, args *PriorityOptimizerArgs) (field.Error
 		return nil, fmt.Errorf("pluginConfig of %s: %w", Name, err)
 	}
 	return append(strictFaults(strict), validateTypeMeta(args)...), nil
+}
+
+// asJSON leaves JSON as it is: the strict JSON decoder names all doubled fields, YAML's the first.
+func asJSON(raw []byte) ([]byte, error) {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
+		return raw, nil
+	}
+	return yaml.YAMLToJSONStrict(raw)
 }
 
 func strictFaults(strict []error) field.ErrorList {

@@ -1,0 +1,73 @@
+package priorityoptimizer
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func rawArgs(text string) runtime.Object {
+	return &runtime.Unknown{Raw: []byte(text), ContentType: runtime.ContentTypeJSON}
+}
+
+// A profile that only names the plugin must work: every field has a default.
+func TestArgsMayBeLeftOut(t *testing.T) {
+	for name, object := range map[string]runtime.Object{"no pluginConfig": nil, "empty args": rawArgs("{}")} {
+		args, err := DecodeArgs(object)
+
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if args.Mode != ModeOnUnschedulable || *args.TimeLimitSeconds != 1 || *args.HistoryLimit != 20 {
+			t.Errorf("%s: unexpected defaults %+v", name, args)
+		}
+	}
+}
+
+// Zero is a value of its own, not a field that was left out.
+func TestArgsKeepExplicitZeros(t *testing.T) {
+	args, err := DecodeArgs(rawArgs(`{"settleSeconds": 0}`))
+
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *args.SettleSeconds != 0 {
+		t.Errorf("settleSeconds = %v, want the 0 that was given", *args.SettleSeconds)
+	}
+}
+
+// Whoever edits a profile should need one restart to learn of all faults, not one for each.
+func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
+	_, err := DecodeArgs(rawArgs(`{
+		"apiVersion": "stowage.dev/v9", "kind": "Other", "socket": "relative.sock", "mode": "Sometimes",
+		"policy": "Lax", "strategy": "Pa per", "settleSeconds": -1, "intervalSeconds": 0,
+		"timeLimitSeconds": 0, "planTimeoutSeconds": 0, "workers": -2, "seed": -1, "historyLimit": 0,
+		"protectedNamespaces": ["Bad_Name"], "timeLimit": 4, "seed": 2}`))
+
+	if err == nil {
+		t.Fatal("want an error")
+	}
+	for _, field := range []string{"apiVersion", "kind", "socket", "mode", "policy", "strategy",
+		"settleSeconds", "intervalSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
+		"historyLimit", "protectedNamespaces[0]", "timeLimit:", "seed"} {
+		if !strings.Contains(err.Error(), field) {
+			t.Errorf("fault of %s is missing in: %v", field, err)
+		}
+	}
+}
+
+// A misspelt field must not be taken for a default.
+func TestArgsAreDecodedStrictly(t *testing.T) {
+	for name, text := range map[string]string{
+		"unknown field": `{"settleSecond": 2}`,
+		"wrong case":    `{"SettleSeconds": 2}`,
+		"doubled field": `{"workers": 1, "workers": 2}`,
+		"wrong type":    `{"workers": "two"}`,
+		"not an object": `[1]`,
+	} {
+		if _, err := DecodeArgs(rawArgs(text)); err == nil {
+			t.Errorf("%s: want an error for %s", name, text)
+		}
+	}
+}
