@@ -1,0 +1,69 @@
+// Command simulate places pods as the scheduler would, without an API server.
+//
+// It reads one instance a line from standard input, as JSON with the keys id, nodes and pods, and writes
+// one result a line to standard output: the instance's id and the placement of each of its pods. Nodes and
+// pods are Kubernetes objects (core/v1); pods are in the order of arrival, and one that has a nodeName is
+// already placed.
+//
+// It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/stowage/stowage/scheduler/plugins"
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+const (
+	exitInstanceFailed = 1
+	exitBroken         = 2
+)
+
+func main() {
+	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "simulate: instances come from standard input; there is no use for %q\n", flag.Args())
+		os.Exit(exitBroken)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	failed, err := simulate(ctx, *configPath, os.Stdin, os.Stdout)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
+		os.Exit(exitBroken)
+	}
+	if failed > 0 {
+		fmt.Fprintf(os.Stderr, "simulate: %d instances failed; their results carry the reason\n", failed)
+		os.Exit(exitInstanceFailed)
+	}
+}
+
+func simulate(ctx context.Context, configPath string, in io.Reader, out io.Writer) (int, error) {
+	klog.SetLogger(logr.Discard())
+	if err := simulation.SetFeatureGates(); err != nil {
+		return 0, err
+	}
+	configuration, err := simulation.LoadConfiguration(configPath)
+	if err != nil {
+		return 0, err
+	}
+	simulator, err := simulation.New(ctx, configuration, plugins.Registry())
+	if err != nil {
+		if configPath != "" {
+			err = fmt.Errorf("%s: %w", configPath, err)
+		}
+		return 0, err
+	}
+	return simulator.Stream(ctx, in, out)
+}

@@ -1,0 +1,143 @@
+package simulation
+
+import (
+	"fmt"
+	"strconv"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var (
+	podResource       = v1.SchemeGroupVersion.WithResource("pods")
+	nodeResource      = v1.SchemeGroupVersion.WithResource("nodes")
+	namespaceResource = v1.SchemeGroupVersion.WithResource("namespaces")
+)
+
+// api stands in for the API server: an object tracker that numbers its versions, counts its events and
+// binds pods.
+type api struct {
+	clienttesting.ObjectTracker
+	client  *fake.Clientset
+	pods    *ledger
+	nodes   *ledger
+	version atomic.Int64
+	// bound is called with each pod that has been bound.
+	bound func(pod *v1.Pod)
+}
+
+func newAPI(bound func(*v1.Pod)) *api {
+	a := &api{
+		ObjectTracker: clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder()),
+		client:        &fake.Clientset{},
+		pods:          newLedger(),
+		nodes:         newLedger(),
+		bound:         bound,
+	}
+	a.client.AddReactor("create", "pods", a.bind)
+	a.client.AddReactor("*", "*", clienttesting.ObjectReaction(a))
+	a.client.AddWatchReactor("*", a.watch)
+	return a
+}
+
+func (a *api) watch(action clienttesting.Action) (bool, watch.Interface, error) {
+	var options metav1.ListOptions
+	if impl, ok := action.(clienttesting.WatchActionImpl); ok {
+		options = impl.ListOptions
+	}
+	w, err := a.Watch(action.GetResource(), action.GetNamespace(), options)
+	return true, w, err
+}
+
+// bind does what the API server does on the binding subresource.
+func (a *api) bind(action clienttesting.Action) (bool, runtime.Object, error) {
+	create, ok := action.(clienttesting.CreateAction)
+	if !ok || action.GetSubresource() != "binding" {
+		return false, nil, nil
+	}
+	binding, ok := create.GetObject().(*v1.Binding)
+	if !ok {
+		return true, nil, fmt.Errorf("binding with a %T", create.GetObject())
+	}
+	object, err := a.Get(podResource, action.GetNamespace(), binding.Name)
+	if err != nil {
+		return true, nil, err
+	}
+	pod := object.(*v1.Pod)
+	pod.Spec.NodeName = binding.Target.Name
+	if err := a.Update(podResource, pod, pod.Namespace); err != nil {
+		return true, nil, err
+	}
+	a.bound(pod)
+	return true, binding, nil
+}
+
+// Create stores a new object and counts its event.
+func (a *api) Create(
+	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.CreateOptions,
+) error {
+	return a.counted(gvr, object, func() error {
+		return a.ObjectTracker.Create(gvr, object, namespace, options...)
+	})
+}
+
+// Update replaces an object and counts its event.
+func (a *api) Update(
+	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.UpdateOptions,
+) error {
+	return a.counted(gvr, object, func() error {
+		return a.ObjectTracker.Update(gvr, object, namespace, options...)
+	})
+}
+
+// Patch replaces an object by its patched form and counts its event.
+func (a *api) Patch(
+	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.PatchOptions,
+) error {
+	return a.counted(gvr, object, func() error {
+		return a.ObjectTracker.Patch(gvr, object, namespace, options...)
+	})
+}
+
+// Delete removes an object at once and counts its event.
+func (a *api) Delete(
+	gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions,
+) error {
+	err := a.ObjectTracker.Delete(gvr, namespace, name, options...)
+	if err == nil {
+		a.sent(gvr)
+	}
+	return err
+}
+
+// counted gives the object its next version before the change and counts the event after it. The
+// scheduler takes an update without a new version for a repetition and drops it.
+func (a *api) counted(gvr schema.GroupVersionResource, object runtime.Object, change func() error) error {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return err
+	}
+	accessor.SetResourceVersion(strconv.FormatInt(a.version.Add(1), 10))
+	if err := change(); err != nil {
+		return err
+	}
+	a.sent(gvr)
+	return nil
+}
+
+func (a *api) sent(gvr schema.GroupVersionResource) {
+	switch gvr {
+	case podResource:
+		a.pods.send()
+	case nodeResource:
+		a.nodes.send()
+	}
+}

@@ -1,0 +1,100 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+)
+
+// Instance is one cluster to be filled: its nodes, and its pods in the order of arrival.
+type Instance struct {
+	ID    string    `json:"id"`
+	Nodes []v1.Node `json:"nodes"`
+	Pods  []v1.Pod  `json:"pods"`
+}
+
+// Result is what became of one instance.
+type Result struct {
+	ID string `json:"id"`
+	// Placements maps namespace/name of every pod to its node, or to "" if it is pending.
+	Placements map[string]string `json:"placements"`
+	// Evicted lists the pods that preemption removed, in alphabetical order.
+	Evicted []string `json:"evicted,omitempty"`
+	// Error says why there are no placements.
+	Error string `json:"error,omitempty"`
+}
+
+// ParseInstance reads an instance from JSON. Unknown fields are errors, and all faults are reported
+// together.
+func ParseInstance(data []byte) (Instance, error) {
+	var instance Instance
+	faults, err := kjson.UnmarshalStrict(data, &instance)
+	if err != nil {
+		return Instance{ID: instance.ID}, fmt.Errorf("not an instance in JSON: %w", err)
+	}
+	for i := range instance.Pods {
+		if instance.Pods[i].Namespace == "" {
+			instance.Pods[i].Namespace = metav1.NamespaceDefault
+		}
+	}
+	faults = append(faults, instance.faults()...)
+	return instance, errors.Join(faults...)
+}
+
+// faults lists what would keep the instance from existing in a cluster.
+func (instance *Instance) faults() []error {
+	var faults []error
+	if instance.ID == "" {
+		faults = append(faults, errors.New("id: missing; give the instance a name"))
+	}
+	nodes := map[string]bool{}
+	for i := range instance.Nodes {
+		node := &instance.Nodes[i]
+		path := fmt.Sprintf("nodes[%d]", i)
+		faults = append(faults, nameFaults(path, node.Name, node.Name, nodes)...)
+		faults = append(faults, quantityFaults(path+".status.allocatable", node.Status.Allocatable)...)
+		faults = append(faults, quantityFaults(path+".status.capacity", node.Status.Capacity)...)
+	}
+	pods := map[string]bool{}
+	for i := range instance.Pods {
+		pod := &instance.Pods[i]
+		path := fmt.Sprintf("pods[%d]", i)
+		faults = append(faults, nameFaults(path, pod.Name, key(pod), pods)...)
+		if pod.Spec.NodeName != "" && !nodes[pod.Spec.NodeName] {
+			faults = append(faults, fmt.Errorf(
+				"%s.spec.nodeName: the instance has no node %q", path, pod.Spec.NodeName))
+		}
+		for j, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			faults = append(faults, quantityFaults(
+				fmt.Sprintf("%s container %d requests", path, j), container.Resources.Requests)...)
+		}
+	}
+	return faults
+}
+
+func nameFaults(path, name, key string, seen map[string]bool) []error {
+	if name == "" {
+		return []error{fmt.Errorf("%s.metadata.name: missing", path)}
+	}
+	if seen[key] {
+		return []error{fmt.Errorf("%s.metadata.name: %q appears twice", path, key)}
+	}
+	seen[key] = true
+	return nil
+}
+
+func quantityFaults(path string, resources v1.ResourceList) []error {
+	var faults []error
+	for name, quantity := range resources {
+		if quantity.Sign() < 0 {
+			faults = append(faults, fmt.Errorf("%s.%s: %s is negative", path, name, quantity.String()))
+		}
+	}
+	return faults
+}
+
+func key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

@@ -1,0 +1,204 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	fwk "k8s.io/kube-scheduler/framework"
+	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+const (
+	betweenPods = time.Millisecond
+	// attemptsPerPod bounds how often a pod may be tried while no other pod is bound. Each binding may
+	// wake all pending pods once; a plugin that wakes them without end would never come to rest.
+	attemptsPerPod = 10
+)
+
+// run is one scheduler at work on one instance.
+type run struct {
+	ctx       context.Context
+	cancel    context.CancelFunc
+	api       *api
+	informers informers.SharedInformerFactory
+	scheduler *scheduler.Scheduler
+	clock     *testingclock.FakeClock
+	outcomes  chan outcome
+}
+
+// outcome is how one attempt ended: bound or unschedulable if err is nil, else a scheduler's error.
+type outcome struct {
+	pod *v1.Pod
+	err error
+}
+
+func (r *run) report(o outcome) {
+	select {
+	case r.outcomes <- o:
+	case <-r.ctx.Done():
+	}
+}
+
+// reportFailures makes the scheduler tell of each attempt that failed, after it has dealt with it.
+func (r *run) reportFailures() {
+	handle := r.scheduler.FailureHandler
+	r.scheduler.FailureHandler = func(
+		ctx context.Context, fw framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
+		nominating *fwk.NominatingInfo, start time.Time,
+	) {
+		handle(ctx, fw, pod, status, nominating, start)
+		result := outcome{pod: pod.Pod}
+		if !status.IsRejected() {
+			result.err = status.AsError()
+		}
+		r.report(result)
+	}
+}
+
+// stop ends every goroutine of the run and returns when the informers' have ended.
+func (r *run) stop() {
+	r.cancel()
+	r.scheduler.SchedulingQueue.Close()
+	_ = r.scheduler.Profiles.Close() // a plugin that fails to close has nothing left to spoil
+	r.informers.Shutdown()
+}
+
+// populate brings in namespaces and nodes, then placed pods, then the others one after the other.
+func (r *run) populate(instance Instance) error {
+	if err := r.addNamespaces(instance.Pods); err != nil {
+		return err
+	}
+	for i := range instance.Nodes {
+		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
+			return err
+		}
+	}
+	placedFirst := slices.Clone(instance.Pods)
+	slices.SortStableFunc(placedFirst, func(a, b v1.Pod) int {
+		return rank(a.Spec.NodeName == "") - rank(b.Spec.NodeName == "")
+	})
+	for i := range placedFirst {
+		if err := r.addPod(placedFirst[i].DeepCopy()); err != nil {
+			return fmt.Errorf("pod %s: %w", key(&placedFirst[i]), err)
+		}
+	}
+	return nil
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
+
+func (r *run) addNamespaces(pods []v1.Pod) error {
+	names := sets.New[string]()
+	for i := range pods {
+		names.Insert(pods[i].Namespace)
+	}
+	for name := range names {
+		namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{v1.LabelMetadataName: name},
+		}}
+		if err := r.api.Create(namespaceResource, namespace, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) addNode(node *v1.Node) error {
+	corev1.SetObjectDefaults_Node(node)
+	if err := r.api.Create(nodeResource, node, ""); err != nil {
+		return err
+	}
+	return r.api.nodes.settle(r.ctx)
+}
+
+func (r *run) addPod(pod *v1.Pod) error {
+	if pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil {
+		return nil // the scheduler leaves a terminating pod alone
+	}
+	corev1.SetObjectDefaults_Pod(pod)
+	if pod.UID == "" {
+		pod.UID = types.UID(key(pod))
+	}
+	r.clock.Step(betweenPods)
+	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
+		return err
+	}
+	return r.rest()
+}
+
+// rest lets the scheduler work until its queue is empty and every event has been handled.
+func (r *run) rest() error {
+	attempts := 0
+	for {
+		if err := r.api.pods.settle(r.ctx); err != nil {
+			return err
+		}
+		waiting := len(r.scheduler.SchedulingQueue.PodsInActiveQ()) + len(r.scheduler.SchedulingQueue.PodsInBackoffQ())
+		if waiting == 0 {
+			return nil
+		}
+		bound, err := r.attempt()
+		if err != nil {
+			return err
+		}
+		attempts++
+		if bound {
+			attempts = 0
+		}
+		if limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods())); attempts > limit {
+			return fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
+		}
+	}
+}
+
+// attempt tries the pod at the head of the queue and tells whether it was bound.
+func (r *run) attempt() (bool, error) {
+	r.scheduler.ScheduleOne(r.ctx)
+	select {
+	case result := <-r.outcomes:
+		if result.err != nil {
+			return false, fmt.Errorf("the attempt to place %s failed: %w", key(result.pod), result.err)
+		}
+		return result.pod.Spec.NodeName != "", nil
+	case <-r.ctx.Done():
+		return false, context.Cause(r.ctx)
+	}
+}
+
+// result reads the pods' nodes from the API.
+func (r *run) result(instance Instance) (Result, error) {
+	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods))}
+	for i := range instance.Pods {
+		pod := &instance.Pods[i]
+		object, err := r.api.Get(podResource, pod.Namespace, pod.Name)
+		switch {
+		case err == nil:
+			result.Placements[key(pod)] = object.(*v1.Pod).Spec.NodeName
+		case apierrors.IsNotFound(err):
+			result.Placements[key(pod)] = ""
+			if pod.Spec.NodeName != "" || pod.DeletionTimestamp == nil {
+				result.Evicted = append(result.Evicted, key(pod))
+			}
+		default:
+			return Result{}, err
+		}
+	}
+	slices.Sort(result.Evicted)
+	return result, nil
+}

@@ -1,0 +1,95 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+// Simulator fills one instance after another under one configuration. It keeps nothing of an instance
+// when it is done with it.
+type Simulator struct {
+	configuration *config.KubeSchedulerConfiguration
+	plugins       frameworkruntime.Registry
+}
+
+// New returns a simulator, after a trial start that finds plugins and arguments that do not exist.
+// Call SetFeatureGates before.
+func New(
+	ctx context.Context, configuration *config.KubeSchedulerConfiguration, plugins frameworkruntime.Registry,
+) (*Simulator, error) {
+	simulator := &Simulator{configuration: configuration, plugins: plugins}
+	trial, err := simulator.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	trial.stop()
+	return simulator, nil
+}
+
+// Run fills an instance and returns where its pods are.
+func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) {
+	run, err := s.start(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer run.stop()
+	if err := run.populate(instance); err != nil {
+		return Result{}, err
+	}
+	return run.result(instance)
+}
+
+// start builds a scheduler of its own and waits until it watches.
+func (s *Simulator) start(parent context.Context) (*run, error) {
+	ctx, cancel := context.WithCancel(parent)
+	r := &run{
+		ctx:      ctx,
+		cancel:   cancel,
+		clock:    testingclock.NewFakeClock(time.Unix(0, 0)),
+		outcomes: make(chan outcome, 1),
+	}
+	r.api = newAPI(func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
+	r.informers = newInformerFactory(r.api.client, r.api.pods, r.api.nodes)
+	if err := s.build(r); err != nil {
+		cancel()
+		r.informers.Shutdown()
+		return nil, fmt.Errorf("starting the scheduler: %w", err)
+	}
+	r.informers.StartWithContext(ctx)
+	if err := r.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		r.stop()
+		return nil, fmt.Errorf("starting the scheduler's informers: %w", err)
+	}
+	return r, nil
+}
+
+// build makes the run's scheduler as cmd/kube-scheduler does, with our clock and failure handler.
+func (s *Simulator) build(r *run) error {
+	var factory informers.SharedInformerFactory = r.informers
+	configuration := s.configuration.DeepCopy()
+	built, err := scheduler.New(r.ctx, r.api.client, factory, nil, newSilentRecorder,
+		scheduler.WithComponentConfigVersion(configuration.APIVersion),
+		scheduler.WithProfiles(configuration.Profiles...),
+		scheduler.WithPercentageOfNodesToScore(configuration.PercentageOfNodesToScore),
+		scheduler.WithFrameworkOutOfTreeRegistry(s.plugins),
+		scheduler.WithPodMaxBackoffSeconds(configuration.PodMaxBackoffSeconds),
+		scheduler.WithPodInitialBackoffSeconds(configuration.PodInitialBackoffSeconds),
+		scheduler.WithExtenders(configuration.Extenders...),
+		scheduler.WithParallelism(configuration.Parallelism),
+		scheduler.WithClock(r.clock),
+	)
+	if err != nil {
+		return err
+	}
+	r.scheduler = built
+	r.reportFailures()
+	return nil
+}
