@@ -1,0 +1,133 @@
+"""Builders of outcomes for tests of the run and of its reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from testbed.metrics.packing import utilisation
+from testbed.metrics.placement import placement_hash
+from testbed.metrics.state import ClusterState, NodeState, PodState
+from testbed.observe.plan import ObservedPlan, observed_plan
+from testbed.run.divergence import divergences
+from testbed.run.latency import latency_of
+from testbed.run.material import Material
+from testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
+from testbed.scenario.check import CheckResult
+from testbed.scenario.model import NodePool, Scenario, Workload
+
+GB = 10**9
+PASSED = CheckResult("placed", True, "2", "2")
+FAILED = CheckResult("placed", False, "3", "2", "pod c is pending")
+
+
+def a_phase(
+    nodes: Mapping[str, Sequence[str]], checks: tuple[CheckResult, ...] = (PASSED,)
+) -> PhaseOutcome:
+    """Return a phase in which each workload's pods stand on these nodes."""
+    state = ClusterState(
+        tuple(NodeState(name, 1000, 4 * GB) for name in ("n1", "n2")),
+        tuple(
+            PodState(workload, place or None, 100, 2 * GB)
+            for workload, places in nodes.items()
+            for place in places
+        ),
+    )
+    return PhaseOutcome(
+        state=state,
+        utilisation=utilisation(state),
+        placement_hash=placement_hash(state),
+        latency=latency_of([0.001 * number for number in range(1, 11)], 0.002),
+        duration_s=1.5,
+        checks=checks,
+    )
+
+
+def an_outcome(
+    *,
+    name: str = "paper/figure-1",
+    variant: str | None = None,
+    repeat: int = 1,
+    nodes: Mapping[str, Sequence[str]] | None = None,
+    after: Mapping[str, Sequence[str]] | None = None,
+    checks: tuple[CheckResult, ...] = (PASSED,),
+    settled: bool = True,
+    error: str = "",
+    path: Path | None = None,
+    plans: tuple[ObservedPlan, ...] = (),
+) -> ScenarioOutcome:
+    """Return the outcome of a small scenario; `nodes` maps workloads to nodes."""
+    nodes = nodes or {"a": ["n1"], "b": ["n2"]}
+    scenario = Scenario(
+        name=name,
+        description="Two pods.",
+        nodes=(NodePool("n", 2, 1000, 4 * GB),),
+        workload=tuple(
+            Workload(workload, len(places), 100, 2 * GB)
+            for workload, places in nodes.items()
+        ),
+        variant=variant,
+        path=path,
+    )
+    return ScenarioOutcome(
+        scenario=scenario,
+        repeat=repeat,
+        before=a_phase(nodes, checks) if settled else None,
+        after=a_phase(after) if after else None,
+        plans=plans,
+        error=error,
+        durations_s={"deterministic": 1.5},
+    )
+
+
+def a_run(*outcomes: ScenarioOutcome, error: str = "") -> RunOutcome:
+    """Return a run with these outcomes."""
+    return RunOutcome(
+        run_id="20260101-000000-ab12",
+        started="2026-01-01T00:00:00+00:00",
+        cluster="run-ab12",
+        outcomes=outcomes,
+        divergences=divergences(outcomes),
+        durations_s={"cluster up": 4.0, "scenarios": 2.0},
+        error=error,
+    )
+
+
+def a_plan(name: str = "plan-1", phase: str = "Completed") -> ObservedPlan:
+    """Return a plan with one move."""
+    return observed_plan(
+        {
+            "metadata": {"uid": f"uid-{name}", "name": name},
+            "spec": {"trigger": "OnUnschedulable", "mode": "Execute"},
+            "status": {
+                "phase": phase,
+                "optimal": True,
+                "endReason": "OPTIMAL",
+                "moves": [{"pod": "ns/a"}],
+                "tiers": [
+                    {
+                        "priority": 0,
+                        "placedBefore": 2,
+                        "placed": 3,
+                        "upperBound": 3,
+                        "optimal": True,
+                    }
+                ],
+            },
+        }
+    )
+
+
+def a_material(audit_log: Path) -> Material:
+    """Return records of a scenario that left none."""
+    return Material(
+        namespace="ns",
+        changes=(),
+        bodies={},
+        log_texts={"deterministic-scheduler": "one line\n"},
+        audit_log=audit_log,
+        start_wall_ns=0,
+        end_wall_ns=2**62,
+        values={"deterministic": {"profile": "deterministic"}},
+        scheduler_config={"deterministic": "kind: KubeSchedulerConfiguration\n"},
+    )

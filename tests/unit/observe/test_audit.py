@@ -1,0 +1,71 @@
+"""Reading audit logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from testbed.observe.audit import audit_entries, audit_slice, binding_times_ns
+from testbed.observe.errors import AuditLogMissingError
+
+SECOND_NS = 1_000_000_000
+START_NS = 1_767_225_600 * SECOND_NS  # 2026-01-01T00:00:00Z
+
+
+def a_line(*, verb: str = "create", second: str = "00.000001", code: int = 201) -> str:
+    record = {
+        "stage": "ResponseComplete",
+        "verb": verb,
+        "user": {"username": "system:serviceaccount:stowage-system:stowage"},
+        "objectRef": {
+            "resource": "pods",
+            "subresource": "binding",
+            "namespace": "ns",
+            "name": "a",
+        },
+        "responseStatus": {"code": code},
+        "stageTimestamp": f"2026-01-01T00:00:{second}Z",
+    }
+    return json.dumps(record, separators=(",", ":")) + "\n"
+
+
+def a_log(folder: Path, text: str) -> Path:
+    path = folder / "audit.log"
+    path.write_text(text)
+    return path
+
+
+def test_times_have_microseconds(tmp_path: Path) -> None:
+    """That is why the log can check the watch's clock."""
+    log = a_log(tmp_path, a_line(second="00.000001"))
+
+    assert binding_times_ns(audit_entries(log)) == {"ns/a": START_NS + 1000}
+
+
+def test_a_refused_binding_is_no_binding(tmp_path: Path) -> None:
+    """A conflict is answered too, and binds nothing."""
+    assert binding_times_ns(audit_entries(a_log(tmp_path, a_line(code=409)))) == {}
+
+
+def test_a_line_still_being_written_is_left_out(tmp_path: Path) -> None:
+    """The API server writes while the log is read."""
+    log = a_log(tmp_path, a_line() + a_line()[:50])
+
+    assert len(list(audit_entries(log))) == 1
+
+
+def test_a_slice_holds_only_its_time(tmp_path: Path) -> None:
+    """Evidence of one scenario must not be buried under the others'."""
+    log = a_log(tmp_path, a_line(second="01.0") + a_line(second="09.0"))
+
+    entries = list(audit_slice(log, START_NS, START_NS + 2 * SECOND_NS))
+
+    assert [entry.stage_ns - START_NS for entry in entries] == [SECOND_NS]
+
+
+def test_a_missing_log_says_where_it_should_be(tmp_path: Path) -> None:
+    """A cluster that was made elsewhere may have no audit log."""
+    with pytest.raises(AuditLogMissingError, match=r"nowhere\.log.*stowage up"):
+        list(audit_entries(tmp_path / "nowhere.log"))

@@ -1,0 +1,164 @@
+"""The observer against a scripted API server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from kubernetes import client
+from watch_server import WatchServer, a_pod, serving
+
+from testbed.observe.change import Verb
+from testbed.observe.errors import (
+    ListFailedError,
+    NotSettledError,
+    UnreachableStateError,
+    WatchFailedError,
+)
+from testbed.observe.observer import Observer
+from testbed.observe.settled import Condition
+from testbed.observe.source import PODS
+from testbed.observe.state import State
+from testbed.observe.verdict import Verdict
+
+SOON_S = 10.0
+
+
+@pytest.fixture
+def server() -> WatchServer:
+    return WatchServer()
+
+
+@pytest.fixture
+def api(server: WatchServer) -> Iterator[client.ApiClient]:
+    with serving(server) as served:
+        yield served
+
+
+def bound(count: int) -> Condition:
+    def condition(state: State) -> Verdict:
+        nodes = [pod.node for pod in state.pods("ns") if pod.bound]
+        return Verdict(len(nodes) == count, f"{len(nodes)} bound")
+
+    return condition
+
+
+def test_sees_what_was_there_and_what_comes(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """A scenario starts on a cluster that is already alive."""
+    server.items = [a_pod("old", node="n1")]
+
+    with Observer(api, [PODS]) as observer:
+        server.send("ADDED", a_pod("new", version="2"))
+        server.send("MODIFIED", a_pod("new", node="n2", version="3"))
+        observer.wait_for("two pods", bound(2), timeout_s=SOON_S)
+
+        journal = observer.take_journal()
+    assert [change.verb for change in journal] == [
+        Verb.LISTED,
+        Verb.ADDED,
+        Verb.MODIFIED,
+    ]
+    assert "managedFields" not in journal[0].body["metadata"]
+
+
+def test_resumes_after_the_server_ends_the_connection(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """API servers end watches every half hour; nothing may be lost or seen twice."""
+    with Observer(api, [PODS]) as observer:
+        server.send("ADDED", a_pod("first", node="n1", version="7"))
+        server.end_connection()
+        server.send("ADDED", a_pod("second", node="n1", version="8"))
+        observer.wait_for("two pods", bound(2), timeout_s=SOON_S)
+
+        assert server.watched_from.get() == "1"
+        assert server.watched_from.get() == "7"
+
+
+def test_lists_again_when_history_is_gone(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """After a compaction the only truth is a new list; what it lacks was deleted."""
+    server.items = [a_pod("stays", node="n1"), a_pod("goes", node="n1")]
+
+    with Observer(api, [PODS]) as observer:
+        server.items = [a_pod("stays", node="n1")]
+        server.send("ERROR", {"code": 410, "message": "too old resource version"})
+        observer.wait_for("one pod", bound(1), timeout_s=SOON_S)
+
+        deleted = [c for c in observer.take_journal() if c.verb is Verb.DELETED]
+    assert [change.name for change in deleted] == ["goes"]
+
+
+def test_a_timeout_shows_the_last_state(api: client.ApiClient) -> None:
+    """A time-out without the state that was seen cannot be understood."""
+    with (
+        Observer(api, [PODS]) as observer,
+        pytest.raises(NotSettledError, match=r"waited 0\.01 s for a pod.*: 0 bound"),
+    ):
+        observer.wait_for("a pod", bound(1), timeout_s=0.01)
+
+
+def test_stops_waiting_for_what_cannot_come(api: client.ApiClient) -> None:
+    """A plan that failed will not complete: say so at once, not after a minute."""
+    with (
+        Observer(api, [PODS]) as observer,
+        pytest.raises(UnreachableStateError, match="the plan failed"),
+    ):
+        observer.wait_for(
+            "the plan",
+            lambda _: Verdict(False, "", error="the plan failed"),
+            timeout_s=SOON_S,
+        )
+
+
+def test_a_refused_list_names_the_answer(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """A missing CRD or permission is found when the watch begins."""
+    server.list_status = 404
+
+    with pytest.raises(ListFailedError, match="Pod was answered with 404"):
+        Observer(api, [PODS]).watch(PODS)
+
+
+def test_a_broken_watch_ends_the_wait(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """A dead API server must not look like a cluster in which nothing happens."""
+    with Observer(api, [PODS]) as observer:
+        server.send("ERROR", {"code": 500, "message": "etcd has left"})
+
+        with pytest.raises(WatchFailedError, match="etcd has left"):
+            observer.wait_for("a pod", bound(1), timeout_s=SOON_S)
+
+
+def test_leaving_ends_every_thread(api: client.ApiClient) -> None:
+    """A watch that lives on would keep the process, or the next test, busy."""
+    with Observer(api, [PODS]):
+        assert [t for t in threading.enumerate() if t.name == "watch-Pod"]
+
+    assert not [t for t in threading.enumerate() if t.name == "watch-Pod"]
+
+
+def test_stability_is_part_of_a_settled_state(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """A state seen in passing is not settled: a late change restarts the quiet time."""
+    with Observer(api, [PODS]) as observer:
+        server.send("ADDED", a_pod("first", node="n1"))
+
+        observer.wait_for(
+            "a quiet pod",
+            bound(1),
+            timeout_s=SOON_S,
+            quiet_s=0.05,
+            quiet_kinds=("Pod",),
+        )
+
+        last = observer.read(lambda state: state.last_change("Pod"))
+        assert last is not None
+        assert observer.clock.now().seconds_since(last) >= 0.05

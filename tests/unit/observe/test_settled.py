@@ -1,0 +1,133 @@
+"""When a scenario counts as at rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from watch_server import a_pod
+
+from testbed.observe.change import Change, Verb
+from testbed.observe.receipt import Receipt
+from testbed.observe.settled import objects_gone, packed, pods_decided, pods_gone
+from testbed.observe.state import State
+
+
+def state_of(*objects: tuple[str, dict[str, Any]]) -> State:
+    state = State()
+    for number, (kind, body) in enumerate(objects):
+        state.apply(Change(kind, Verb.ADDED, Receipt(number, number), body))
+    return state
+
+
+def placed(name: str) -> tuple[str, dict[str, Any]]:
+    return ("Pod", a_pod(name, node="n1"))
+
+
+def fresh(name: str) -> tuple[str, dict[str, Any]]:
+    return ("Pod", a_pod(name))
+
+
+def refused(name: str) -> tuple[str, dict[str, Any]]:
+    body = a_pod(name)
+    body["status"]["conditions"] = [
+        {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": "0/2 nodes are available",
+        }
+    ]
+    return ("Pod", body)
+
+
+def leaving(name: str) -> tuple[str, dict[str, Any]]:
+    body = a_pod(name, node="n1")
+    body["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return ("Pod", body)
+
+
+def plan(name: str, phase: str, *, optimal: bool = True) -> tuple[str, dict[str, Any]]:
+    return (
+        "PackingPlan",
+        {
+            "metadata": {"uid": f"uid-{name}", "name": name},
+            "spec": {},
+            "status": {"phase": phase, "optimal": optimal, "message": "so it is"},
+        },
+    )
+
+
+def test_a_pod_not_yet_tried_is_undecided() -> None:
+    """Created and bound are seconds apart on a busy machine."""
+    verdict = pods_decided("ns", 2)(state_of(placed("a"), fresh("b")))
+
+    assert not verdict.holds
+    assert "ns/b: not tried by a scheduler yet" in verdict.state
+
+
+def test_bound_and_refused_pods_are_decided() -> None:
+    """The stock scheduler's verdict is final until something in the cluster changes."""
+    assert pods_decided("ns", 2)(state_of(placed("a"), refused("b"))).holds
+
+
+def test_too_few_pods_are_not_settled() -> None:
+    """The controller may not have made all replicas yet."""
+    assert not pods_decided("ns", 3)(state_of(placed("a"), refused("b"))).holds
+
+
+def test_a_pod_that_goes_keeps_the_state_unsettled() -> None:
+    """Its room is about to be freed, and the picture to change."""
+    assert not pods_decided("ns", 1)(state_of(placed("a"), leaving("b"))).holds
+
+
+def test_all_placed_without_a_plan_is_packed() -> None:
+    """Where nothing is pending, the optimiser has nothing to do."""
+    assert packed("ns", 1)(state_of(placed("a"))).holds
+
+
+def test_pending_pods_need_a_proof() -> None:
+    """Without a plan nobody has shown that the pending pod does not fit."""
+    assert not packed("ns", 2)(state_of(placed("a"), refused("b"))).holds
+
+
+def test_no_improvement_is_a_proof() -> None:
+    """The optimiser was asked and found nothing better."""
+    state = state_of(placed("a"), refused("b"), plan("p", "NoImprovement"))
+
+    assert packed("ns", 2)(state).holds
+
+
+def test_an_unproved_completed_plan_is_no_proof() -> None:
+    """Another solve may do better: the run waits for it."""
+    state = state_of(refused("b"), plan("p", "Completed", optimal=False))
+
+    assert not packed("ns", 1)(state).holds
+
+
+def test_a_live_plan_keeps_the_state_unsettled() -> None:
+    """Pods are about to move."""
+    assert not packed("ns", 1)(state_of(placed("a"), plan("p", "Executing"))).holds
+
+
+def test_a_failed_plan_ends_the_wait() -> None:
+    """Nothing will come of it, and its message is the explanation."""
+    verdict = packed("ns", 1)(state_of(refused("b"), plan("p", "Failed")))
+
+    assert "p: Failed" in verdict.error
+    assert "so it is" in verdict.error
+
+
+def test_gone_means_also_not_terminating() -> None:
+    """The next scenario must not meet pods of the last one."""
+    assert not pods_gone("ns")(state_of(leaving("a"))).holds
+    assert pods_gone("ns")(state_of()).holds
+
+
+def test_objects_gone_names_what_is_left() -> None:
+    """A clean-up that hangs must say on what."""
+    node = {"metadata": {"uid": "u", "name": "n1"}}
+
+    verdict = objects_gone("Node", ["n1", "n2"])(state_of(("Node", node)))
+
+    assert not verdict.holds
+    assert verdict.state == "Node still there: n1"

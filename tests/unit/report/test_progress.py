@@ -1,0 +1,44 @@
+"""Progress: a bar for people, plain lines for logs."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from outcomes import FAILED, a_material, a_run, an_outcome
+from rich.console import Console
+
+from testbed.report.progress import LiveProgress
+
+
+def shown(*, terminal: bool) -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=terminal, width=100)
+    progress = LiveProgress(console)
+    outcome = an_outcome(checks=(FAILED,))
+    progress.run_started("run-1", 1)
+    progress.stage("cluster run-ab12: up")
+    progress.scenario_started(outcome.scenario, 1)
+    progress.phase("waits for 3 pods")
+    progress.scenario_finished(outcome, a_material(Path("audit.log")))
+    progress.run_finished(a_run(outcome))
+    return stream.getvalue()
+
+
+def test_without_a_terminal_every_step_is_a_line() -> None:
+    """Escape codes in a CI log hide what happened."""
+    text = shown(terminal=False)
+
+    assert text.splitlines() == [
+        "run run-1: 1 scenario runs",
+        "cluster run-ab12: up",
+        "paper/figure-1",
+        "paper/figure-1: waits for 3 pods",
+        "FAILED paper/figure-1 in 1.5 s",
+        "  placed: expected 3, got 2",
+    ]
+
+
+def test_on_a_terminal_the_verdicts_remain() -> None:
+    """The bar goes away at the end; what was found out does not."""
+    assert "FAILED paper/figure-1" in shown(terminal=True)

@@ -1,0 +1,43 @@
+"""One placement hash over all rounds."""
+
+from __future__ import annotations
+
+from outcomes import an_outcome
+
+from testbed.run.divergence import divergences
+
+
+def test_equal_rounds_do_not_diverge() -> None:
+    """The promise that ten rounds keep."""
+    rounds = [an_outcome(repeat=1), an_outcome(repeat=2)]
+
+    assert divergences(rounds) == ()
+
+
+def test_the_first_workload_that_differs_is_named() -> None:
+    """Two hashes alone would leave the reader to search."""
+    rounds = [
+        an_outcome(repeat=1, nodes={"a": ["n1"], "b": ["n2"], "c": ["n1"]}),
+        an_outcome(repeat=2, nodes={"a": ["n1"], "b": ["n1"], "c": ["n2"]}),
+    ]
+
+    (divergence,) = divergences(rounds)
+
+    assert divergence.repeat == 2
+    assert divergence.workload == "b"
+    assert "then on n2, now on n1" in divergence.in_words()
+
+
+def test_scenarios_are_not_compared_with_each_other() -> None:
+    """Each scenario has a placement of its own."""
+    outcomes = [
+        an_outcome(name="paper/a", nodes={"a": ["n1"]}),
+        an_outcome(name="paper/b", nodes={"a": ["n2"]}),
+    ]
+
+    assert divergences(outcomes) == ()
+
+
+def test_a_round_that_never_settled_has_no_hash_to_differ() -> None:
+    """Its error already fails the run."""
+    assert divergences([an_outcome(), an_outcome(repeat=2, settled=False)]) == ()
