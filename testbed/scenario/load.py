@@ -1,10 +1,29 @@
-"""From files to scenarios."""
+"""From files to scenarios; every fault of a file is found before any is reported."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from testbed.scenario import build
+from testbed.scenario.complaints import Complaint, complaints
+from testbed.scenario.consistency import RULES
+from testbed.scenario.document import Document, compose, read
+from testbed.scenario.draft import Draft, draft
+from testbed.scenario.errors import (
+    Fault,
+    ScenarioFaultsError,
+    ScenarioUnreadableError,
+)
 from testbed.scenario.model import Scenario
+from testbed.scenario.parameters import (
+    Substitution,
+    parameter_faults,
+    substitute,
+    variant_values,
+)
+from testbed.scenario.schema import validator
 
 
 def load_file(path: Path) -> tuple[Scenario, ...]:
@@ -14,10 +33,126 @@ def load_file(path: Path) -> tuple[Scenario, ...]:
     ------
     ScenarioFaultsError
         With every fault of the file: its line, its column and the way out.
+    ScenarioUnreadableError
+        There is no such file, or it is not text.
     """
-    raise NotImplementedError
+    scenarios, faults = _read_file(path)
+    if faults:
+        raise ScenarioFaultsError(faults)
+    return scenarios
 
 
 def load_folder(folder: Path) -> tuple[Scenario, ...]:
-    """Return every scenario below a folder, sorted by name, with its variants."""
-    raise NotImplementedError
+    """Return every scenario below a folder, sorted by file, with its variants.
+
+    Raises
+    ------
+    ScenarioFaultsError
+        With every fault of every file.
+    ScenarioUnreadableError
+        There is no such folder, or it holds no scenario.
+    """
+    paths = sorted(folder.rglob("*.yaml"))
+    if not paths:
+        raise ScenarioUnreadableError(folder, "it is no folder with *.yaml files")
+    return load_files(paths)
+
+
+def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:
+    """Return the scenarios of some files; faults of all of them are reported at once.
+
+    Raises
+    ------
+    ScenarioFaultsError
+        With every fault of every file.
+    """
+    scenarios: list[Scenario] = []
+    faults: list[Fault] = []
+    for path in paths:
+        found, wrong = _read_file(path)
+        scenarios.extend(found)
+        faults.extend(wrong)
+    if faults:
+        raise ScenarioFaultsError(faults)
+    return tuple(scenarios)
+
+
+def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Fault]]:
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ScenarioUnreadableError(path, str(error.strerror)) from error
+    except UnicodeDecodeError as error:
+        raise ScenarioUnreadableError(path, "it is not UTF-8 text") from error
+    root, faults = compose(path, text)
+    if root is None:
+        return (), faults
+    drafts: list[tuple[str | None, Draft]] = []
+    used: set[str] = set()
+    for variant, values in variant_values(root).items():
+        substitution = Substitution(path, values)
+        document = read(substitute(root, substitution))
+        made, found = _judge(document)
+        drafts.append((variant, made))
+        used |= substitution.used
+        faults += [*substitution.faults, *_faults(path, document, found)]
+    faults += parameter_faults(path, root, used)
+    faults += _name_faults(path, drafts[0][1])
+    if faults:
+        return (), faults
+    return tuple(_scenario(path, variant, made) for variant, made in drafts), []
+
+
+def _judge(document: Document) -> tuple[Draft, list[Complaint]]:
+    found = list(complaints(list(validator().iter_errors(document.data))))
+    made = draft(document, found)
+    found.extend(complaint for rule in RULES for complaint in rule(made))
+    return made, found
+
+
+def _faults(
+    path: Path, document: Document, found: Iterable[Complaint]
+) -> Iterator[Fault]:
+    for complaint in found:
+        if complaint.told:
+            continue
+        at = document.mark(complaint.place, of_key=complaint.of_key)
+        yield Fault(path, at.line, at.column, complaint.message)
+
+
+def _name_faults(path: Path, made: Draft) -> Iterator[Fault]:
+    name = made.sound.get("name")
+    expected = "/".join(path.with_suffix("").parts[-2:])
+    if name is not None and name != expected and "name" in made.sound:
+        at = made.document.mark(("name",))
+        message = f"name {name!r} does not match the file's path; call it {expected!r}"
+        yield Fault(path, at.line, at.column, message)
+
+
+def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
+    data = made.sound
+    by_name = {workload.name: workload for workload in made.workload.values()}
+    labels = data.get("labels", ())
+    if variant:
+        labels = data["variants"][variant].get("labels", labels)
+    return Scenario(
+        name=data["name"],
+        description=data["description"],
+        nodes=tuple(made.nodes.values()),
+        workload=tuple(by_name[name] for name in data.get("order", by_name)),
+        variant=variant,
+        source=data.get("source", ""),
+        labels=tuple(labels),
+        arrival=data.get("arrival", "sequential"),
+        optimizer=build.optimizer_settings(data.get("optimizer", {})),
+        expect=made.expect,
+        instance=made.instance,
+        parameters=_parameters(data, variant),
+        path=path,
+    )
+
+
+def _parameters(data: Mapping[str, Any], variant: str | None) -> dict[str, object]:
+    declared = data.get("parameters", {})
+    changed = data["variants"][variant]["set"] if variant else {}
+    return {name: declared[name]["default"] for name in declared} | changed

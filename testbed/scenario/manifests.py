@@ -2,16 +2,143 @@
 
 from __future__ import annotations
 
-from testbed.scenario.model import Scenario, Workload
+from typing import Any
 
-Manifest = dict[str, object]
+from testbed.scenario.model import NodePool, Scenario, Workload
+
+Manifest = dict[str, Any]
+
+WORKLOAD_LABEL = "stowage.dev/workload"
+"""Label of pods and controllers: the workload's name in the scenario."""
+
+CONTAINER = "main"
+"""Name of the container that a workload's cpu, memory and image describe."""
 
 
-def priority_classes(scenario: Scenario) -> list[Manifest]:
-    """Return one PriorityClass for each priority of the workload other than 0."""
-    raise NotImplementedError
+def priority_class_name(priority: int) -> str:
+    """Return the name of the PriorityClass of a priority."""
+    return f"stowage-{'minus-' if priority < 0 else ''}{abs(priority)}"
+
+
+def priority_class_manifests(scenario: Scenario) -> list[Manifest]:
+    """Return a PriorityClass for each priority of the workload; 0 needs none."""
+    priorities = {workload.priority for workload in scenario.workload} - {0}
+    return [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": priority_class_name(priority)},
+            "value": priority,
+            "description": "A priority of a Stowage scenario.",
+        }
+        for priority in sorted(priorities)
+    ]
 
 
 def workload_manifest(workload: Workload, namespace: str) -> Manifest:
-    """Return the ReplicaSet or Deployment; its pods carry `stowage.dev/workload`."""
-    raise NotImplementedError
+    """Return the ReplicaSet or Deployment; it and its pods carry `WORKLOAD_LABEL`."""
+    labels = {WORKLOAD_LABEL: workload.name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": workload.kind,
+        "metadata": {
+            "name": workload.name,
+            "namespace": namespace,
+            "labels": dict(labels),
+        },
+        "spec": {
+            "replicas": workload.replicas,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": _pod_metadata(workload),
+                "spec": pod_spec(workload),
+            },
+        },
+    }
+
+
+def pod_spec(workload: Workload) -> Manifest:
+    """Return the spec of a workload's pods."""
+    spec: Manifest = {
+        "containers": [_container(workload)],
+        "terminationGracePeriodSeconds": 0,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+    if workload.priority:
+        spec["priorityClassName"] = priority_class_name(workload.priority)
+    return spec | dict(workload.pod)
+
+
+def pod_manifests(scenario: Scenario, namespace: str) -> list[Manifest]:
+    """Return the pods in the order of arrival, as `stowage-simulate` reads them.
+
+    What the API server's admission would fill in is filled in: names, priorities.
+    """
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                **_pod_metadata(workload),
+                "name": f"{workload.name}-{number}",
+                "namespace": namespace,
+            },
+            "spec": {**pod_spec(workload), "priority": workload.priority},
+        }
+        for workload in scenario.workload
+        for number in range(workload.replicas)
+    ]
+
+
+def node_manifests(scenario: Scenario) -> list[Manifest]:
+    """Return the nodes in their order, ready, as `stowage-simulate` reads them."""
+    return [
+        _node(pool, number, name)
+        for pool in scenario.nodes
+        for number, name in enumerate(pool.names())
+    ]
+
+
+def _node(pool: NodePool, number: int, name: str) -> Manifest:
+    labels = {"kubernetes.io/hostname": name, **pool.labels}
+    if pool.zones:
+        zone = pool.zones[number % len(pool.zones)]
+        labels["topology.kubernetes.io/zone"] = zone
+    resources = {
+        "cpu": f"{pool.cpu_milli}m",
+        "memory": str(pool.memory_bytes),
+        "pods": str(pool.pods),
+    }
+    taints = [
+        {"key": taint.key, "value": taint.value, "effect": taint.effect}
+        for taint in pool.taints
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": taints} if taints else {},
+        "status": {
+            "capacity": resources,
+            "allocatable": resources,
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
+def _pod_metadata(workload: Workload) -> Manifest:
+    metadata: Manifest = {"labels": {WORKLOAD_LABEL: workload.name, **workload.labels}}
+    if workload.annotations:
+        metadata["annotations"] = dict(workload.annotations)
+    return metadata
+
+
+def _container(workload: Workload) -> Manifest:
+    requests = {}
+    if workload.cpu_milli:
+        requests["cpu"] = f"{workload.cpu_milli}m"
+    if workload.memory_bytes:
+        requests["memory"] = str(workload.memory_bytes)
+    container: Manifest = {"name": CONTAINER, "image": workload.image}
+    return {**container, "resources": {"requests": requests}} if requests else container

@@ -45,7 +45,11 @@ class NodePool:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     zones: tuple[str, ...] = ()
-    extended: Mapping[str, int] = field(default_factory=dict)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the nodes' names; padded, so that they sort as their numbers do."""
+        width = len(str(self.count - 1))
+        return tuple(f"{self.name_prefix}-{i:0{width}d}" for i in range(self.count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,72 @@
+"""`stowage scenario`: look at scenario files without a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from tabulate import tabulate
+
+from testbed.cli.main import app
+from testbed.scenario.catalogue import select
+from testbed.scenario.model import Scenario
+from testbed.scenario.schema import editor_schema_text
+
+SCENARIOS = Path("scenarios")
+
+scenario_app = typer.Typer(
+    name="scenario", help="Check and list scenario files.", no_args_is_help=True
+)
+app.add_typer(scenario_app)
+
+Asked = Annotated[
+    list[str] | None,
+    typer.Argument(help="Files, folders or names; nothing means all."),
+]
+Folder = Annotated[Path, typer.Option(help="Folder in which names are looked up.")]
+Labels = Annotated[
+    list[str] | None, typer.Option("--label", help="Only scenarios with this label.")
+]
+
+
+@scenario_app.command()
+def validate(asked: Asked = None, folder: Folder = SCENARIOS) -> None:
+    """Check scenario files; name every fault by file, line and column."""
+    found = select(asked or (), folder=folder)
+    files = {scenario.path for scenario in found}
+    typer.echo(f"{len(found)} scenarios in {len(files)} files, no faults")
+
+
+@scenario_app.command("list")
+def list_scenarios(
+    asked: Asked = None, folder: Folder = SCENARIOS, label: Labels = None
+) -> None:
+    """Print the catalogue of scenarios and their variants."""
+    found = select(asked or (), folder=folder, labels=label or ())
+    rows = [_row(scenario) for scenario in found]
+    headers = ["scenario", "nodes", "pods", "labels", "description"]
+    typer.echo(tabulate(rows, headers, maxcolwidths=[None, None, None, 12, 60]))
+
+
+@scenario_app.command()
+def schema(
+    write: Annotated[
+        Path | None, typer.Option(help="Write to this file instead of printing.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema with which editors check and complete scenario files."""
+    if write is None:
+        typer.echo(editor_schema_text(), nl=False)
+    else:
+        write.write_text(editor_schema_text(), "utf-8")
+
+
+def _row(scenario: Scenario) -> list[object]:
+    return [
+        scenario.scenario_id,
+        sum(pool.count for pool in scenario.nodes),
+        scenario.pod_count,
+        " ".join(scenario.labels),
+        scenario.description,
+    ]

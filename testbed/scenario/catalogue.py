@@ -1,0 +1,69 @@
+"""Which scenarios are meant: by file, by folder, by name, by label."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from testbed.scenario.errors import ScenarioUnknownError
+from testbed.scenario.load import load_file, load_folder
+from testbed.scenario.model import Scenario
+
+_CLOSE = 3
+
+
+def select(
+    asked: Sequence[str], *, folder: Path, labels: Iterable[str] = ()
+) -> tuple[Scenario, ...]:
+    """Return the scenarios that are meant, each once, in the order they are asked for.
+
+    Parameters
+    ----------
+    asked
+        Files, folders, names (``paper/figure-1``: the default run and its variants;
+        ``paper/priorities@mixed``: one of them) or patterns of names (``paper/*``).
+        Nothing means the whole folder.
+    folder
+        Where names are looked up.
+    labels
+        Keep only scenarios that have one of these.
+
+    Raises
+    ------
+    ScenarioFaultsError, ScenarioUnreadableError
+        As `load_file` and `load_folder`.
+    ScenarioUnknownError
+        Nothing has a name that was asked for.
+    """
+    found: dict[str, Scenario] = {}
+    for word in asked or (str(folder),):
+        for scenario in _meant(word, folder):
+            found.setdefault(scenario.scenario_id, scenario)
+    wanted = set(labels)
+    return tuple(
+        scenario
+        for scenario in found.values()
+        if not wanted or wanted & set(scenario.labels)
+    )
+
+
+def _meant(word: str, folder: Path) -> tuple[Scenario, ...]:
+    path = Path(word)
+    if path.is_dir():
+        return load_folder(path)
+    if path.suffix in {".yaml", ".yml"}:
+        return load_file(path)
+    catalogue = load_folder(folder)
+    meant = tuple(
+        scenario
+        for scenario in catalogue
+        if fnmatch.fnmatchcase(scenario.scenario_id, word) or scenario.name == word
+    )
+    if not meant:
+        names = [scenario.scenario_id for scenario in catalogue]
+        raise ScenarioUnknownError(
+            word, difflib.get_close_matches(word, names, n=_CLOSE)
+        )
+    return meant

@@ -1,0 +1,110 @@
+"""The scenario language's JSON Schema: one source, a strict and an editors' form.
+
+`schema.yaml` beside this file is the source. Files are validated against it after their
+parameters are filled in. Editors see the file before that, so their form (committed as
+``scenarios/schema.json``, printed by ``stowage scenario schema``) also accepts a
+placeholder such as ``${replicas}`` wherever a value is expected.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator, FormatChecker
+
+from testbed.quantity import QuantityError, parse_cpu, parse_memory
+from testbed.scenario.words import (
+    is_label,
+    is_parameter_name,
+    is_priority,
+    is_scenario_name,
+)
+
+Schema = dict[str, Any]
+
+_PLACEHOLDER: Schema = {"type": "string", "pattern": r"^\$\{[^}]+\}$"}
+_NOT_FILLED_IN = ("name", "description", "parameters", "variants")
+_SUBSCHEMAS = ("items", "additionalProperties")
+
+
+@functools.cache
+def strict_schema() -> Schema:
+    """Return the schema of a scenario whose parameters are filled in."""
+    text = resources.files(__package__).joinpath("schema.yaml").read_text("utf-8")
+    schema: Schema = yaml.safe_load(text)
+    return schema
+
+
+def editor_schema() -> Schema:
+    """Return the schema for editors: every value may also be a placeholder."""
+    schema = json.loads(json.dumps(strict_schema()))
+    for name, section in schema["properties"].items():
+        if name not in _NOT_FILLED_IN:
+            _open(section)
+            schema["properties"][name] = _or_placeholder(section)
+    for definition in schema["$defs"].values():
+        _open(definition)
+    return dict(schema)
+
+
+def editor_schema_text() -> str:
+    """Return the editors' schema as it is committed."""
+    return json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+@functools.cache
+def validator() -> Draft202012Validator:
+    """Return the validator of the strict schema, with this language's formats."""
+    formats = FormatChecker(formats=())
+    for name, test in _FORMATS.items():
+        formats.checks(name, raises=QuantityError)(test)
+    return Draft202012Validator(strict_schema(), format_checker=formats)
+
+
+def _open(schema: Schema) -> None:
+    """Let every value below a schema be a placeholder as well."""
+    for branch in schema.get("anyOf", ()):
+        _open(branch)
+    for name, inner in schema.get("properties", {}).items():
+        _open(inner)
+        schema["properties"][name] = _or_placeholder(inner)
+    for keyword in _SUBSCHEMAS:
+        if isinstance(schema.get(keyword), dict):
+            _open(schema[keyword])
+            schema[keyword] = _or_placeholder(schema[keyword])
+
+
+def _or_placeholder(schema: Schema) -> Schema:
+    inner = dict(schema)
+    notes: Schema = {k: inner.pop(k) for k in ("description", "default") if k in inner}
+    if inner.get("type") == "string" and "format" not in inner:
+        return schema
+    return {**notes, "anyOf": [inner, _PLACEHOLDER]}
+
+
+def _quantity(
+    parse: Callable[[str | float], int], least: int
+) -> Callable[[object], bool]:
+    def test(value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return True  # the type is another keyword's business
+        return parse(value) >= least
+
+    return test
+
+
+_FORMATS: dict[str, Callable[[object], bool]] = {
+    "cpu": _quantity(parse_cpu, 0),
+    "memory": _quantity(parse_memory, 0),
+    "positive-cpu": _quantity(parse_cpu, 1),
+    "positive-memory": _quantity(parse_memory, 1),
+    "label": is_label,
+    "parameter-name": is_parameter_name,
+    "priority": is_priority,
+    "scenario-name": is_scenario_name,
+}
