@@ -1,0 +1,56 @@
+"""The API server seen through plain HTTPS, before any client is worth importing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.cluster.ports import LOOPBACK
+
+_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApiProbe:
+    """Reads single documents as the cluster's administrator."""
+
+    workdir: Path
+    port: int
+
+    def ready(self) -> str:
+        """Return "ok" once the API server is ready, and what it says before."""
+        try:
+            status, body = self._get("/readyz")
+        except (OSError, http.client.HTTPException) as error:
+            return f"no answer from the API server ({error})"
+        return body if status == http.HTTPStatus.OK else f"not ready: {body}"
+
+    def service_accounts(self) -> set[str]:
+        """Return the namespaces that have their default service account."""
+        try:
+            status, body = self._get(
+                "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault"
+            )
+        except (OSError, http.client.HTTPException):
+            return set()
+        if status != http.HTTPStatus.OK:
+            return set()
+        items = json.loads(body)["items"]
+        return {item["metadata"]["namespace"] for item in items}
+
+    def _get(self, path: str) -> tuple[int, str]:
+        pki = self.workdir / "pki"
+        context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        connection = http.client.HTTPSConnection(
+            LOOPBACK, self.port, timeout=_TIMEOUT_S, context=context
+        )
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()

@@ -1,0 +1,55 @@
+"""The processes of one control plane: alive or not, and what they logged last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+from testbed.cluster.processes import is_alive
+
+ETCD = "etcd"
+API_SERVER = "kube-apiserver"
+CONTROLLER_MANAGER = "kube-controller-manager"
+KWOK = "kwok-controller"
+HOST_PODS = "hostpods"
+
+CONTROL_PLANE = (ETCD, API_SERVER, CONTROLLER_MANAGER, KWOK)
+"""In the order of their dependence: the first that ended is the cause."""
+
+TAIL_LINES = 12
+
+
+def pid_file(workdir: Path, component: str) -> Path:
+    """Return where a component's process id is written."""
+    return workdir / "pids" / f"{component}.pid"
+
+
+def log_file(workdir: Path, component: str) -> Path:
+    """Return where a component's output goes."""
+    return workdir / "logs" / f"{component}.log"
+
+
+def component_process(workdir: Path, component: str) -> psutil.Process | None:
+    """Return a component's process, or None if it has none or it has ended."""
+    try:
+        pid = int(pid_file(workdir, component).read_text(encoding="utf-8"))
+        process = psutil.Process(pid)
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return None
+    return process if is_alive(process) else None
+
+
+def has_ended(workdir: Path, component: str) -> bool:
+    """Tell whether a component was started and does not run any more."""
+    started = pid_file(workdir, component).is_file()
+    return started and component_process(workdir, component) is None
+
+
+def log_tail(file: Path, lines: int = TAIL_LINES) -> list[str]:
+    """Return the last lines of a log, none if there is no log."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return [line for line in text.splitlines() if line.strip()][-lines:]

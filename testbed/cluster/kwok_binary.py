@@ -1,0 +1,111 @@
+"""A cluster from kwokctl's binary runtime: local processes, no containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed import layout
+from testbed.cluster.claim import claim_cluster, remove_cluster
+from testbed.cluster.host_pods import start_host_pods
+from testbed.cluster.kwokctl_config import ExtraArgs, render_config
+from testbed.cluster.naming import check_name
+from testbed.cluster.owner import read_owner, write_owner
+from testbed.cluster.startup import READY_TIMEOUT_S, Startup
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+
+class KwokBinaryCluster:
+    """etcd, kube-apiserver, kube-controller-manager and KWOK on this machine.
+
+    The scheduler is left out: a Helm release brings it.
+
+    Parameters
+    ----------
+    name
+        Unique among this user's clusters.
+    api_port
+        Port of the API server on 127.0.0.1; a free one without.
+    extra_args
+        Further arguments by component, over the testbed's own.
+    timeout_s
+        How long the control plane may take to become ready.
+
+    Raises
+    ------
+    ClusterNameError
+        ``name`` cannot be a cluster's.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_port: int | None = None,
+        extra_args: ExtraArgs | None = None,
+        timeout_s: float = READY_TIMEOUT_S,
+    ) -> None:
+        self.name = check_name(name)
+        self.workdir: Path = layout.clusters_folder() / name
+        self._api_port = api_port
+        self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
+        self._timeout_s = timeout_s
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Credentials of a cluster administrator."""
+        return self.workdir / "kubeconfig.yaml"
+
+    @property
+    def audit_log(self) -> Path:
+        """The API server's audit log, one JSON object a line."""
+        return self.workdir / "logs" / "audit.log"
+
+    def up(self) -> None:
+        """Start, and leave nothing behind if that fails or is interrupted.
+
+        Raises
+        ------
+        ClusterBusyError, ClusterExistsError
+            The name is taken.
+        PortInUseError
+            The port that was asked for is taken.
+        ToolMissingError
+            A tool is not installed.
+        ComponentFailedError, StartTimeoutError
+            The control plane did not become ready.
+        """
+        owner = claim_cluster(self.workdir, self._api_port)
+        try:
+            config = self.workdir / "kwokctl.yaml"
+            config.write_text(
+                render_config(owner.ports, self._extra_args), encoding="utf-8"
+            )
+            Startup(self.workdir, config, owner.ports, self._timeout_s).run()
+            start_host_pods(self.workdir, self.kubeconfig)
+        except BaseException:
+            # Also for an interrupt: no process and no folder may remain.
+            remove_cluster(self.workdir)
+            raise
+
+    def down(self) -> None:
+        """Stop every process and remove the folder."""
+        remove_cluster(self.workdir)
+
+    def keep(self) -> None:
+        """Let the cluster outlive this process; `stowage down` ends it."""
+        owner = read_owner(self.workdir)
+        if owner is not None:
+            write_owner(self.workdir, owner.as_kept())
+
+    def api_client(self) -> ApiClient:
+        """Return a new client; the caller closes it."""
+        from kubernetes import config  # noqa: PLC0415 - it takes long to import
+
+        client: ApiClient = config.new_client_from_config(  # type: ignore[no-untyped-call]
+            str(self.kubeconfig)
+        )
+        return client

@@ -1,0 +1,98 @@
+"""A cluster's processes, known by a mark in their environment.
+
+A process id is a poor identity: it is reused, and a killed parent may not have written
+it down yet. So every process of a cluster, and whatever it starts in turn, inherits the
+cluster's folder in one environment variable, and is found by it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from testbed.cluster.errors import ProcessesSurviveError
+from testbed.wait import WaitTimeoutError, wait_until
+
+MARK = "STOWAGE_CLUSTER_FOLDER"
+
+_KILL_TIMEOUT_S = 10.0
+
+
+def marked_environment(workdir: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """Return ``base`` with the mark of the cluster in ``workdir``."""
+    return {**base, MARK: str(workdir)}
+
+
+def processes_of(workdir: Path) -> list[psutil.Process]:
+    """Return the live processes of the cluster in ``workdir``, this one excepted."""
+    found = []
+    for process in psutil.process_iter():
+        if process.pid != os.getpid() and _mark(process) == str(workdir):
+            found.append(process)
+    return found
+
+
+def kill_processes(name: str, workdir: Path) -> None:
+    """Kill every process of the cluster, also those started meanwhile.
+
+    Raises
+    ------
+    ProcessesSurviveError
+        Some did not end.
+    """
+
+    def kill_all() -> list[int]:
+        processes = processes_of(workdir)
+        for process in processes:
+            kill_one(process)
+        psutil.wait_procs(processes, timeout=1.0)
+        return [process.pid for process in processes if is_alive(process)]
+
+    # A process that forks while it is killed leaves a child that the next look finds.
+    try:
+        wait_until(
+            f"the processes of cluster {name} to end",
+            kill_all,
+            lambda pids: not pids and not processes_of(workdir),
+            timeout_s=_KILL_TIMEOUT_S,
+        )
+    except WaitTimeoutError as error:
+        pids = [process.pid for process in processes_of(workdir)]
+        raise ProcessesSurviveError(name, pids) from error
+
+
+def kill_one(process: psutil.Process) -> None:
+    """Kill a process unless it has ended; psutil checks that the id is still its."""
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
+
+
+def end_gently(process: psutil.Process, timeout_s: float) -> None:
+    """Ask a process to end, and wait for that at most ``timeout_s``."""
+    try:
+        process.terminate()
+        process.wait(timeout_s)
+    except (psutil.NoSuchProcess, psutil.TimeoutExpired):
+        return
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Tell whether a process runs; one that only waits to be reaped does not."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _mark(process: psutil.Process) -> str | None:
+    try:
+        mark: str | None = process.environ().get(MARK)
+    except (psutil.Error, OSError):
+        # Another user's process, or one that has just ended.
+        return None
+    return mark
