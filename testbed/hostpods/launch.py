@@ -1,0 +1,190 @@
+"""The process between the daemon and a container's process.
+
+It is to a container what a container runtime's shim is: it starts the command, copies
+its output to a log of bounded size, and sees to it that nothing of the container
+outlives it. It is the subreaper of all the container's descendants, and it kills them
+when the main process ends, when the daemon says so, or when the daemon's end of the
+pipe closes, which the kernel does even for a daemon that was killed outright. (The
+kernel's parent-death signal alone would not do: it is tied to the daemon's thread, and
+it does not reach grandchildren.)
+
+The first line on standard input is the order (JSON: argv, env, cwd, log, cap_bytes);
+``TERM`` and ``KILL`` follow as lines. Standard output carries JSON lines: ``{"pid"}``
+or ``{"error"}``, then ``{"code", "output"}``. Only the standard library is used, so
+that it can start in isolated mode within milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+CHUNK_BYTES = 1 << 16
+SIGNAL_BASE = 128
+
+
+class Log:
+    """Keeps the output: in a file that is turned over at its cap, or in memory."""
+
+    def __init__(self, path: str | None, cap_bytes: int) -> None:
+        self._path = Path(path) if path else None
+        self._cap_bytes = cap_bytes
+        self._file: BinaryIO | None = self._path.open("ab") if self._path else None
+        self.kept = b""
+
+    def write(self, data: bytes) -> None:
+        """Append; a full file becomes ``<name>.1`` and a new one begins."""
+        if self._file is None or self._path is None:
+            self.kept = (self.kept + data)[-self._cap_bytes :]
+            return
+        if self._file.tell() + len(data) > self._cap_bytes:
+            self._file.close()
+            self._path.replace(self._path.with_name(self._path.name + ".1"))
+            self._file = self._path.open("ab")
+        self._file.write(data)
+        self._file.flush()
+
+
+def report(**fields: object) -> None:
+    """Tell the daemon; a daemon that is gone is not an error."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(json.dumps(fields) + "\n")
+        sys.stdout.flush()
+
+
+def control_process(option: int, value: int) -> None:
+    """Call prctl(2) for this process."""
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def start(order: dict[str, Any]) -> subprocess.Popen[bytes]:
+    """Start the command in a session of its own, without standard input."""
+    return subprocess.Popen(
+        order["argv"],
+        env=order["env"],
+        cwd=order["cwd"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        # Safe: this process has one thread only.
+        preexec_fn=lambda: control_process(  # noqa: PLW1509
+            PR_SET_PDEATHSIG, signal.SIGKILL
+        ),
+    )
+
+
+def children() -> list[int]:
+    """Return the processes whose parent this is, adopted ones included."""
+    listing = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii")
+    return [int(pid) for pid in listing.split()]
+
+
+def kill_descendants() -> None:
+    """Kill until nobody is left: orphans turn up here when their parent dies."""
+    while remaining := children():
+        for pid in remaining:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+
+
+def reap(main_pid: int) -> int | None:
+    """Collect ended children; return the main one's exit code once it has ended."""
+    code = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == main_pid:
+                raw = os.waitstatus_to_exitcode(status)
+                code = raw if raw >= 0 else SIGNAL_BASE - raw
+    return code
+
+
+class Supervisor:
+    """Waits for output, orders and deaths, all at once."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Log) -> None:
+        assert process.stdout is not None  # noqa: S101 - started with a pipe
+        self._pid = process.pid
+        self._output_fd = process.stdout.fileno()
+        self._log = log
+        self._killed = False
+        self._wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_write, False)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._selector = selectors.DefaultSelector()
+        for fd in (0, self._output_fd, self._wake_read):
+            self._selector.register(fd, selectors.EVENT_READ)
+
+    def run(self) -> int:
+        """Return the main process's exit code; nothing of it is left then."""
+        code = reap(self._pid)
+        while code is None:
+            for key, _ in self._selector.select():
+                self._handle(key.fd)
+            code = reap(self._pid)
+        kill_descendants()
+        self._drain()
+        return code
+
+    def _handle(self, fd: int) -> None:
+        data = os.read(fd, CHUNK_BYTES)
+        if fd == self._output_fd and data:
+            self._log.write(data)
+        elif fd == 0:
+            self._obey(data)
+        if not data:
+            self._selector.unregister(fd)
+
+    def _obey(self, data: bytes) -> None:
+        """Do as told; an end of the pipe means that the daemon is gone."""
+        if not data or b"KILL" in data:
+            os.kill(self._pid, signal.SIGKILL)  # run() then clears away the rest
+        elif b"TERM" in data:
+            os.kill(self._pid, signal.SIGTERM)
+
+    def _drain(self) -> None:
+        os.set_blocking(self._output_fd, False)
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._output_fd, CHUNK_BYTES):
+                self._log.write(data)
+
+
+def main() -> None:
+    """Carry out one order."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(0, 1)
+        if not byte:
+            return
+        line += byte
+    order = json.loads(line)
+    control_process(PR_SET_CHILD_SUBREAPER, 1)
+    log = Log(order["log"], order["cap_bytes"])
+    try:
+        process = start(order)
+    except OSError as error:
+        report(error=f"{error.strerror}: {error.filename}")
+        return
+    report(pid=process.pid)
+    code = Supervisor(process, log).run()
+    report(code=code, output=log.kept.decode(errors="replace"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""One probe of one container, repeated until the container ends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from testbed.hostpods.clock import LoopClock
+from testbed.hostpods.errors import FeatureNotSupportedError
+from testbed.hostpods.manifest import Manifest
+from testbed.hostpods.probes.action import Inside, ask
+from testbed.hostpods.probes.outcome import Outcome
+from testbed.hostpods.probes.thresholds import Thresholds
+
+_log = logging.getLogger(__name__)
+
+Judged = Callable[[bool, Outcome], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Prober:
+    """Asks every period and tells its verdicts, with the API's own defaults."""
+
+    kind: str
+    probe: Manifest
+    inside: Inside
+    clock: LoopClock
+
+    async def run(self, judged: Judged) -> None:
+        """Ask for ever; ``judged`` hears every verdict, repeated ones included."""
+        thresholds = self._thresholds()
+        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
+        while True:
+            self._judge(await self._ask(), thresholds, judged)
+            await self.clock.pause(self.probe.get("periodSeconds", 10))
+
+    async def until_success(self, failed: Callable[[Outcome], None]) -> None:
+        """Ask until the verdict is good; ``failed`` hears the bad ones."""
+        thresholds = self._thresholds()
+        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
+        while True:
+            outcome = await self._ask()
+            verdict = thresholds.record(ok=outcome.ok)
+            if verdict:
+                return
+            if verdict is False:
+                failed(outcome)
+            await self.clock.pause(self.probe.get("periodSeconds", 10))
+
+    def _thresholds(self) -> Thresholds:
+        return Thresholds(
+            success=self.probe.get("successThreshold", 1),
+            failure=self.probe.get("failureThreshold", 3),
+        )
+
+    async def _ask(self) -> Outcome:
+        timeout_s = self.probe.get("timeoutSeconds", 1)
+        try:
+            outcome = await ask(self.probe, self.inside, timeout_s)
+        except FeatureNotSupportedError as error:
+            outcome = Outcome(ok=False, message=str(error))
+        if not outcome.ok:
+            name = self.inside.container["name"]
+            _log.info("%s probe of %s failed: %s", self.kind, name, outcome.message)
+        return outcome
+
+    @staticmethod
+    def _judge(outcome: Outcome, thresholds: Thresholds, judged: Judged) -> None:
+        verdict = thresholds.record(ok=outcome.ok)
+        if verdict is not None:
+            judged(verdict, outcome)

@@ -1,0 +1,1 @@
+"""Volumes as folders on the host, one kind a file."""
