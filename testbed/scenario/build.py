@@ -116,7 +116,7 @@ def _state(plain: Plain) -> ExpectedState:
         placed_by_priority=_optional(
             plain,
             "placed_by_priority",
-            lambda placed: {int(priority): placed[priority] for priority in placed},
+            lambda placed: {int(key): _bounds(placed, key) for key in placed},
         ),
         utilisation=_shares(plain, "utilisation"),
         pods_per_node=_bounds(plain, "pods_per_node"),

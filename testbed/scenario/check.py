@@ -104,9 +104,9 @@ def _check_state(
         )
     if expect.placed_by_priority is not None:
         found_placed = placed_by_priority(state)
-        wanted_placed = dict(expect.placed_by_priority)
-        found_placed = {p: n for p, n in found_placed.items() if p in wanted_placed}
-        yield _equal("placed_by_priority", wanted_placed, found_placed)
+        for priority, bounds in expect.placed_by_priority.items():
+            count = found_placed.get(priority, 0)
+            yield _in_bounds(f"placed of priority {priority}", bounds, count)
     if expect.utilisation is not None:
         yield from _close(
             "utilisation", expect.utilisation, utilisation(state), tolerance

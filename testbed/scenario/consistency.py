@@ -50,12 +50,12 @@ def unique_nodes(draft: Draft) -> Iterator[Complaint]:
     """No two entries of `nodes` make a node of one name."""
     taken: dict[str, Place] = {}
     for place, pool in draft.nodes.items():
-        clash = next((name for name in pool.names() if name in taken), None)
+        clash = next((name for name in pool.node_names() if name in taken), None)
         if clash:
             line = draft.document.mark(taken[clash]).line
             message = f"node {clash!r} comes already from line {line}"
             yield Complaint(place, f"{message}; give one of them another prefix")
-        taken |= dict.fromkeys(pool.names(), place)
+        taken |= dict.fromkeys(pool.node_names(), place)
 
 
 def order_is_a_permutation(draft: Draft) -> Iterator[Complaint]:

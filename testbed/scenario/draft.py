@@ -36,7 +36,7 @@ class Draft:
     @property
     def node_names(self) -> list[str]:
         """Return the names of all nodes."""
-        return [name for pool in self.nodes.values() for name in pool.names()]
+        return [name for pool in self.nodes.values() for name in pool.node_names()]
 
     @property
     def workload_names(self) -> list[str]:

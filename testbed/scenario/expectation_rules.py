@@ -10,6 +10,8 @@ from testbed.scenario.complaints import Complaint, unknown_name
 from testbed.scenario.document import Place
 from testbed.scenario.draft import Draft
 
+_BOUNDED = ("placed", "pods_per_node", "moves", "evictions", "solves")
+
 
 def expected_workloads_exist(draft: Draft) -> Iterator[Complaint]:
     """An expectation names only workloads that the scenario has."""  # noqa: D401 - a rule
@@ -59,13 +61,15 @@ def expected_counts_are_possible(draft: Draft) -> Iterator[Complaint]:
 def bounds_are_not_empty(draft: Draft) -> Iterator[Complaint]:
     """`min` is not above `max`."""
     for base, state in _phases(draft):
-        for key, value in state.items():
-            if not isinstance(value, Mapping) or not {"min", "max"} <= set(value):
-                continue
-            low, high = value["min"], value["max"]
-            if isinstance(low, int) and isinstance(high, int) and low > high:
-                message = f"min {low} is above max {high}; exchange them"
-                yield Complaint((*base, key), message)
+        named = {(*base, key): state[key] for key in _BOUNDED if key in state}
+        for priority, bounds in state.get("placed_by_priority", {}).items():
+            named[(*base, "placed_by_priority", priority)] = bounds
+        for place, bounds in named.items():
+            if isinstance(bounds, Mapping) and {"min", "max"} <= set(bounds):
+                low, high = bounds["min"], bounds["max"]
+                if low > high:
+                    message = f"min {low} is above max {high}; exchange them"
+                    yield Complaint(place, message)
 
 
 EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
@@ -98,8 +102,11 @@ def _counts(base: Place, state: Mapping[str, Any]) -> Iterator[tuple[Place, str,
         yield (*base, "pending", name), f"workload {name!r}", count
     for name, nodes in state.get("placements", {}).items():
         yield (*base, "placements", name), f"workload {name!r}", len(nodes)
-    for priority, count in state.get("placed_by_priority", {}).items():
-        yield (*base, "placed_by_priority", priority), f"priority {priority}", count
-    placed = state.get("placed", 0)
-    least = placed.get("min", 0) if isinstance(placed, Mapping) else placed
-    yield (*base, "placed"), "the scenario", least
+    for priority, bounds in state.get("placed_by_priority", {}).items():
+        place = (*base, "placed_by_priority", priority)
+        yield place, f"priority {priority}", _least(bounds)
+    yield (*base, "placed"), "the scenario", _least(state.get("placed", 0))
+
+
+def _least(bounds: Any) -> int:
+    return int(bounds.get("min", 0) if isinstance(bounds, Mapping) else bounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.scenario.model import NodePool, Scenario, Workload
+from testbed.scenario.model import Scenario, Workload
 
 Manifest = dict[str, Any]
 
@@ -92,39 +92,8 @@ def pod_manifests(scenario: Scenario, namespace: str) -> list[Manifest]:
 
 
 def node_manifests(scenario: Scenario) -> list[Manifest]:
-    """Return the nodes in their order, ready, as `stowage-simulate` reads them."""
-    return [
-        _node(pool, number, name)
-        for pool in scenario.nodes
-        for number, name in enumerate(pool.names())
-    ]
-
-
-def _node(pool: NodePool, number: int, name: str) -> Manifest:
-    labels = {"kubernetes.io/hostname": name, **pool.labels}
-    if pool.zones:
-        zone = pool.zones[number % len(pool.zones)]
-        labels["topology.kubernetes.io/zone"] = zone
-    resources = {
-        "cpu": f"{pool.cpu_milli}m",
-        "memory": str(pool.memory_bytes),
-        "pods": str(pool.pods),
-    }
-    taints = [
-        {"key": taint.key, "value": taint.value, "effect": taint.effect}
-        for taint in pool.taints
-    ]
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"taints": taints} if taints else {},
-        "status": {
-            "capacity": resources,
-            "allocatable": resources,
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    }
+    """Return the nodes in their order; clusters and `stowage-simulate` read them."""
+    return [manifest for pool in scenario.nodes for manifest in pool.manifests()]
 
 
 def _pod_metadata(workload: Workload) -> Manifest:

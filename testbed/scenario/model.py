@@ -12,6 +12,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from testbed.cluster.node_pool import NodePool, Taint
+
+__all__ = [
+    "Arrival",
+    "Bounds",
+    "Expectations",
+    "ExpectedOptimizer",
+    "ExpectedState",
+    "InstanceSpec",
+    "NodePool",
+    "OptimizerSettings",
+    "Policy",
+    "Scenario",
+    "Taint",
+    "Trigger",
+    "Workload",
+    "WorkloadKind",
+]
+
 Arrival = Literal["sequential", "burst"]
 """`sequential`: a workload waits until all pods of the one before have an outcome."""
 
@@ -22,34 +41,6 @@ Policy = Literal["strict", "paper"]
 """Which running pods a plan may leave unplaced (the optimiser's own policies)."""
 
 WorkloadKind = Literal["ReplicaSet", "Deployment"]
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """One taint of a node pool."""
-
-    key: str
-    effect: str
-    value: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NodePool:
-    """Nodes of one kind; zones are dealt out in turn."""
-
-    name_prefix: str
-    count: int
-    cpu_milli: int
-    memory_bytes: int
-    pods: int = 110
-    labels: Mapping[str, str] = field(default_factory=dict)
-    taints: tuple[Taint, ...] = ()
-    zones: tuple[str, ...] = ()
-
-    def names(self) -> tuple[str, ...]:
-        """Return the nodes' names; padded, so that they sort as their numbers do."""
-        width = len(str(self.count - 1))
-        return tuple(f"{self.name_prefix}-{i:0{width}d}" for i in range(self.count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +110,7 @@ class ExpectedState:
         What shares a node, whatever the node is called: one list of workload names
         (one entry a pod) for each node that has pods.
     placed_by_priority
-        Bound pods by priority.
+        Bound pods by priority; a priority that is not named is not checked.
     utilisation
         Requested share of the allocatable amount, from 0 to 1, by resource.
     pods_per_node
@@ -130,7 +121,7 @@ class ExpectedState:
     pending: Mapping[str, int] | None = None
     placements: Mapping[str, tuple[str, ...]] | None = None
     groups: tuple[tuple[str, ...], ...] | None = None
-    placed_by_priority: Mapping[int, int] | None = None
+    placed_by_priority: Mapping[int, Bounds] | None = None
     utilisation: Mapping[str, float] | None = None
     pods_per_node: Bounds | None = None
 
