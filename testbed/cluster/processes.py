@@ -19,6 +19,7 @@ from testbed.wait import WaitTimeoutError, wait_until
 MARK = "STOWAGE_CLUSTER_FOLDER"
 
 _KILL_TIMEOUT_S = 10.0
+_POLL_S = 0.02
 
 
 def marked_environment(workdir: Path, base: Mapping[str, str]) -> dict[str, str]:
@@ -27,12 +28,15 @@ def marked_environment(workdir: Path, base: Mapping[str, str]) -> dict[str, str]
 
 
 def processes_of(workdir: Path) -> list[psutil.Process]:
-    """Return the live processes of the cluster in ``workdir``, this one excepted."""
-    found = []
+    """Return the cluster's live processes with all their descendants, not this one."""
+    found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
-        if process.pid != os.getpid() and _mark(process) == str(workdir):
-            found.append(process)
-    return found
+        if process.pid not in found and _mark(process) == str(workdir):
+            found[process.pid] = process
+            # A release's container has an environment of its own, without the mark.
+            found |= {child.pid: child for child in _descendants(process)}
+    found.pop(os.getpid(), None)
+    return list(found.values())
 
 
 def kill_processes(name: str, workdir: Path) -> None:
@@ -43,32 +47,36 @@ def kill_processes(name: str, workdir: Path) -> None:
     ProcessesSurviveError
         Some did not end.
     """
+    killed: dict[int, psutil.Process] = {}
 
     def kill_all() -> list[int]:
-        processes = processes_of(workdir)
-        for process in processes:
+        # A process that forks while it is killed leaves a child for the next look.
+        found = {process.pid: process for process in processes_of(workdir)}
+        killed.update(found)
+        for process in killed.values():
             kill_one(process)
-        psutil.wait_procs(processes, timeout=1.0)
-        return [process.pid for process in processes if is_alive(process)]
+        alive = [pid for pid, process in killed.items() if is_alive(process)]
+        return alive or list(found)
 
-    # A process that forks while it is killed leaves a child that the next look finds.
     try:
         wait_until(
             f"the processes of cluster {name} to end",
             kill_all,
-            lambda pids: not pids and not processes_of(workdir),
+            lambda pids: not pids,
             timeout_s=_KILL_TIMEOUT_S,
+            poll_s=_POLL_S,
         )
     except WaitTimeoutError as error:
-        pids = [process.pid for process in processes_of(workdir)]
-        raise ProcessesSurviveError(name, pids) from error
+        raise ProcessesSurviveError(name, error.last_state) from error
 
 
 def kill_one(process: psutil.Process) -> None:
     """Kill a process unless it has ended; psutil checks that the id is still its."""
     try:
         process.kill()
-    except psutil.NoSuchProcess:
+        # Collects the end of a child of this process; others are not waited for.
+        process.wait(0)
+    except (psutil.NoSuchProcess, psutil.TimeoutExpired):
         return
 
 
@@ -87,6 +95,14 @@ def is_alive(process: psutil.Process) -> bool:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        children: list[psutil.Process] = process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    return children
 
 
 def _mark(process: psutil.Process) -> str | None:
