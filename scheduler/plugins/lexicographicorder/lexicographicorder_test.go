@@ -1,0 +1,121 @@
+package lexicographicorder_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
+)
+
+// A score has 101 values; the promise must hold on both sides of that number and far beyond it.
+var nodeCounts = []int{2, 3, 100, 101, 102, 150, 1000, 10_000}
+
+// TestTiesGoToTheFirstNodeByName checks the promise itself: whatever the other plugins say, the winner
+// is the first by name of the nodes that they like best, and it is alone at the top.
+func TestTiesGoToTheFirstNodeByName(t *testing.T) {
+	for _, count := range nodeCounts {
+		for seed := range uint64(8) {
+			t.Run(fmt.Sprintf("%d nodes, seed %d", count, seed), func(t *testing.T) {
+				random := rand.New(rand.NewPCG(seed, uint64(count)))
+				others := randomScorers(random)
+				nodes := shuffledNodes(random, count)
+				expectOnlyWinner(t, score(t, others, nodes), firstOfBest(others, nodes))
+			})
+		}
+	}
+}
+
+// TestAPointOfAnotherPluginIsNeverOverruled gives the last node by name the smallest advantage there is.
+func TestAPointOfAnotherPluginIsNeverOverruled(t *testing.T) {
+	for _, count := range nodeCounts {
+		nodes := shuffledNodes(rand.New(rand.NewPCG(1, 1)), count)
+		last := nodeName(count - 1)
+		others := []scorer{{name: "Other", weight: 1, points: func(node string) int64 {
+			if node == last {
+				return 1
+			}
+			return 0
+		}}}
+		expectOnlyWinner(t, score(t, others, nodes), last)
+	}
+}
+
+// TestItDecidesAloneWithoutOtherPlugins holds when no other plugin scores at all.
+func TestItDecidesAloneWithoutOtherPlugins(t *testing.T) {
+	nodes := shuffledNodes(rand.New(rand.NewPCG(1, 1)), 200)
+	expectOnlyWinner(t, score(t, nil, nodes), nodeName(0))
+}
+
+// TestASkippedPluginHasNoSay: a plugin that skips a pod in PreScore must not count in our totals either.
+func TestASkippedPluginHasNoSay(t *testing.T) {
+	nodes := shuffledNodes(rand.New(rand.NewPCG(1, 1)), 150)
+	others := []scorer{{name: "Skips", weight: 5, skips: true, points: func(node string) int64 {
+		return int64(strings.Count(node, "9"))
+	}}}
+	expectOnlyWinner(t, score(t, others, nodes), nodeName(0))
+}
+
+// TestItTurnsOpportunisticBatchingOff: a batch would reuse a ranking of which only the first place is in
+// order, so the plugin must never be able to sign pods.
+func TestItTurnsOpportunisticBatchingOff(t *testing.T) {
+	var plugin any = &lexicographicorder.Plugin{}
+	if _, signs := plugin.(fwk.SignPlugin); signs {
+		t.Error("the plugin signs pods, so their rankings may be reused")
+	}
+}
+
+// TestAPrioritisingExtenderIsRefused: its scores come after all plugins, out of our sight.
+func TestAPrioritisingExtenderIsRefused(t *testing.T) {
+	_, err := lexicographicorder.New(context.Background(), nil, handleWith{extenders: []fwk.Extender{extender{prioritizes: true}}})
+	if err == nil || !strings.Contains(err.Error(), "prioritizeVerb") {
+		t.Errorf("want an error that names prioritizeVerb, got %v", err)
+	}
+	if _, err := lexicographicorder.New(context.Background(), nil, handleWith{extenders: []fwk.Extender{extender{}}}); err != nil {
+		t.Errorf("an extender that does not prioritise is no obstacle, got %v", err)
+	}
+}
+
+// TestArgumentsAreRefused: an argument that has no effect would be a silent mistake.
+func TestArgumentsAreRefused(t *testing.T) {
+	_, err := lexicographicorder.New(context.Background(), &runtime.Unknown{}, handleWith{})
+	if err == nil || !strings.Contains(err.Error(), "pluginConfig") {
+		t.Errorf("want an error that names pluginConfig, got %v", err)
+	}
+}
+
+// TestScoreWithoutPreScoreIsAnError: a profile that enables one without the other must not order wrongly.
+func TestScoreWithoutPreScoreIsAnError(t *testing.T) {
+	plugin, err := lexicographicorder.New(context.Background(), nil, handleWith{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := plugin.(fwk.ScoreExtensions).NormalizeScore(
+		context.Background(), framework.NewCycleState(), &v1.Pod{}, fwk.NodeScoreList{})
+	if status.Code() != fwk.Error || !strings.Contains(status.Message(), "preScore") {
+		t.Errorf("want an error that names preScore, got %v", status)
+	}
+}
+
+func expectOnlyWinner(t *testing.T, totals []fwk.NodePluginScores, want string) {
+	t.Helper()
+	best, holders := int64(-1), []string{}
+	for _, node := range totals {
+		if node.TotalScore > best {
+			best, holders = node.TotalScore, nil
+		}
+		if node.TotalScore == best {
+			holders = append(holders, node.Name)
+		}
+	}
+	if len(holders) != 1 || holders[0] != want {
+		t.Errorf("of %d nodes, %s alone should be best; best are %v", len(totals), want, holders)
+	}
+}

@@ -1,0 +1,191 @@
+package plugins_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stowage/stowage/scheduler/plugins"
+)
+
+const (
+	profileFolder = "../../charts/stowage/profiles"
+	schedulerName = "default-scheduler"
+)
+
+// TestTheStockProfileIsTheStockScheduler: the baseline of every comparison must not be ours.
+func TestTheStockProfileIsTheStockScheduler(t *testing.T) {
+	stock, err := latest.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := listPlugins(t, startWith(t, map[string]any{
+		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+	}))
+	configuration, scheduler := start(t, "default")
+	if got := listPlugins(t, scheduler); !slices.Equal(names(got.Filter), names(want.Filter)) ||
+		!slices.Equal(names(got.Score), names(want.Score)) || !slices.Equal(names(got.PostFilter), names(want.PostFilter)) {
+		t.Errorf("plugins differ from the stock scheduler's: %+v", got)
+	}
+	if configuration.Parallelism != stock.Parallelism || configuration.ClientConnection.QPS != stock.ClientConnection.QPS ||
+		*configuration.PercentageOfNodesToScore != *stock.PercentageOfNodesToScore {
+		t.Errorf("settings differ from the stock scheduler's: %+v", configuration)
+	}
+}
+
+// TestDeterministicProfilesLeaveNothingToChance names each setting that a placement could depend on.
+func TestDeterministicProfilesLeaveNothingToChance(t *testing.T) {
+	for _, profile := range []string{"deterministic", "optimizer-deterministic"} {
+		configuration, scheduler := start(t, profile)
+		enabled := listPlugins(t, scheduler)
+		if configuration.Parallelism != 1 {
+			t.Errorf("%s: parallelism is %d, should be 1", profile, configuration.Parallelism)
+		}
+		if percentage := configuration.PercentageOfNodesToScore; percentage == nil || *percentage != 100 {
+			t.Errorf("%s: percentageOfNodesToScore should be 100", profile)
+		}
+		if configuration.ClientConnection.QPS < 1000 || configuration.ClientConnection.Burst < 1000 {
+			t.Errorf("%s: the client's rate is limited: %+v", profile, configuration.ClientConnection)
+		}
+		if score := names(enabled.Score); score[len(score)-1] != "LexicographicOrder" {
+			t.Errorf("%s: LexicographicOrder should have the last word: %v", profile, score)
+		}
+	}
+}
+
+// TestPreemptionIsOffWhereItWouldInterfere: two hands that make room undo each other's work.
+func TestPreemptionIsOffWhereItWouldInterfere(t *testing.T) {
+	for profile, want := range map[string][]string{
+		"default":                 {"DynamicResources", "DefaultPreemption"},
+		"deterministic":           {"DynamicResources"},
+		"optimizer":               {"DynamicResources", "PriorityOptimizer"},
+		"optimizer-deterministic": {"DynamicResources", "PriorityOptimizer"},
+	} {
+		_, scheduler := start(t, profile)
+		if got := names(listPlugins(t, scheduler).PostFilter); !slices.Equal(got, want) {
+			t.Errorf("%s: postFilter is %v, should be %v", profile, got, want)
+		}
+	}
+}
+
+// TestOptimizerIsAtAllItsExtensionPoints: the paper names five, and one missing would go unnoticed.
+func TestOptimizerIsAtAllItsExtensionPoints(t *testing.T) {
+	for _, profile := range []string{"optimizer", "optimizer-deterministic"} {
+		_, scheduler := start(t, profile)
+		enabled := listPlugins(t, scheduler)
+		for point, set := range map[string]config.PluginSet{
+			"preEnqueue": enabled.PreEnqueue, "preFilter": enabled.PreFilter, "postFilter": enabled.PostFilter,
+			"reserve": enabled.Reserve, "postBind": enabled.PostBind,
+		} {
+			if !slices.Contains(names(set), "PriorityOptimizer") {
+				t.Errorf("%s: PriorityOptimizer is missing at %s: %v", profile, point, names(set))
+			}
+		}
+	}
+}
+
+// start sets the real scheduler up with a shipped profile, as the command does, short of connecting.
+func start(t *testing.T, profile string) (*config.KubeSchedulerConfiguration, framework.Framework) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(profileFolder, profile+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content map[string]any
+	if err := yaml.UnmarshalStrict(data, &content); err != nil {
+		t.Fatal(err)
+	}
+	if _, ours := plugins.Registry()["PriorityOptimizer"]; !ours && profile[0] == 'o' {
+		t.Skip("PriorityOptimizer is not registered")
+	}
+	opts := optionsFor(t, content)
+	completed, scheduler, err := setup(t, opts)
+	if err != nil {
+		t.Fatalf("%s: %v", profile, err)
+	}
+	return completed, scheduler
+}
+
+func startWith(t *testing.T, content map[string]any) framework.Framework {
+	t.Helper()
+	_, scheduler, err := setup(t, optionsFor(t, content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scheduler
+}
+
+func setup(t *testing.T, opts *options.Options) (*config.KubeSchedulerConfiguration, framework.Framework, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	var registered []app.Option
+	for name, factory := range plugins.Registry() {
+		registered = append(registered, app.WithPlugin(name, factory))
+	}
+	completed, scheduler, err := app.Setup(ctx, opts, registered...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &completed.ComponentConfig, scheduler.Profiles[schedulerName], nil
+}
+
+// optionsFor merges into the profile what the chart merges: a kubeconfig and the leader election.
+func optionsFor(t *testing.T, content map[string]any) *options.Options {
+	t.Helper()
+	folder := t.TempDir()
+	connection, _ := content["clientConnection"].(map[string]any)
+	if connection == nil {
+		connection = map[string]any{}
+	}
+	connection["kubeconfig"] = write(t, folder, "kubeconfig", map[string]any{
+		"apiVersion": "v1", "kind": "Config", "current-context": "c",
+		"clusters": []any{map[string]any{"name": "c", "cluster": map[string]any{"server": "https://127.0.0.1:1"}}},
+		"users":    []any{map[string]any{"name": "u", "user": map[string]any{"token": "t"}}},
+		"contexts": []any{map[string]any{"name": "c", "context": map[string]any{"cluster": "c", "user": "u"}}},
+	})
+	content["clientConnection"] = connection
+	content["leaderElection"] = map[string]any{"leaderElect": false}
+	opts := options.NewOptions()
+	opts.SecureServing.BindPort = 0
+	opts.ConfigFile = write(t, folder, "profile.yaml", content)
+	return opts
+}
+
+func write(t *testing.T, folder, name string, content any) string {
+	t.Helper()
+	data, err := yaml.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func listPlugins(t *testing.T, scheduler framework.Framework) *config.Plugins {
+	t.Helper()
+	if scheduler == nil {
+		t.Fatalf("the profile should be named %s", schedulerName)
+	}
+	return scheduler.ListPlugins()
+}
+
+func names(set config.PluginSet) []string {
+	list := make([]string, len(set.Enabled))
+	for i, plugin := range set.Enabled {
+		list[i] = plugin.Name
+	}
+	return list
+}

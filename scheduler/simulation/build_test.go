@@ -1,0 +1,128 @@
+package simulation_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/stowage/stowage/scheduler/plugins"
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+const profileFolder = "../../charts/stowage/profiles"
+
+func TestMain(m *testing.M) {
+	klog.SetLogger(logr.Discard())
+	if err := simulation.SetFeatureGates(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func simulatorOf(t *testing.T, path string) *simulation.Simulator {
+	t.Helper()
+	configuration, err := simulation.LoadConfiguration(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulator, err := simulation.New(context.Background(), configuration, plugins.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return simulator
+}
+
+// place fills an instance under a shipped profile.
+func place(t *testing.T, profile string, instance simulation.Instance) simulation.Result {
+	t.Helper()
+	result, err := simulatorOf(t, filepath.Join(profileFolder, profile+".yaml")).Run(context.Background(), instance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func expectNodes(t *testing.T, result simulation.Result, want map[string]string) {
+	t.Helper()
+	for pod, node := range want {
+		if got, exists := result.Placements["default/"+pod]; !exists || got != node {
+			t.Errorf("pod %s should be on %q, is on %q", pod, node, got)
+		}
+	}
+}
+
+func node(name string, cpuMilli, memoryBytes int64) v1.Node {
+	return v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
+		Status: v1.NodeStatus{Capacity: v1.ResourceList{
+			v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
+			v1.ResourceMemory: *resource.NewQuantity(memoryBytes, resource.BinarySI),
+			v1.ResourcePods:   *resource.NewQuantity(110, resource.DecimalSI),
+		}},
+	}
+}
+
+func nodes(count int, cpuMilli, memoryBytes int64) []v1.Node {
+	list := make([]v1.Node, count)
+	for i := range list {
+		list[i] = node(fmt.Sprintf("node-%03d", i), cpuMilli, memoryBytes)
+	}
+	return list
+}
+
+func pod(name string, cpuMilli, memoryBytes int64, changes ...func(*v1.Pod)) v1.Pod {
+	p := v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"name": name}},
+		Spec: v1.PodSpec{Containers: []v1.Container{{
+			Name: "c", Image: "image",
+			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
+				v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
+				v1.ResourceMemory: *resource.NewQuantity(memoryBytes, resource.BinarySI),
+			}},
+		}}},
+	}
+	for _, change := range changes {
+		change(&p)
+	}
+	return p
+}
+
+func withPriority(priority int32) func(*v1.Pod) {
+	return func(p *v1.Pod) { p.Spec.Priority = &priority }
+}
+
+func onNode(name string) func(*v1.Pod) {
+	return func(p *v1.Pod) { p.Spec.NodeName = name }
+}
+
+// nextTo asks for a node that already runs the named pod.
+func nextTo(name string) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+				TopologyKey:   v1.LabelHostname,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"name": name}},
+			}},
+		}}
+	}
+}
+
+// randomInstance fills eight nodes to about their brim.
+func randomInstance(seed uint64) simulation.Instance {
+	random := rand.New(rand.NewPCG(seed, 0))
+	instance := simulation.Instance{ID: fmt.Sprint(seed), Nodes: nodes(8, 8000, 16<<30)}
+	for i := range 48 {
+		instance.Pods = append(instance.Pods, pod(
+			fmt.Sprintf("pod-%02d", i), 100*(1+random.Int64N(25)), (1+random.Int64N(48))<<27))
+	}
+	return instance
+}

@@ -1,0 +1,90 @@
+package simulation_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+const (
+	goodLine = `{"id":"good","nodes":[{"metadata":{"name":"n"},"status":{"capacity":{"cpu":"1","pods":"10"}}}],` +
+		`"pods":[{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}]}`
+	emptyLine = `{"id":"empty","nodes":[],"pods":[]}`
+)
+
+// TestABadLineIsAnErrorOfThatLineOnly: one broken instance among thousands must not cost the others.
+func TestABadLineIsAnErrorOfThatLineOnly(t *testing.T) {
+	failed, results := stream(t, strings.Join([]string{goodLine, `{"id":`, "", goodLine}, "\n"))
+	if failed != 1 || len(results) != 3 {
+		t.Fatalf("want 3 results, 1 failed; got %d, %d", len(results), failed)
+	}
+	if !strings.Contains(results[1].Error, "line 2") {
+		t.Errorf("the error should name line 2: %q", results[1].Error)
+	}
+	for _, i := range []int{0, 2} {
+		if results[i].Placements["default/p"] != "n" || results[i].Error != "" {
+			t.Errorf("result %d should be a placement: %+v", i, results[i])
+		}
+	}
+}
+
+// TestFaultsAreReportedTogetherWithTheirFields: who repairs a file wants to do it once.
+func TestFaultsAreReportedTogetherWithTheirFields(t *testing.T) {
+	line := `{"nodes":[{"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"-1"}}},{"metadata":{"name":"n"}}],` +
+		`"pods":[{"metadata":{"name":"p"},"spec":{"nodeName":"m","colour":"red"}},{"metadata":{}}]}`
+	_, results := stream(t, line)
+	for _, fault := range []string{
+		`id: missing`, `nodes[0].status.allocatable.cpu: -1 is negative`, `nodes[1].metadata.name: "n" appears twice`,
+		`pods[0].spec.nodeName: the instance has no node "m"`, `unknown field "pods[0].spec.colour"`,
+		`pods[1].metadata.name: missing`,
+	} {
+		if !strings.Contains(results[0].Error, fault) {
+			t.Errorf("the error should contain %s:\n%s", fault, results[0].Error)
+		}
+	}
+}
+
+// TestNoNodesMeansNoPlacements: an empty cluster is an instance like any other.
+func TestNoNodesMeansNoPlacements(t *testing.T) {
+	failed, results := stream(t, emptyLine+"\n"+strings.Replace(goodLine, `"nodes":[{`, `"nodes":[],"pods":[],"x":[{`, 1))
+	if failed != 1 || results[0].Error != "" || len(results[0].Placements) != 0 {
+		t.Errorf("want an empty result and one with an unknown field, got %+v", results)
+	}
+}
+
+// TestABrokenOutputEndsTheStream: results that nobody gets are not worth computing.
+func TestABrokenOutputEndsTheStream(t *testing.T) {
+	simulator := simulatorOf(t, profileFolder+"/deterministic.yaml")
+	_, err := simulator.Stream(context.Background(), strings.NewReader(goodLine), brokenWriter{})
+	if err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("want an error that names line 1, got %v", err)
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func stream(t *testing.T, in string) (failed int, results []simulation.Result) {
+	t.Helper()
+	var out bytes.Buffer
+	failed, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Stream(
+		context.Background(), strings.NewReader(in), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(&out)
+	for decoder.More() {
+		var result simulation.Result
+		if err := decoder.Decode(&result); err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, result)
+	}
+	return failed, results
+}
