@@ -1,0 +1,142 @@
+package executor
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// State is how far a move or an eviction has come.
+type State string
+
+// States of moves and evictions.
+const (
+	// Waiting for its turn.
+	Waiting State = "Waiting"
+	// Evicted by the API; the pod may still be terminating.
+	Evicted State = "Evicted"
+	// Gone from its node.
+	Gone State = "Gone"
+	// Bound is a move whose replacement has its node.
+	Bound State = "Bound"
+	// NotNeeded is an eviction that was spared.
+	NotNeeded State = "NotNeeded"
+)
+
+// key names the pods that can stand in for one another.
+type key struct {
+	owner types.UID
+	class string
+}
+
+// defaultGraceSeconds is Kubernetes' default termination grace period.
+const defaultGraceSeconds = 30
+
+// step is a pod that leaves its node.
+type step struct {
+	pod      *snapshot.Pod
+	key      key
+	from, to string // to is empty for an eviction
+	state    State
+	// opened: its place is open, so its eviction is under way or done.
+	opened bool
+	// bound: a replacement arrived before the pod itself was gone.
+	bound bool
+	grace int64
+}
+
+// Execution is one plan being carried out. It is safe for concurrent use.
+type Execution struct {
+	mu        sync.Mutex
+	moves     []*step
+	evictions []*step
+	byUID     map[types.UID]*step
+	owners    sets.Set[types.UID]
+	places    map[key]map[string]*place
+	reserved  map[types.UID]taken
+	bound     int
+}
+
+// New starts a plan. free is the room that every node has now.
+func New(of *plan.Plan, free map[string]resources.Vector) *Execution {
+	e := &Execution{
+		byUID:    map[types.UID]*step{},
+		owners:   sets.New[types.UID](),
+		places:   map[key]map[string]*place{},
+		reserved: map[types.UID]taken{},
+	}
+	for _, placement := range of.Placements {
+		e.placeOf(keyOf(placement.Pod), placement.Node, placement.Pod.Requests).settled++
+	}
+	for _, move := range of.Moves {
+		e.moves = append(e.moves, e.addStep(move.Pod, move.From, move.To))
+		e.placeOf(keyOf(move.Pod), move.To, move.Pod.Requests).unopened++
+	}
+	for _, eviction := range of.Evictions {
+		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.Node, ""))
+	}
+	spare(of, e.evictions, free)
+	return e
+}
+
+func (e *Execution) addStep(pod *snapshot.Pod, from, to string) *step {
+	s := &step{pod: pod, key: keyOf(pod), from: from, to: to, state: Waiting, grace: defaultGraceSeconds}
+	if seconds := pod.Object.Spec.TerminationGracePeriodSeconds; seconds != nil {
+		s.grace = *seconds
+	}
+	e.byUID[pod.Object.UID] = s
+	return s
+}
+
+// keyOf pins a pod without a controller by its own UID.
+func keyOf(pod *snapshot.Pod) key {
+	if pod.Owner == "" {
+		return key{pod.Object.UID, pod.Class}
+	}
+	return key{pod.Owner, pod.Class}
+}
+
+// Progress is how far the plan has come.
+type Progress struct {
+	// Arrivals are the places that are still to be filled, Departures the pods still to leave.
+	Arrivals, Departures int
+	// Bound counts the places that are filled.
+	Bound int
+}
+
+// Done says that everything has been carried out.
+func (p Progress) Done() bool { return p.Arrivals == 0 && p.Departures == 0 }
+
+// Progress counts what is left.
+func (e *Execution) Progress() Progress {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	progress := Progress{Arrivals: len(e.reserved), Bound: e.bound}
+	for _, places := range e.places {
+		for _, place := range places {
+			progress.Arrivals += place.outstanding()
+		}
+	}
+	for _, step := range e.byUID {
+		if step.state == Waiting || step.state == Evicted {
+			progress.Departures++
+		}
+	}
+	return progress
+}
+
+// States are the states of the moves and evictions by pod UID.
+func (e *Execution) States() map[types.UID]State {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	states := make(map[types.UID]State, len(e.byUID))
+	for uid, step := range e.byUID {
+		states[uid] = step.state
+	}
+	return states
+}

@@ -1,0 +1,170 @@
+package executor
+
+import (
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// place counts the open places of one key on one node.
+type place struct {
+	requests resources.Vector
+	// settled are for pods that wait already; they are open from the start.
+	settled int
+	// inFlight are for replacements of moves that are under way.
+	inFlight int
+	// unopened are for replacements of moves whose turn has not come.
+	unopened int
+}
+
+func (p *place) outstanding() int { return p.settled + p.inFlight + p.unopened }
+
+// taken is a place that a pod holds between Reserve and Bound.
+type taken struct {
+	key      key
+	node     string
+	inFlight bool
+}
+
+func (e *Execution) placeOf(k key, node string, requests resources.Vector) *place {
+	e.owners.Insert(k.owner)
+	nodes, ok := e.places[k]
+	if !ok {
+		nodes = map[string]*place{}
+		e.places[k] = nodes
+	}
+	if nodes[node] == nil {
+		nodes[node] = &place{requests: requests}
+	}
+	return nodes[node]
+}
+
+// placesOf finds the places of a pod, hashing its spec only if its owner is in the plan.
+func (e *Execution) placesOf(pod *v1.Pod) (key, map[string]*place) {
+	owner := pod.UID
+	if controller := metav1.GetControllerOf(pod); controller != nil {
+		owner = controller.UID
+	}
+	if !e.owners.Has(owner) {
+		return key{}, nil
+	}
+	k := key{owner, snapshot.ClassID(pod)}
+	return k, e.places[k]
+}
+
+// Nodes are those on which the plan has an open place for the pod. planned is false for a pod
+// that is none of the plan's business. A planned pod without nodes has to wait. free is the room
+// that a node has now.
+func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, places := e.placesOf(pod)
+	for node, place := range places {
+		switch {
+		case place.inFlight > 0:
+			planned = true
+			nodes = append(nodes, node)
+		case place.settled > 0:
+			planned = true
+			// A waiting pod does not overtake the replacements that are on their way there.
+			if place.requests.FitsIn(free(node).Minus(e.inFlight(node))) {
+				nodes = append(nodes, node)
+			}
+		}
+	}
+	return nodes, planned
+}
+
+// inFlight is the room that replacements on their way to the node will take.
+func (e *Execution) inFlight(node string) resources.Vector {
+	var sum resources.Vector
+	for _, places := range e.places {
+		if place := places[node]; place != nil {
+			for range place.inFlight {
+				sum = sum.Plus(place.requests)
+			}
+		}
+	}
+	return sum
+}
+
+// Outstanding is the room that the plan still needs on each node.
+func (e *Execution) Outstanding() map[string]resources.Vector {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	needed := map[string]resources.Vector{}
+	for _, places := range e.places {
+		for node, place := range places {
+			for range place.outstanding() {
+				needed[node] = needed[node].Plus(place.requests)
+			}
+		}
+	}
+	return needed
+}
+
+// Reserve takes an open place on the node for the pod. It reports false if there is none, which
+// makes the pod an ordinary one.
+func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	k, places := e.placesOf(pod)
+	place := places[node]
+	if _, again := e.reserved[pod.UID]; again {
+		return true
+	}
+	switch {
+	case place == nil:
+		return false
+	case place.inFlight > 0:
+		place.inFlight--
+		e.reserved[pod.UID] = taken{k, node, true}
+	case place.settled > 0:
+		place.settled--
+		e.reserved[pod.UID] = taken{k, node, false}
+	default:
+		return false
+	}
+	return true
+}
+
+// Unreserve gives the pod's place back. It may be called for any pod, and twice.
+func (e *Execution) Unreserve(uid types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	held, ok := e.reserved[uid]
+	if !ok {
+		return
+	}
+	delete(e.reserved, uid)
+	if place := e.places[held.key][held.node]; held.inFlight {
+		place.inFlight++
+	} else {
+		place.settled++
+	}
+}
+
+// Bound marks the arrival of a pod that holds a place, and reports whether it held one.
+func (e *Execution) Bound(uid types.UID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	held, ok := e.reserved[uid]
+	if !ok {
+		return false
+	}
+	delete(e.reserved, uid)
+	e.bound++
+	if !held.inFlight {
+		return true
+	}
+	for _, move := range e.moves {
+		if move.key == held.key && move.to == held.node && move.opened && move.state != Bound {
+			move.arrived()
+			break
+		}
+	}
+	return true
+}

@@ -1,0 +1,87 @@
+package executor
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A move is Bound once its pod has gone and a replacement has its node, in either order.
+func (s *step) arrived() {
+	if s.state == Gone {
+		s.state = Bound
+	} else {
+		s.bound = true
+	}
+}
+
+// Opened must be called before the pod is evicted: its replacement may be there sooner than the
+// eviction's answer.
+func (e *Execution) Opened(uid types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	step := e.byUID[uid]
+	if step == nil || step.opened {
+		return
+	}
+	step.opened = true
+	if step.to != "" {
+		place := e.places[step.key][step.to]
+		place.unopened--
+		place.inFlight++
+	}
+}
+
+// Refused takes Opened back: the eviction was not granted and will be tried again.
+func (e *Execution) Refused(uid types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	step := e.byUID[uid]
+	if step == nil || !step.opened || step.state != Waiting {
+		return
+	}
+	if step.to == "" {
+		step.opened = false
+		return
+	}
+	// Another pod of the same kind may have taken the place meanwhile; then it stays taken.
+	if place := e.places[step.key][step.to]; place.inFlight > 0 {
+		place.inFlight--
+		place.unopened++
+		step.opened = false
+	}
+}
+
+// Evicted marks the pod as evicted by the API.
+func (e *Execution) Evicted(uid types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if step := e.byUID[uid]; step != nil && step.state == Waiting {
+		step.state = Evicted
+	}
+}
+
+// Gone marks the pod as gone from its node.
+func (e *Execution) Gone(uid types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	step := e.byUID[uid]
+	if step == nil || step.state != Evicted {
+		return
+	}
+	step.state = Gone
+	if step.bound {
+		step.state = Bound
+	}
+}
+
+// Leaving are the pods that were evicted and are not gone yet.
+func (e *Execution) Leaving() []types.UID {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var uids []types.UID
+	for uid, step := range e.byUID {
+		if step.state == Evicted {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}

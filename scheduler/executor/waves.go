@@ -1,0 +1,112 @@
+package executor
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Departure is a pod to evict now.
+type Departure struct {
+	Pod *snapshot.Pod
+	// Move is false for a pod that is left unplaced.
+	Move bool
+	// Early is set where moves wait for one another in a circle: the replacement will wait.
+	Early bool
+}
+
+// Next is the next wave: the pods to evict now. free is the room every node has now: allocatable
+// less every pod that is on it, terminating or being bound.
+func (e *Execution) Next(free map[string]resources.Vector) []Departure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var wave []Departure
+	for _, step := range e.evictions {
+		if step.state == Waiting {
+			wave = append(wave, Departure{Pod: step.pod})
+		}
+	}
+	room, expected := e.room(free)
+	waiting := e.waitingMoves()
+	for _, step := range waiting {
+		if step.opened || step.pod.Requests.FitsIn(room[step.to]) {
+			wave = append(wave, Departure{Pod: step.pod, Move: true})
+			room[step.to] = room[step.to].Minus(step.pod.Requests)
+		}
+	}
+	if len(wave) > 0 || len(waiting) == 0 || expected || e.anyLeaving() {
+		return wave
+	}
+	return []Departure{{Pod: e.shortestGap(waiting, free).pod, Move: true, Early: true}}
+}
+
+// room is what is free beyond the arrivals under way. expected says that one of them fits
+// already, so that there is something to wait for.
+func (e *Execution) room(free map[string]resources.Vector) (room map[string]resources.Vector, expected bool) {
+	room = make(map[string]resources.Vector, len(free))
+	for node, vector := range free {
+		room[node] = vector.Minus(e.inFlight(node))
+	}
+	expected = len(e.reserved) > 0
+	for _, places := range e.places {
+		for node, place := range places {
+			if place.inFlight > 0 && place.requests.FitsIn(free[node]) {
+				expected = true
+			}
+			for range place.settled {
+				if place.requests.FitsIn(room[node]) {
+					expected = true
+					room[node] = room[node].Minus(place.requests)
+				}
+			}
+		}
+	}
+	return room, expected
+}
+
+func (e *Execution) waitingMoves() []*step {
+	var waiting []*step
+	for _, step := range e.moves {
+		if step.state == Waiting {
+			waiting = append(waiting, step)
+		}
+	}
+	return waiting
+}
+
+func (e *Execution) anyLeaving() bool {
+	for _, step := range e.byUID {
+		if step.state == Evicted {
+			return true
+		}
+	}
+	return false
+}
+
+// shortestGap breaks a circle of moves. The gap of a pod ends soonest if its eviction lets
+// another move go at once and if it terminates quickly.
+func (e *Execution) shortestGap(waiting []*step, free map[string]resources.Vector) *step {
+	blocks := func(s *step) int {
+		vacated := free[s.from].Minus(e.inFlight(s.from)).Plus(s.pod.Requests)
+		for _, other := range waiting {
+			if other != s && other.to == s.from && other.pod.Requests.FitsIn(vacated) {
+				return 0
+			}
+		}
+		return 1
+	}
+	return slices.MinFunc(waiting, func(a, b *step) int {
+		return cmp.Or(
+			cmp.Compare(blocks(a), blocks(b)),
+			cmp.Compare(a.grace, b.grace),
+			cmp.Compare(a.pod.Priority, b.pod.Priority),
+			cmp.Compare(a.uid(), b.uid()),
+		)
+	})
+}
+
+func (s *step) uid() types.UID { return s.pod.Object.UID }

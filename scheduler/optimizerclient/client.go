@@ -1,0 +1,143 @@
+package optimizerclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/stowage/stowage/scheduler/contract"
+)
+
+// maxReplyBytes bounds one update; a plan of the largest size allowed is far smaller.
+const maxReplyBytes = 16 << 20
+
+// Client is a connection to one optimiser. It connects when it is first asked.
+type Client struct {
+	socket string
+	conn   *grpc.ClientConn
+	api    contract.OptimizerClient
+}
+
+// Answer is what the optimiser said last.
+type Answer struct {
+	Plan      *contract.Plan
+	EndReason contract.EndReason
+	Strategy  string
+	Message   string
+	Refusals  []*contract.Refusal
+	// Cut is set if the time was up before the last update; Plan is then the best so far.
+	Cut bool
+}
+
+// New makes a client for the socket. It does not connect yet.
+func New(socket string) (*Client, error) {
+	conn, err := grpc.NewClient("unix:"+socket,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReplyBytes)),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, MaxDelay: 2 * time.Second},
+		}))
+	if err != nil {
+		return nil, &UnreachableError{socket, err}
+	}
+	return &Client{socket: socket, conn: conn, api: contract.NewOptimizerClient(conn)}, nil
+}
+
+// Close drops the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Ready connects, and returns an *UnreachableError if that fails or the context ends first.
+func (c *Client) Ready(ctx context.Context) error {
+	c.conn.ResetConnectBackoff()
+	c.conn.Connect()
+	for tried := false; ; {
+		switch state := c.conn.GetState(); state {
+		case connectivity.Ready:
+			return nil
+		case connectivity.Connecting:
+			tried = true
+			if !c.conn.WaitForStateChange(ctx, state) {
+				return &UnreachableError{c.socket, ctx.Err()}
+			}
+		case connectivity.TransientFailure:
+			if tried {
+				return &UnreachableError{c.socket, errors.New("connection refused")}
+			}
+			fallthrough
+		default:
+			c.conn.Connect()
+			if !c.conn.WaitForStateChange(ctx, state) {
+				return &UnreachableError{c.socket, ctx.Err()}
+			}
+		}
+	}
+}
+
+// Solve asks for a plan and returns the last answer. The error is an *UnreachableError, a
+// *LateError or a *BrokenError.
+func (c *Client) Solve(ctx context.Context, request *contract.SolveRequest) (*Answer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.api.Solve(ctx, request)
+	if err != nil {
+		return nil, c.classify(ctx, err)
+	}
+	answer := &Answer{}
+	for {
+		update, err := stream.Recv()
+		if err != nil {
+			return c.ended(ctx, answer, err)
+		}
+		answer.take(update)
+		if update.Last {
+			return answer, nil
+		}
+	}
+}
+
+func (a *Answer) take(update *contract.SolveUpdate) {
+	if update.Plan != nil {
+		a.Plan = update.Plan
+	}
+	a.EndReason = update.EndReason
+	a.Strategy = update.Strategy
+	a.Message = update.Message
+	a.Refusals = update.Refusals
+}
+
+// ended decides what an answer without a last update is worth.
+func (c *Client) ended(ctx context.Context, answer *Answer, err error) (*Answer, error) {
+	if errors.Is(err, io.EOF) {
+		return nil, &BrokenError{errors.New("the stream ended without a last update")}
+	}
+	failure := c.classify(ctx, err)
+	var late *LateError
+	if errors.As(failure, &late) && answer.Plan != nil {
+		answer.Cut = true
+		answer.EndReason = contract.EndReason_END_REASON_TIME_LIMIT
+		return answer, nil
+	}
+	return nil, failure
+}
+
+func (c *Client) classify(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &LateError{ctx.Err()}
+	}
+	switch status.Code(err) {
+	case codes.Unavailable:
+		return &UnreachableError{c.socket, err}
+	case codes.DeadlineExceeded:
+		return &LateError{err}
+	default:
+		return &BrokenError{err}
+	}
+}

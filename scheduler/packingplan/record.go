@@ -1,0 +1,64 @@
+package packingplan
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Record is one PackingPlan object as it was last seen.
+type Record struct {
+	Spec   Spec
+	Status Status
+	object *unstructured.Unstructured
+}
+
+// Name is the object's name.
+func (r *Record) Name() string { return r.object.GetName() }
+
+// Ours says that the scheduler created it.
+func (r *Record) Ours() bool { return r.object.GetLabels()[CreatedByLabel] == CreatedByValue }
+
+// Reference is what events about the plan point at.
+func (r *Record) Reference() *v1.ObjectReference {
+	return &v1.ObjectReference{
+		APIVersion: Resource.GroupVersion().String(),
+		Kind:       Kind,
+		Name:       r.object.GetName(),
+		UID:        r.object.GetUID(),
+	}
+}
+
+// Read reads an object of the API. The object is not kept.
+func Read(object any) (*Record, error) {
+	from, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("want a %s, got %T", Kind, object)
+	}
+	record := &Record{object: from.DeepCopy()}
+	var content struct {
+		Spec   Spec   `json:"spec"`
+		Status Status `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, &content); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", Kind, from.GetName(), err)
+	}
+	record.Spec, record.Status = content.Spec, content.Status
+	if record.Spec.Mode == "" {
+		record.Spec.Mode = DryRun
+	}
+	return record, nil
+}
+
+// withStatus is the object with the record's present status.
+func (r *Record) withStatus() (*unstructured.Unstructured, error) {
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Status)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", Kind, r.Name(), err)
+	}
+	object := r.object.DeepCopy()
+	object.Object["status"] = status
+	return object, nil
+}

@@ -1,0 +1,112 @@
+package packingplan
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Resource is the PackingPlan resource.
+var Resource = schema.GroupVersionResource{Group: "stowage.dev", Version: "v1alpha1", Resource: "packingplans"}
+
+// Kind is the kind of the objects.
+const Kind = "PackingPlan"
+
+// CreatedBy labels the objects that the scheduler creates.
+const (
+	CreatedByLabel = "app.kubernetes.io/created-by"
+	CreatedByValue = "stowage-scheduler"
+)
+
+// Mode says whether a plan is carried out.
+type Mode string
+
+// Modes.
+const (
+	DryRun  Mode = "DryRun"
+	Execute Mode = "Execute"
+)
+
+// Phase is how far a plan has come.
+type Phase string
+
+// Phases. Completed, NoImprovement, Aborted and Failed are final.
+const (
+	Pending       Phase = "Pending"
+	Solving       Phase = "Solving"
+	Proposed      Phase = "Proposed"
+	Executing     Phase = "Executing"
+	Completed     Phase = "Completed"
+	NoImprovement Phase = "NoImprovement"
+	Aborted       Phase = "Aborted"
+	Failed        Phase = "Failed"
+)
+
+// Final says that nothing more will happen.
+func (p Phase) Final() bool {
+	return p == Completed || p == NoImprovement || p == Aborted || p == Failed
+}
+
+// Spec is what is asked for.
+type Spec struct {
+	Mode             Mode     `json:"mode,omitempty"`
+	Trigger          string   `json:"trigger,omitempty"`
+	TimeLimitSeconds *float64 `json:"timeLimitSeconds,omitempty"`
+}
+
+// Status is what came of it.
+type Status struct {
+	Phase          Phase        `json:"phase,omitempty"`
+	SnapshotID     string       `json:"snapshotID,omitempty"`
+	Strategy       string       `json:"strategy,omitempty"`
+	EndReason      string       `json:"endReason,omitempty"`
+	Optimal        bool         `json:"optimal"`
+	Message        string       `json:"message,omitempty"`
+	StartTime      *metav1.Time `json:"startTime,omitempty"`
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	SolveSeconds   float64      `json:"solveSeconds,omitempty"`
+	Tiers          []Tier       `json:"tiers,omitempty"`
+	Placements     []Placement  `json:"placements,omitempty"`
+	Moves          []Move       `json:"moves,omitempty"`
+	Evictions      []Eviction   `json:"evictions,omitempty"`
+	Refusals       []Refusal    `json:"refusals,omitempty"`
+}
+
+// Tier is the result for the pods of one priority and above.
+type Tier struct {
+	Priority     int32 `json:"priority"`
+	PlacedBefore int32 `json:"placedBefore"`
+	Placed       int32 `json:"placed"`
+	UpperBound   int32 `json:"upperBound"`
+	Optimal      bool  `json:"optimal"`
+}
+
+// Placement gives a pending pod a node.
+type Placement struct {
+	Pod    string `json:"pod"`
+	PodUID string `json:"podUID"`
+	Node   string `json:"node"`
+}
+
+// Move evicts a pod here and binds its replacement there.
+type Move struct {
+	Pod      string `json:"pod"`
+	PodUID   string `json:"podUID"`
+	FromNode string `json:"fromNode"`
+	ToNode   string `json:"toNode"`
+	State    string `json:"state,omitempty"`
+}
+
+// Eviction leaves a running pod unplaced.
+type Eviction struct {
+	Pod    string `json:"pod"`
+	PodUID string `json:"podUID"`
+	Node   string `json:"node"`
+	State  string `json:"state,omitempty"`
+}
+
+// Refusal is what the optimiser left alone, and why.
+type Refusal struct {
+	Subject string `json:"subject"`
+	Reason  string `json:"reason"`
+	Detail  string `json:"detail,omitempty"`
+}

@@ -1,0 +1,13 @@
+// Package plan reads the optimiser's answers and trusts none of them.
+//
+// A Plan of this package has been checked against a snapshot:
+//
+//  1. It names that snapshot, and only pods and nodes of it, each pod once.
+//  2. It places pods that wait and moves or evicts pods that run where it says, none of which
+//     is immovable or needs what the contract cannot express.
+//  3. Every node has room for its pods once the plan is done, in every resource.
+//  4. It places strictly more pods of some priority and no fewer of any higher one; under the
+//     strict policy it evicts only for pods of strictly higher priority than the evicted one.
+//
+// Check runs again on a fresh snapshot right before a plan is carried out.
+package plan

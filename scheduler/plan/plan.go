@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Policy says what a plan may do to running pods.
+type Policy int
+
+const (
+	// Strict lets a running pod be left unplaced only for pods of strictly higher priority.
+	Strict Policy = iota
+	// Paper lets running pods of equal priority be traded.
+	Paper
+)
+
+// Placement gives a pending pod a node.
+type Placement struct {
+	Pod  *snapshot.Pod
+	Node string
+}
+
+// Move evicts a running pod; its replacement is bound elsewhere.
+type Move struct {
+	Pod      *snapshot.Pod
+	From, To string
+}
+
+// Eviction leaves a running pod unplaced.
+type Eviction struct {
+	Pod  *snapshot.Pod
+	Node string
+}
+
+// Plan is a checked plan.
+type Plan struct {
+	SnapshotID string
+	Placements []Placement
+	Moves      []Move
+	Evictions  []Eviction
+	// Optimal says that no plan is better in any tier, by the optimiser's word.
+	Optimal bool
+}
+
+// Empty says that the plan changes nothing.
+func (p *Plan) Empty() bool {
+	return len(p.Placements) == 0 && len(p.Moves) == 0 && len(p.Evictions) == 0
+}
+
+// NodesAfter is where the plan's pods are once it is done; "" for the evicted.
+func (p *Plan) NodesAfter() map[types.UID]string {
+	nodes := map[types.UID]string{}
+	for _, placement := range p.Placements {
+		nodes[placement.Pod.Object.UID] = placement.Node
+	}
+	for _, move := range p.Moves {
+		nodes[move.Pod.Object.UID] = move.To
+	}
+	for _, eviction := range p.Evictions {
+		nodes[eviction.Pod.Object.UID] = ""
+	}
+	return nodes
+}
+
+// Decode reads a plan that was made for the snapshot. The error is a *RefusedError.
+func Decode(message *contract.Plan, of *snapshot.Snapshot, policy Policy) (*Plan, error) {
+	if message == nil {
+		return &Plan{SnapshotID: of.ID}, nil
+	}
+	if message.SnapshotId != of.ID {
+		return nil, refuse(WrongSnapshot, "plan for snapshot %q, want %q", message.SnapshotId, of.ID)
+	}
+	return Check(message, of, policy)
+}
+
+// Check reads a plan on a snapshot that may be newer than the one it was made for. The error
+// is a *RefusedError.
+func Check(message *contract.Plan, on *snapshot.Snapshot, policy Policy) (*Plan, error) {
+	reader := &reader{on: on, seen: map[types.UID]bool{}, plan: &Plan{
+		SnapshotID: message.SnapshotId, Optimal: message.Optimal}}
+	if err := reader.read(message); err != nil {
+		return nil, err
+	}
+	if reader.plan.Empty() {
+		return reader.plan, nil
+	}
+	for _, rule := range []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkImprovement} {
+		if err := rule(reader.plan, on); err != nil {
+			return nil, err
+		}
+	}
+	if policy == Strict {
+		if err := checkStrict(reader.plan); err != nil {
+			return nil, err
+		}
+	}
+	return reader.plan, nil
+}
+
+// CheckNodesUnchanged refuses a plan that sends pods to a node that is not what it was.
+func CheckNodesUnchanged(plan *Plan, before, now *snapshot.Snapshot) error {
+	for _, node := range plan.NodesAfter() {
+		if node != "" && before.Nodes[node].State != now.Nodes[node].State {
+			return refuse(NodeChanged, "node %q changed while the plan was made", node)
+		}
+	}
+	return nil
+}

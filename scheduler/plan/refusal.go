@@ -1,0 +1,41 @@
+package plan
+
+import "fmt"
+
+// Reason is why a plan is not carried out.
+type Reason string
+
+// Reasons of refusal.
+const (
+	WrongSnapshot     Reason = "wrong-snapshot"
+	TooLarge          Reason = "too-large"
+	UnknownPod        Reason = "unknown-pod"
+	UnknownNode       Reason = "unknown-node"
+	NodeUnschedulable Reason = "node-unschedulable"
+	NodeChanged       Reason = "node-changed"
+	DuplicatePod      Reason = "duplicate-pod"
+	NotPending        Reason = "not-pending"
+	NotRunning        Reason = "not-running"
+	WrongNode         Reason = "wrong-node"
+	SameNode          Reason = "same-node"
+	Immovable         Reason = "immovable"
+	UnsupportedPod    Reason = "unsupported-pod"
+	OverCapacity      Reason = "over-capacity"
+	NotBetter         Reason = "not-better"
+	UnjustEviction    Reason = "unjust-eviction"
+)
+
+// RefusedError is the typed refusal of a plan.
+type RefusedError struct {
+	Reason Reason
+	Detail string
+}
+
+// Error names the reason and what is wrong.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("plan refused (%s): %s", e.Reason, e.Detail)
+}
+
+func refuse(reason Reason, format string, args ...any) error {
+	return &RefusedError{Reason: reason, Detail: fmt.Sprintf(format, args...)}
+}

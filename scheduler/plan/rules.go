@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// checkCapacity: what arrives on a node fits into what is free there once the plan is done. A
+// node that is over-committed from the start may still lose pods.
+func checkCapacity(plan *Plan, on *snapshot.Snapshot) error {
+	arriving, leaving := map[string]resources.Vector{}, map[string]resources.Vector{}
+	for _, placement := range plan.Placements {
+		arriving[placement.Node] = arriving[placement.Node].Plus(placement.Pod.Requests)
+	}
+	for _, move := range plan.Moves {
+		arriving[move.To] = arriving[move.To].Plus(move.Pod.Requests)
+		leaving[move.From] = leaving[move.From].Plus(move.Pod.Requests)
+	}
+	for _, eviction := range plan.Evictions {
+		leaving[eviction.Node] = leaving[eviction.Node].Plus(eviction.Pod.Requests)
+	}
+	for name, request := range arriving {
+		node := on.Nodes[name]
+		free := node.Allocatable.Minus(node.Used).Plus(leaving[name])
+		if short := request.ShortOf(free); short != "" {
+			return refuse(OverCapacity, "node %q has too little %s for the pods the plan sends there", name, short)
+		}
+	}
+	return nil
+}
+
+// checkImprovement: from the highest priority down, the first difference in the number of
+// placed pods is a gain.
+func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
+	gains := map[int32]int{}
+	for _, placement := range plan.Placements {
+		gains[placement.Pod.Priority]++
+	}
+	for _, eviction := range plan.Evictions {
+		gains[eviction.Pod.Priority]--
+	}
+	priorities := make([]int32, 0, len(gains))
+	for priority := range gains {
+		priorities = append(priorities, priority)
+	}
+	slices.Sort(priorities)
+	slices.Reverse(priorities)
+	for _, priority := range priorities {
+		if gain := gains[priority]; gain < 0 {
+			return refuse(NotBetter, "%d pods fewer of priority %d", -gain, priority)
+		} else if gain > 0 {
+			return nil
+		}
+	}
+	return refuse(NotBetter, "as many pods of every priority as before")
+}
+
+// checkStrict: an evicted pod yields to a placed one of strictly higher priority.
+func checkStrict(plan *Plan) error {
+	highest := int64(math.MinInt64)
+	for _, placement := range plan.Placements {
+		highest = max(highest, int64(placement.Pod.Priority))
+	}
+	for _, eviction := range plan.Evictions {
+		if int64(eviction.Pod.Priority) >= highest {
+			return refuse(UnjustEviction, "pod %s of priority %d is evicted, but no pod of higher priority is placed",
+				name(eviction.Pod), eviction.Pod.Priority)
+		}
+	}
+	return nil
+}

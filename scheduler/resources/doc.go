@@ -1,0 +1,2 @@
+// Package resources counts what pods ask for and nodes have, in the units the scheduler uses.
+package resources

@@ -1,0 +1,114 @@
+package resources
+
+import (
+	v1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/stowage/stowage/scheduler/contract"
+)
+
+// Vector is an amount of every resource. The zero value is nothing at all. Vectors are values:
+// no method changes its receiver.
+type Vector struct {
+	CPUMilli              int64
+	MemoryBytes           int64
+	EphemeralStorageBytes int64
+	Pods                  int64
+	Extended              map[string]int64
+}
+
+// OfPod is what a pod asks for as the scheduler counts it: init containers, sidecars, pod-level
+// requests, resizes in progress and overhead. The pod itself counts as one of Pods.
+func OfPod(pod *v1.Pod) Vector {
+	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	})
+	vector := OfList(requests)
+	vector.Pods = 1
+	return vector
+}
+
+// OfList reads a resource list, for example a node's allocatable.
+func OfList(list v1.ResourceList) Vector {
+	var vector Vector
+	for name, quantity := range list {
+		switch name {
+		case v1.ResourceCPU:
+			vector.CPUMilli = quantity.MilliValue()
+		case v1.ResourceMemory:
+			vector.MemoryBytes = quantity.Value()
+		case v1.ResourceEphemeralStorage:
+			vector.EphemeralStorageBytes = quantity.Value()
+		case v1.ResourcePods:
+			vector.Pods = quantity.Value()
+		default:
+			if vector.Extended == nil {
+				vector.Extended = map[string]int64{}
+			}
+			vector.Extended[string(name)] = quantity.Value()
+		}
+	}
+	return vector
+}
+
+// Plus is the sum.
+func (v Vector) Plus(other Vector) Vector { return v.combine(other, 1) }
+
+// Minus is the difference; it may be negative, as on an over-committed node.
+func (v Vector) Minus(other Vector) Vector { return v.combine(other, -1) }
+
+func (v Vector) combine(other Vector, sign int64) Vector {
+	sum := Vector{
+		CPUMilli:              v.CPUMilli + sign*other.CPUMilli,
+		MemoryBytes:           v.MemoryBytes + sign*other.MemoryBytes,
+		EphemeralStorageBytes: v.EphemeralStorageBytes + sign*other.EphemeralStorageBytes,
+		Pods:                  v.Pods + sign*other.Pods,
+	}
+	if len(v.Extended) == 0 && len(other.Extended) == 0 {
+		return sum
+	}
+	sum.Extended = make(map[string]int64, len(v.Extended)+len(other.Extended))
+	for name, value := range v.Extended {
+		sum.Extended[name] = value
+	}
+	for name, value := range other.Extended {
+		sum.Extended[name] += sign * value
+	}
+	return sum
+}
+
+// FitsIn reports whether a request fits into what is free. What is not asked for does not
+// matter, even on an over-committed node: the scheduler's own rule.
+func (v Vector) FitsIn(free Vector) bool { return v.ShortOf(free) == "" }
+
+// ShortOf names a resource of which the request asks for more than is free, or returns "".
+func (v Vector) ShortOf(free Vector) string {
+	switch {
+	case v.Pods > 0 && v.Pods > free.Pods:
+		return string(v1.ResourcePods)
+	case v.CPUMilli > 0 && v.CPUMilli > free.CPUMilli:
+		return string(v1.ResourceCPU)
+	case v.MemoryBytes > 0 && v.MemoryBytes > free.MemoryBytes:
+		return string(v1.ResourceMemory)
+	case v.EphemeralStorageBytes > 0 && v.EphemeralStorageBytes > free.EphemeralStorageBytes:
+		return string(v1.ResourceEphemeralStorage)
+	}
+	for name, value := range v.Extended {
+		if value > 0 && value > free.Extended[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// Message is the vector in the contract's form.
+func (v Vector) Message() *contract.Resources {
+	return &contract.Resources{
+		CpuMilli:              v.CPUMilli,
+		MemoryBytes:           v.MemoryBytes,
+		EphemeralStorageBytes: v.EphemeralStorageBytes,
+		Pods:                  v.Pods,
+		Extended:              v.Extended,
+	}
+}

@@ -1,0 +1,174 @@
+package snapshot
+
+import (
+	"sort"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+func nodeMessage(node *v1.Node) *contract.Node {
+	message := &contract.Node{
+		Name:          node.Name,
+		Allocatable:   resources.OfList(node.Status.Allocatable).Message(),
+		Labels:        node.Labels,
+		Unschedulable: node.Spec.Unschedulable || node.DeletionTimestamp != nil,
+	}
+	for _, taint := range node.Spec.Taints {
+		message.Taints = append(message.Taints, &contract.Taint{
+			Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
+	}
+	return message
+}
+
+func podMessage(pod *Pod) *contract.Pod {
+	return &contract.Pod{
+		Uid:             string(pod.Object.UID),
+		Namespace:       pod.Object.Namespace,
+		Name:            pod.Object.Name,
+		ClassId:         pod.Class,
+		Node:            pod.Node,
+		Movable:         pod.Node != "" && pod.Immovable == "",
+		ImmovableReason: pod.Immovable,
+	}
+}
+
+func (c *classes) message(id string, of identity) *contract.PodClass {
+	requests := of.Requests.Message()
+	requests.Pods = 0 // the contract: every pod counts as one
+	class := &contract.PodClass{
+		Id:                      id,
+		Namespace:               of.Namespace,
+		Labels:                  of.Labels,
+		Priority:                of.Priority,
+		Requests:                requests,
+		NodeSelector:            of.NodeSelector,
+		RequiredNodeAffinity:    nodeTermMessages(of.NodeAffinity),
+		RequiredPodAffinity:     c.affinityMessages(of.Affinity),
+		RequiredPodAntiAffinity: c.affinityMessages(of.AntiAffinity),
+		Unsupported:             of.Unsupported,
+	}
+	if of.Owner != nil {
+		class.Owner = &contract.Owner{Kind: of.Owner.Kind, Name: of.Owner.Name, Uid: string(of.Owner.UID)}
+	}
+	for _, toleration := range of.Tolerations {
+		class.Tolerations = append(class.Tolerations, tolerationMessage(toleration))
+	}
+	for _, constraint := range of.Spread {
+		class.TopologySpread = append(class.TopologySpread, spreadMessage(constraint))
+	}
+	for _, port := range of.HostPorts {
+		class.HostPorts = append(class.HostPorts, &contract.HostPort{
+			Protocol: port.Protocol, HostIp: port.IP, Port: port.Port})
+	}
+	return class
+}
+
+func tolerationMessage(toleration v1.Toleration) *contract.Toleration {
+	operator := string(toleration.Operator)
+	if operator == "" {
+		operator = string(v1.TolerationOpEqual)
+	}
+	return &contract.Toleration{
+		Key: toleration.Key, Operator: operator, Value: toleration.Value, Effect: string(toleration.Effect)}
+}
+
+func nodeTermMessages(selector *v1.NodeSelector) []*contract.NodeSelectorTerm {
+	if selector == nil {
+		return nil
+	}
+	var terms []*contract.NodeSelectorTerm
+	for _, term := range selector.NodeSelectorTerms {
+		terms = append(terms, &contract.NodeSelectorTerm{
+			MatchExpressions: nodeRequirements(term.MatchExpressions),
+			MatchFields:      nodeRequirements(term.MatchFields),
+		})
+	}
+	return terms
+}
+
+func nodeRequirements(requirements []v1.NodeSelectorRequirement) []*contract.Requirement {
+	var messages []*contract.Requirement
+	for _, requirement := range requirements {
+		messages = append(messages, &contract.Requirement{
+			Key: requirement.Key, Operator: string(requirement.Operator), Values: requirement.Values})
+	}
+	return messages
+}
+
+// affinityMessages resolves namespace selectors: the snapshot has no namespaces to match.
+func (c *classes) affinityMessages(terms []v1.PodAffinityTerm) []*contract.PodAffinityTerm {
+	var messages []*contract.PodAffinityTerm
+	for _, term := range terms {
+		messages = append(messages, &contract.PodAffinityTerm{
+			LabelSelector:     selectorMessage(term.LabelSelector),
+			Namespaces:        c.namespacesOf(term),
+			TopologyKey:       term.TopologyKey,
+			MatchLabelKeys:    term.MatchLabelKeys,
+			MismatchLabelKeys: term.MismatchLabelKeys,
+		})
+	}
+	return messages
+}
+
+// noNamespace stands for a selector that matches none: an empty list would mean the pod's own.
+const noNamespace = "no namespace matches"
+
+func (c *classes) namespacesOf(term v1.PodAffinityTerm) []string {
+	if term.NamespaceSelector == nil {
+		return term.Namespaces
+	}
+	names := sets.New(term.Namespaces...)
+	if selector, err := metav1.LabelSelectorAsSelector(term.NamespaceSelector); err == nil {
+		for _, namespace := range c.namespaces {
+			if selector.Matches(labels.Set(namespace.Labels)) {
+				names.Insert(namespace.Name)
+			}
+		}
+	}
+	if names.Len() == 0 {
+		names.Insert(noNamespace)
+	}
+	return sets.List(names)
+}
+
+func selectorMessage(selector *metav1.LabelSelector) *contract.LabelSelector {
+	if selector == nil {
+		return nil
+	}
+	message := &contract.LabelSelector{MatchLabels: selector.MatchLabels}
+	for _, requirement := range selector.MatchExpressions {
+		values := append([]string(nil), requirement.Values...)
+		sort.Strings(values)
+		message.MatchExpressions = append(message.MatchExpressions, &contract.Requirement{
+			Key: requirement.Key, Operator: string(requirement.Operator), Values: values})
+	}
+	return message
+}
+
+func spreadMessage(constraint v1.TopologySpreadConstraint) *contract.TopologySpreadConstraint {
+	message := &contract.TopologySpreadConstraint{
+		MaxSkew:            constraint.MaxSkew,
+		TopologyKey:        constraint.TopologyKey,
+		WhenUnsatisfiable:  string(constraint.WhenUnsatisfiable),
+		LabelSelector:      selectorMessage(constraint.LabelSelector),
+		NodeAffinityPolicy: string(v1.NodeInclusionPolicyHonor),
+		NodeTaintsPolicy:   string(v1.NodeInclusionPolicyIgnore),
+		MatchLabelKeys:     constraint.MatchLabelKeys,
+	}
+	if constraint.MinDomains != nil {
+		message.MinDomains = *constraint.MinDomains
+	}
+	if constraint.NodeAffinityPolicy != nil {
+		message.NodeAffinityPolicy = string(*constraint.NodeAffinityPolicy)
+	}
+	if constraint.NodeTaintsPolicy != nil {
+		message.NodeTaintsPolicy = string(*constraint.NodeTaintsPolicy)
+	}
+	return message
+}

@@ -1,0 +1,173 @@
+package snapshot
+
+import (
+	"sort"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// Input is the state of the cluster. The objects are only read.
+type Input struct {
+	ID         string
+	Nodes      []*v1.Node
+	Pods       []*v1.Pod
+	Budgets    []*policyv1.PodDisruptionBudget
+	Namespaces []*v1.Namespace
+	// Reserved are pods of which this scheduler knows the node although the API does not yet.
+	Reserved map[types.UID]string
+	Rules    Rules
+}
+
+// Node is a node of the snapshot.
+type Node struct {
+	Name        string
+	Allocatable resources.Vector
+	// Used is what the pods on it take.
+	Used resources.Vector
+	// Schedulable is false for a cordoned node and one that is being deleted.
+	Schedulable bool
+	// State is equal for two looks at the node between which nothing changed that matters.
+	State string
+}
+
+// Pod is a pod of the snapshot.
+type Pod struct {
+	Object   *v1.Pod
+	Class    string
+	Owner    types.UID
+	Priority int32
+	Requests resources.Vector
+	// Node is empty for a pending pod.
+	Node string
+	// Immovable is why a running pod may not be moved; empty means that it may.
+	Immovable string
+	// Unsupported is set if no plan may place the pod.
+	Unsupported bool
+	// atRest is the reason that will hold once the pod has settled on a node.
+	atRest string
+}
+
+// Snapshot is the state of the cluster, indexed, and its message for the optimiser.
+type Snapshot struct {
+	ID      string
+	Nodes   map[string]*Node
+	Pods    map[types.UID]*Pod
+	Message *contract.Snapshot
+	// Fingerprint is equal for equal states, whatever the pods are called.
+	Fingerprint string
+
+	nodeLines []string
+}
+
+// Pending counts the pods that wait for a node.
+func (s *Snapshot) Pending() int {
+	count := 0
+	for _, pod := range s.Pods {
+		if pod.Node == "" {
+			count++
+		}
+	}
+	return count
+}
+
+// Build takes the snapshot.
+func Build(input Input) *Snapshot {
+	s := &Snapshot{
+		ID:      input.ID,
+		Nodes:   make(map[string]*Node, len(input.Nodes)),
+		Pods:    make(map[types.UID]*Pod, len(input.Pods)),
+		Message: &contract.Snapshot{Id: input.ID},
+	}
+	s.addNodes(input.Nodes)
+	budgets := matchBudgets(input.Budgets)
+	classes := newClasses(input.Namespaces)
+	for _, pod := range sortedPods(input.Pods) {
+		s.addPod(pod, input, budgets, classes)
+	}
+	s.Message.PodClasses = classes.messages()
+	s.Message.DisruptionBudgets = budgetMessages(input.Budgets)
+	s.Fingerprint = s.FingerprintAfter(nil)
+	return s
+}
+
+func (s *Snapshot) addNodes(nodes []*v1.Node) {
+	nodes = append([]*v1.Node(nil), nodes...)
+	sort.Slice(nodes, func(i, j int) bool { return nodes[i].Name < nodes[j].Name })
+	for _, node := range nodes {
+		message := nodeMessage(node)
+		s.Message.Nodes = append(s.Message.Nodes, message)
+		s.Nodes[node.Name] = &Node{
+			Name:        node.Name,
+			Allocatable: resources.OfList(node.Status.Allocatable),
+			Schedulable: !message.Unschedulable,
+			State:       nodeLine(message),
+		}
+		s.nodeLines = append(s.nodeLines, s.Nodes[node.Name].State)
+	}
+}
+
+func (s *Snapshot) addPod(object *v1.Pod, input Input, budgets *budgetIndex, classes *classes) {
+	node := nodeOf(object, input.Reserved)
+	if !counts(object, node, input.Rules) {
+		return
+	}
+	if _, known := s.Nodes[node]; node != "" && !known {
+		return // its room went with the node
+	}
+	class := classes.of(object)
+	pod := &Pod{
+		Object:      object,
+		Class:       class.Id,
+		Owner:       ControllerUID(object),
+		Priority:    class.Priority,
+		Requests:    resources.OfPod(object),
+		Node:        node,
+		Unsupported: len(class.Unsupported) > 0,
+	}
+	pod.atRest = input.Rules.immovable(object, class)
+	if node != "" {
+		pod.Immovable = immovableNow(object, pod.atRest, budgets)
+		s.Nodes[node].Used = s.Nodes[node].Used.Plus(pod.Requests)
+	}
+	s.Pods[object.UID] = pod
+	s.Message.Pods = append(s.Message.Pods, podMessage(pod))
+}
+
+// nodeOf is the pod's node, also while its binding is still under way.
+func nodeOf(pod *v1.Pod, reserved map[types.UID]string) string {
+	if pod.Spec.NodeName != "" {
+		return pod.Spec.NodeName
+	}
+	return reserved[pod.UID]
+}
+
+// counts says whether a pod belongs into the snapshot: it takes room, or waits for us to place it.
+func counts(pod *v1.Pod, node string, rules Rules) bool {
+	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+		return false
+	}
+	if node != "" {
+		return true
+	}
+	return pod.DeletionTimestamp == nil && pod.Spec.SchedulerName == rules.SchedulerName &&
+		len(pod.Spec.SchedulingGates) == 0
+}
+
+func sortedPods(pods []*v1.Pod) []*v1.Pod {
+	pods = append([]*v1.Pod(nil), pods...)
+	sort.Slice(pods, func(i, j int) bool {
+		if pods[i].Namespace != pods[j].Namespace {
+			return pods[i].Namespace < pods[j].Namespace
+		}
+		if pods[i].Name != pods[j].Name {
+			return pods[i].Name < pods[j].Name
+		}
+		return pods[i].UID < pods[j].UID
+	})
+	return pods
+}
