@@ -97,7 +97,7 @@ def node_manifests(scenario: Scenario) -> list[Manifest]:
 
 
 def _pod_metadata(workload: Workload) -> Manifest:
-    metadata: Manifest = {"labels": {WORKLOAD_LABEL: workload.name, **workload.labels}}
+    metadata: Manifest = {"labels": {**workload.labels, WORKLOAD_LABEL: workload.name}}
     if workload.annotations:
         metadata["annotations"] = dict(workload.annotations)
     return metadata
