@@ -1,0 +1,101 @@
+"""The Python side of stowage-simulate, against the real binary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.simulate import Instance, Placements, Simulator, profile_file
+from testbed.simulate.errors import (
+    InstanceRefusedError,
+    ProfileMissingError,
+    SimulatorEndedError,
+    SimulatorTimeoutError,
+)
+from testbed.toolchain import install_tools
+
+GIB = 2**30
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tools() -> None:
+    install_tools(["stowage-simulate"], quiet=True)
+
+
+@pytest.fixture
+def simulator() -> Iterator[Simulator]:
+    with Simulator(profile_file("deterministic")) as running:
+        yield running
+
+
+def figure_1() -> Instance:
+    return Instance(
+        id="figure-1",
+        nodes=(node("a"), node("b")),
+        pods=(pod("first", 2), pod("second", 2), pod("third", 3)),
+    )
+
+
+def node(name: str, memory_gib: int = 4) -> dict[str, object]:
+    capacity = {"cpu": "4", "memory": str(memory_gib * GIB), "pods": "110"}
+    return {"metadata": {"name": name}, "status": {"capacity": capacity}}
+
+
+def pod(name: str, memory_gib: int) -> dict[str, object]:
+    requests = {"memory": str(memory_gib * GIB)}
+    container = {"name": "c", "image": "i", "resources": {"requests": requests}}
+    return {"metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+def test_every_pod_has_a_node_or_is_pending(simulator: Simulator) -> None:
+    """The caller compares placements pod by pod, so none may be left out."""
+    assert simulator.place(figure_1()) == Placements(
+        id="figure-1",
+        nodes={"default/first": "a", "default/second": "b", "default/third": None},
+    )
+    assert simulator.place(figure_1()).pending() == ["default/third"]
+
+
+def test_a_refused_instance_does_not_stop_the_next(simulator: Simulator) -> None:
+    """Thousands of instances go through one process; one bad one is one error."""
+    broken = Instance("broken", (node("a", memory_gib=-4),), ())
+    with pytest.raises(InstanceRefusedError, match="memory: -4294967296 is negative"):
+        simulator.place(broken)
+    assert simulator.place(figure_1()).nodes["default/first"] == "a"
+
+
+def test_large_instances_do_not_block_the_pipes(simulator: Simulator) -> None:
+    """Question and answer are larger than a pipe's buffer."""
+    many = Instance(
+        "many", (node("a", 10**4),), tuple(pod(f"p-{i:04}", 1) for i in range(3000))
+    )
+    assert len(simulator.place(many).nodes) == 3000
+
+
+def test_a_broken_configuration_is_named_with_its_fault(tmp_path: Path) -> None:
+    """The file and the field are what the user can repair."""
+    config = tmp_path / "profile.yaml"
+    config.write_text(
+        profile_file("deterministic").read_text().replace("parallelism", "parallel")
+    )
+    with (
+        Simulator(config) as simulator,
+        pytest.raises(SimulatorEndedError, match=r'profile\.yaml.*"parallel"') as ended,
+    ):
+        simulator.place(figure_1())
+    assert ended.value.process_exit_code == 2
+
+
+def test_an_instance_that_takes_too_long_ends_the_process() -> None:
+    """Nothing may wait for ever, whatever a plugin does."""
+    simulator = Simulator(profile_file("deterministic"), timeout_s=0.0)
+    with simulator, pytest.raises(SimulatorTimeoutError, match="longer timeout_s"):
+        simulator.place(figure_1())
+
+
+def test_an_unknown_profile_is_refused_with_those_there_are() -> None:
+    """A misspelt name must not fall back to another profile."""
+    with pytest.raises(ProfileMissingError, match=r"there are: .*deterministic"):
+        profile_file("determinstic")
