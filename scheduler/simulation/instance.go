@@ -10,11 +10,15 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Instance is one cluster to be filled: its nodes, and its pods in the order of arrival.
+// Instance is one cluster to be filled.
 type Instance struct {
 	ID    string    `json:"id"`
 	Nodes []v1.Node `json:"nodes"`
-	Pods  []v1.Pod  `json:"pods"`
+	// Pods are in the order of arrival.
+	Pods []v1.Pod `json:"pods"`
+	// Objects are whatever else the scheduler looks at: Services and ReplicaSets, by which it spreads
+	// pods that do not say how, PodDisruptionBudgets, bound PersistentVolumeClaims with their volumes.
+	Objects []Object `json:"objects,omitempty"`
 }
 
 // Result is what became of one instance.

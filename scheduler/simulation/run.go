@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
@@ -74,46 +73,44 @@ func (r *run) stop() {
 	r.informers.Shutdown()
 }
 
-// populate brings in namespaces and nodes, then placed pods, then the others one after the other.
-func (r *run) populate(instance Instance) error {
-	if err := r.addNamespaces(instance.Pods); err != nil {
-		return err
+// prepare stores what must be there before the scheduler looks: namespaces and further objects.
+func (r *run) prepare(instance Instance) error {
+	namespaces := sets.New[string]()
+	for i := range instance.Pods {
+		namespaces.Insert(instance.Pods[i].Namespace)
 	}
-	for i := range instance.Nodes {
-		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
-			return err
+	for i := range instance.Objects {
+		if err := instance.Objects[i].create(r.api); err != nil {
+			return fmt.Errorf("objects[%d]: %w", i, err)
+		}
+		if namespace, given := instance.Objects[i].Object.(*v1.Namespace); given {
+			namespaces.Delete(namespace.Name)
 		}
 	}
-	placedFirst := slices.Clone(instance.Pods)
-	slices.SortStableFunc(placedFirst, func(a, b v1.Pod) int {
-		return rank(a.Spec.NodeName == "") - rank(b.Spec.NodeName == "")
-	})
-	for i := range placedFirst {
-		if err := r.addPod(placedFirst[i].DeepCopy()); err != nil {
-			return fmt.Errorf("pod %s: %w", key(&placedFirst[i]), err)
+	for name := range namespaces {
+		if err := r.api.Create(namespaceResource, namespaceOf(name), ""); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func rank(last bool) int {
-	if last {
-		return 1
+// populate brings in the nodes, then the placed pods, then the others, one after the other.
+func (r *run) populate(instance Instance) error {
+	for i := range instance.Nodes {
+		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
+			return fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
+		}
 	}
-	return 0
-}
-
-func (r *run) addNamespaces(pods []v1.Pod) error {
-	names := sets.New[string]()
-	for i := range pods {
-		names.Insert(pods[i].Namespace)
-	}
-	for name := range names {
-		namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{v1.LabelMetadataName: name},
-		}}
-		if err := r.api.Create(namespaceResource, namespace, ""); err != nil {
-			return err
+	for _, placed := range []bool{true, false} {
+		for i := range instance.Pods {
+			pod := &instance.Pods[i]
+			if placed != (pod.Spec.NodeName != "") {
+				continue
+			}
+			if err := r.addPod(pod.DeepCopy()); err != nil {
+				return fmt.Errorf("pod %s: %w", key(pod), err)
+			}
 		}
 	}
 	return nil

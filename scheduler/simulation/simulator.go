@@ -6,7 +6,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
@@ -26,7 +25,7 @@ func New(
 	ctx context.Context, configuration *config.KubeSchedulerConfiguration, plugins frameworkruntime.Registry,
 ) (*Simulator, error) {
 	simulator := &Simulator{configuration: configuration, plugins: plugins}
-	trial, err := simulator.start(ctx)
+	trial, err := simulator.start(ctx, Instance{})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +35,7 @@ func New(
 
 // Run fills an instance and returns where its pods are.
 func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) {
-	run, err := s.start(ctx)
+	run, err := s.start(ctx, instance)
 	if err != nil {
 		return Result{}, err
 	}
@@ -47,8 +46,8 @@ func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) 
 	return run.result(instance)
 }
 
-// start builds a scheduler of its own and waits until it watches.
-func (s *Simulator) start(parent context.Context) (*run, error) {
+// start builds a scheduler for the instance and waits until it watches.
+func (s *Simulator) start(parent context.Context, instance Instance) (*run, error) {
 	ctx, cancel := context.WithCancel(parent)
 	r := &run{
 		ctx:      ctx,
@@ -63,6 +62,10 @@ func (s *Simulator) start(parent context.Context) (*run, error) {
 		r.informers.Shutdown()
 		return nil, fmt.Errorf("starting the scheduler: %w", err)
 	}
+	if err := r.prepare(instance); err != nil {
+		r.stop()
+		return nil, err
+	}
 	r.informers.StartWithContext(ctx)
 	if err := r.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 		r.stop()
@@ -73,9 +76,8 @@ func (s *Simulator) start(parent context.Context) (*run, error) {
 
 // build makes the run's scheduler as cmd/kube-scheduler does, with our clock and failure handler.
 func (s *Simulator) build(r *run) error {
-	var factory informers.SharedInformerFactory = r.informers
 	configuration := s.configuration.DeepCopy()
-	built, err := scheduler.New(r.ctx, r.api.client, factory, nil, newSilentRecorder,
+	built, err := scheduler.New(r.ctx, r.api.client, r.informers, nil, newSilentRecorder,
 		scheduler.WithComponentConfigVersion(configuration.APIVersion),
 		scheduler.WithProfiles(configuration.Profiles...),
 		scheduler.WithPercentageOfNodesToScore(configuration.PercentageOfNodesToScore),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -87,4 +88,43 @@ func stream(t *testing.T, in string) (failed int, results []simulation.Result) {
 		results = append(results, result)
 	}
 	return failed, results
+}
+
+// TestServicesSpreadTheirPods: the stock scheduler spreads the pods of a Service over the zones, and the
+// simulation must know the Service to do the same.
+func TestServicesSpreadTheirPods(t *testing.T) {
+	node := func(name, zone string, cpu int) string {
+		return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/hostname":%q,"topology.kubernetes.io/zone":%q}},`+
+			`"status":{"capacity":{"cpu":"%d","pods":"10"}}}`, name, name, zone, cpu)
+	}
+	pod := `{"metadata":{"name":"%s","labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"i",` +
+		`"resources":{"requests":{"cpu":"1"}}}]%s}}`
+	line := `{"id":"service","nodes":[` + node("big", "east", 64) + "," + node("small", "west", 4) + `],"pods":[` +
+		fmt.Sprintf(pod, "old", `,"nodeName":"big"`) + "," + fmt.Sprintf(pod, "new", "") + `]%s}`
+	service := `,"objects":[{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},` +
+		`"spec":{"selector":{"app":"a"}}}]`
+	_, results := stream(t, fmt.Sprintf(line, "")+"\n"+fmt.Sprintf(line, service))
+	if got := results[0].Placements["default/new"]; got != "big" {
+		t.Errorf("without the service the emptier node should win, got %q %s", got, results[0].Error)
+	}
+	if got := results[1].Placements["default/new"]; got != "small" {
+		t.Errorf("with the service the other zone should win, got %q %s", got, results[1].Error)
+	}
+}
+
+// TestObjectsAreChecked: a Service that is misspelt would change placements without a word.
+func TestObjectsAreChecked(t *testing.T) {
+	for object, fault := range map[string]string{
+		`{"kind":"Service","metadata":{"name":"s"}}`:                                     "apiVersion",
+		`{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spek":{}}`:         "spek",
+		`{"apiVersion":"v1","kind":"Servise","metadata":{"name":"s"}}`:                   "Servise",
+		`{"apiVersion":"v1","kind":"Service","metadata":{}}`:                             "Service without metadata.name",
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`:                       "Pod p belongs in the list",
+		`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"something"}}`: "Thing",
+	} {
+		failed, results := stream(t, `{"id":"i","nodes":[],"pods":[],"objects":[`+object+`]}`)
+		if failed != 1 || !strings.Contains(results[0].Error, fault) {
+			t.Errorf("want an error with %q, got %q", fault, results[0].Error)
+		}
+	}
 }

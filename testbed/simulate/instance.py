@@ -23,11 +23,15 @@ class Instance:
     pods
         ``v1`` Pods in the order of arrival, with ``spec.priority`` where they have one.
         A pod with ``spec.nodeName`` is placed already.
+    objects
+        What else the scheduler looks at, with ``apiVersion`` and ``kind``: Services and
+        ReplicaSets, by which it spreads pods that do not say how.
     """
 
     id: str
     nodes: tuple[Manifest, ...]
     pods: tuple[Manifest, ...]
+    objects: tuple[Manifest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

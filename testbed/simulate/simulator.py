@@ -135,7 +135,12 @@ class Simulator:
 
 
 def _line(instance: Instance) -> str:
-    content = {"id": instance.id, "nodes": instance.nodes, "pods": instance.pods}
+    content = {
+        "id": instance.id,
+        "nodes": instance.nodes,
+        "pods": instance.pods,
+        "objects": instance.objects,
+    }
     return json.dumps(content) + "\n"
 
 

@@ -3,7 +3,7 @@
 // It reads one instance a line from standard input, as JSON with the keys id, nodes and pods, and writes
 // one result a line to standard output: the instance's id and the placement of each of its pods. Nodes and
 // pods are Kubernetes objects (core/v1); pods are in the order of arrival, and one that has a nodeName is
-// already placed.
+// already placed. A further key, objects, may hold what else the scheduler looks at, such as Services.
 //
 // It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
 package main
