@@ -1,0 +1,80 @@
+"""`solve`: a snapshot file in, a plan out, through the same path as the service."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from google.protobuf.json_format import MessageToJson
+
+from optimizer.cli.errors import InputFaultsError, SolveFailedError
+from optimizer.cli.files import read_snapshot
+from optimizer.cli.policies import POLICIES
+from optimizer.cli.report import report
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.settings import WorkerSettings
+from optimizer.service.solving import Solving
+from optimizer.service.workers import Workers
+
+_UNLIMITED_BYTES = 2**31 - 1
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="stowage-optimizer solve", description="Solve a snapshot file."
+    )
+    parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
+    parser.add_argument("--strategy", default="", help="default: paper")
+    parser.add_argument("--policy", choices=POLICIES, default="strict")
+    parser.add_argument("--time-limit-s", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=0, help="0: all cores")
+    parser.add_argument("--deterministic", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print JSON, no tables")
+    given = parser.parse_args(arguments)
+    options = pb.SolveOptions(
+        strategy=given.strategy,
+        policy=POLICIES[given.policy],
+        time_limit_s=given.time_limit_s,
+        seed=given.seed,
+        workers=given.workers,
+        deterministic=given.deterministic,
+    )
+    print(solve_file(given.snapshot, options, as_json=given.json))  # noqa: T201
+    return 0
+
+
+def solve_file(path: Path, options: pb.SolveOptions, *, as_json: bool) -> str:
+    """Return the answer to the snapshot in ``path``, as tables or as JSON.
+
+    Raises
+    ------
+    OptimizerError
+        The file is faulty, or the solve failed.
+    """
+    snapshot = read_snapshot(path)
+    last = solve_snapshot(snapshot, options)
+    if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
+        raise InputFaultsError(path, last.message)
+    if last.end_reason == pb.END_REASON_ERROR:
+        raise SolveFailedError(path, last.message)
+    if as_json:
+        return MessageToJson(last, preserving_proto_field_name=True)
+    return report(snapshot, last)
+
+
+def solve_snapshot(snapshot: pb.Snapshot, options: pb.SolveOptions) -> pb.SolveUpdate:
+    """Return the last update of a solve in a child process of its own."""
+    settings = WorkerSettings()
+    workers = Workers(settings)
+    try:
+        # The time limit is for solving, not for starting the solver.
+        workers.warm()
+        solving = Solving(workers, settings, max_request_bytes=_UNLIMITED_BYTES)
+        body = pb.SolveRequest(snapshot=snapshot, options=options).SerializeToString()
+        *_, last = solving.solve(body, on_call=lambda _leave: None)
+        return last
+    finally:
+        workers.close()

@@ -1,0 +1,47 @@
+"""`verify`: a plan file against its snapshot, by the independent checker."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from optimizer.cli.errors import PlanRefusedError
+from optimizer.cli.files import read_plan, read_snapshot
+from optimizer.cli.policies import POLICIES
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify import verify_plan
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="stowage-optimizer verify",
+        description="Check a plan against its snapshot; exit 3 if it breaks a rule.",
+    )
+    parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
+    parser.add_argument("plan", type=Path, help="protobuf JSON of a Plan")
+    parser.add_argument("--policy", choices=POLICIES, default="strict")
+    given = parser.parse_args(arguments)
+    print(verify_file(given.snapshot, given.plan, POLICIES[given.policy]))  # noqa: T201
+    return 0
+
+
+def verify_file(snapshot_path: Path, plan_path: Path, policy: pb.Policy) -> str:
+    """Return what was found good.
+
+    Raises
+    ------
+    PlanRefusedError
+        The plan breaks a rule.
+    OptimizerError
+        A file is faulty.
+    """
+    plan = read_plan(plan_path)
+    violations = verify_plan(read_snapshot(snapshot_path), plan, policy)
+    if violations:
+        raise PlanRefusedError(plan_path, violations)
+    return (
+        f"{plan_path}: good: {len(plan.placements)} placed, {len(plan.moves)} moved, "
+        f"{len(plan.evictions)} evicted"
+    )

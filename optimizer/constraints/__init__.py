@@ -1,0 +1,1 @@
+"""What Kubernetes demands of a placement, one file a constraint."""

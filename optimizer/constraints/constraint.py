@@ -1,0 +1,20 @@
+"""What every constraint on the pair (pod class, node) looks like."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from optimizer.model.node import Node
+from optimizer.model.pod_class import PodClass
+
+
+class NodeConstraint(Protocol):
+    """Tells which nodes a pod class may newly come to.
+
+    Pods that run on a node may stay there whatever a constraint says: all of them
+    are, in Kubernetes' words, ignored during execution.
+    """
+
+    def allows(self, pod_class: PodClass, node: Node) -> bool:
+        """Tell whether a pod of ``pod_class`` may be bound to ``node``."""
+        ...

@@ -1,0 +1,23 @@
+"""Cordoned nodes take no new pods (the NodeUnschedulable filter)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.constraints.taints import tolerates
+from optimizer.model.node import Node, Taint, TaintEffect
+from optimizer.model.pod_class import PodClass
+
+UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE)
+"""A cordoned node counts as tainted so; a pod that tolerates it may come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cordon:
+    """Keeps pods off unschedulable nodes."""
+
+    def allows(self, pod_class: PodClass, node: Node) -> bool:
+        """Tell whether the node is open or the class tolerates that it is not."""
+        return not node.unschedulable or any(
+            tolerates(toleration, UNSCHEDULABLE) for toleration in pod_class.tolerations
+        )

@@ -1,0 +1,29 @@
+"""Required node affinity: alternatives of requirements on labels and the name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.constraints.matching import matches_all
+from optimizer.model.node import Node
+from optimizer.model.pod_class import PodClass
+from optimizer.model.selectors import NodeSelectorTerm
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAffinity:
+    """Keeps pods off nodes that none of their terms matches."""
+
+    def allows(self, pod_class: PodClass, node: Node) -> bool:
+        """Tell whether there is no requirement, or one alternative holds."""
+        terms = pod_class.required_node_affinity
+        return not terms or any(_matches(term, node) for term in terms)
+
+
+def _matches(term: NodeSelectorTerm, node: Node) -> bool:
+    if not term.match_expressions and not term.match_fields:
+        return False
+    fields = {"metadata.name": node.name}
+    return matches_all(node.labels, term.match_expressions) and matches_all(
+        fields, term.match_fields
+    )

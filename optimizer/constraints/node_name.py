@@ -1,0 +1,17 @@
+"""The pod's own nodeName: the one node it may run on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.model.node import Node
+from optimizer.model.pod_class import PodClass
+
+
+@dataclass(frozen=True, slots=True)
+class NodeName:
+    """Keeps pods that name a node off every other one."""
+
+    def allows(self, pod_class: PodClass, node: Node) -> bool:
+        """Tell whether the class names no node or this one."""
+        return pod_class.node_name in ("", node.name)

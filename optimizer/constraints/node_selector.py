@@ -1,0 +1,20 @@
+"""The pod's nodeSelector: labels that the node must carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.model.node import Node
+from optimizer.model.pod_class import PodClass
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelector:
+    """Keeps pods off nodes without the wanted labels."""
+
+    def allows(self, pod_class: PodClass, node: Node) -> bool:
+        """Tell whether ``node`` has every wanted label with its value."""
+        return all(
+            node.labels.get(key) == value
+            for key, value in pod_class.node_selector.items()
+        )

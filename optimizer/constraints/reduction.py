@@ -1,0 +1,126 @@
+"""From a snapshot to the packing problem that it poses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from optimizer.constraints.disruption_budgets import held_by_budgets
+from optimizer.constraints.eligibility import eligible_nodes, node_constraints
+from optimizer.constraints.host_ports import refuse_host_ports
+from optimizer.constraints.pod_affinity import refuse_kept_away, refuse_pod_affinity
+from optimizer.constraints.reservations import held_room
+from optimizer.constraints.resources import Amounts, demand, dimensions, offer
+from optimizer.constraints.scaling import scale
+from optimizer.constraints.topology_spread import refuse_topology_spread
+from optimizer.constraints.unsupported import refuse_unsupported
+from optimizer.model.packing import Item, Packing
+from optimizer.model.refusal import Refusal
+from optimizer.model.snapshot import Pod, Snapshot
+
+
+def reduce_snapshot(snapshot: Snapshot) -> Packing:
+    """Return the packing problem of ``snapshot``.
+
+    Pods of refused classes are left out: pending ones stay pending, running ones
+    stay where they are and their room counts. So do running pods that may not move.
+    """
+    return _Reduction(snapshot).packing()
+
+
+@dataclass(slots=True)
+class _Reduction:
+    snapshot: Snapshot
+    names: tuple[str, ...] = field(init=False)
+    index: dict[str, int] = field(init=False)
+    demands: dict[str, Amounts] = field(init=False)
+    refused: dict[str, list[Refusal]] = field(init=False)
+    held: dict[str, Refusal] = field(init=False)
+
+    def __post_init__(self) -> None:
+        snapshot = self.snapshot
+        self.names = dimensions(snapshot)
+        self.index = {node.name: index for index, node in enumerate(snapshot.nodes)}
+        self.demands = {
+            class_id: demand(pod_class, self.names)
+            for class_id, pod_class in snapshot.classes.items()
+        }
+        self.refused = {}
+        for class_id, refusal in _refusing(snapshot):
+            known = self.refused.setdefault(class_id, [])
+            if refusal not in known:
+                known.append(refusal)
+        self.held = dict(held_by_budgets(snapshot))
+
+    def packing(self) -> Packing:
+        """Return the whole problem, in the smallest equivalent units."""
+        items = tuple(self._items())
+        room = self._room({item.pod_uid for item in items})
+        room, items = scale(room, items)
+        return Packing(
+            node_names=tuple(node.name for node in self.snapshot.nodes),
+            room=room,
+            items=items,
+            tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
+            refusals=tuple(self._refusals()),
+        )
+
+    def _items(self) -> Iterator[Item]:
+        constraints = node_constraints(self.snapshot)
+        eligible: dict[str, tuple[int, ...]] = {}
+        for pod in self.snapshot.pods:
+            if not self._in_play(pod):
+                continue
+            pod_class = self.snapshot.class_of(pod)
+            if pod_class.id not in eligible:
+                eligible[pod_class.id] = eligible_nodes(
+                    self.snapshot, pod_class, constraints
+                )
+            nodes = eligible[pod_class.id]
+            home = None if pod.node is None else self.index[pod.node]
+            if home is not None and home not in nodes:
+                nodes = tuple(sorted((*nodes, home)))
+            yield Item(
+                pod.uid, pod_class.priority, self.demands[pod_class.id], nodes, home
+            )
+
+    def _in_play(self, pod: Pod) -> bool:
+        if pod.class_id in self.refused:
+            return False
+        if pod.node is None:
+            return True
+        return pod.movable and pod.class_id not in self.held
+
+    def _room(self, in_play: set[str]) -> tuple[Amounts, ...]:
+        room = [
+            list(offer(node.allocatable, self.names)) for node in self.snapshot.nodes
+        ]
+        staying = (
+            (pod.node, self.demands[pod.class_id])
+            for pod in self.snapshot.pods
+            if pod.node is not None and pod.uid not in in_play
+        )
+        for node, amounts in chain(staying, held_room(self.snapshot, self.names)):
+            left = room[self.index[node]]
+            for dimension, amount in enumerate(amounts):
+                left[dimension] -= amount
+        return tuple(tuple(amounts) for amounts in room)
+
+    def _refusals(self) -> Iterator[Refusal]:
+        present = {pod.class_id for pod in self.snapshot.pods}
+        for class_id, refusals in self.refused.items():
+            if class_id in present:
+                yield from refusals
+        running = {pod.class_id for pod in self.snapshot.pods if pod.node is not None}
+        for class_id, refusal in self.held.items():
+            if class_id in running:
+                yield refusal
+
+
+def _refusing(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
+    yield from refuse_unsupported(snapshot)
+    yield from refuse_pod_affinity(snapshot)
+    yield from refuse_kept_away(snapshot)
+    yield from refuse_topology_spread(snapshot)
+    yield from refuse_host_ports(snapshot)

@@ -1,0 +1,32 @@
+"""Smaller numbers, same problem: each dimension in its largest exact unit.
+
+Memory in bytes gives coefficients around 10^9. Dividing what pods take by the
+greatest common divisor, and what nodes have by the same rounded down, changes no
+answer: sums of multiples fit a room exactly when they fit the largest multiple in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd
+
+from optimizer.constraints.resources import Amounts
+from optimizer.model.packing import Item
+
+
+def scale(
+    room: tuple[Amounts, ...], items: tuple[Item, ...]
+) -> tuple[tuple[Amounts, ...], tuple[Item, ...]]:
+    """Return ``room`` and ``items`` in the largest exact unit of each dimension."""
+    if not items:
+        return room, items
+    by_dimension = zip(*(item.demand for item in items), strict=True)
+    units = tuple(gcd(*amounts) or 1 for amounts in by_dimension)
+    return (
+        tuple(_divide(amounts, units) for amounts in room),
+        tuple(replace(item, demand=_divide(item.demand, units)) for item in items),
+    )
+
+
+def _divide(amounts: Amounts, units: tuple[int, ...]) -> Amounts:
+    return tuple(amount // unit for amount, unit in zip(amounts, units, strict=True))

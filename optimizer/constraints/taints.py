@@ -1,0 +1,33 @@
+"""Taints and tolerations (the TaintToleration filter)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.model.node import Node, Taint, TaintEffect
+from optimizer.model.pod_class import PodClass, Toleration, TolerationOperator
+
+
+@dataclass(frozen=True, slots=True)
+class Taints:
+    """Keeps pods off nodes whose taints they do not tolerate."""
+
+    def allows(self, pod_class: PodClass, node: Node) -> bool:
+        """Tell whether every hard taint of ``node`` is tolerated."""
+        return all(
+            any(tolerates(toleration, taint) for toleration in pod_class.tolerations)
+            for taint in node.taints
+            if taint.effect is not TaintEffect.PREFER_NO_SCHEDULE
+        )
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Tell whether ``toleration`` puts up with ``taint``."""
+    if toleration.effect not in (None, taint.effect):
+        return False
+    if toleration.key not in ("", taint.key):
+        return False
+    return (
+        toleration.operator is TolerationOperator.EXISTS
+        or toleration.value == taint.value
+    )

@@ -1,0 +1,22 @@
+"""Hard topology spread: named and refused, not yet expressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from optimizer.constraints.refusing import class_refusal
+from optimizer.model.refusal import Refusal
+from optimizer.model.snapshot import Snapshot
+
+
+def refuse_topology_spread(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
+    """Yield the classes with a spread constraint that says DoNotSchedule."""
+    for pod_class in snapshot.classes.values():
+        hard = [spread for spread in pod_class.topology_spread if spread.hard]
+        if hard:
+            keys = ", ".join(spread.topology_key for spread in hard)
+            yield class_refusal(
+                pod_class,
+                "topology-spread",
+                f"DoNotSchedule spread over {keys} is not expressed",
+            )

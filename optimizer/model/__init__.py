@@ -1,0 +1,1 @@
+"""Snapshot and plan as frozen dataclasses, and the way from and to the contract."""

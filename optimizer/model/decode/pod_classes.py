@@ -1,0 +1,83 @@
+"""Decoding pod classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode.faults import Faults
+from optimizer.model.decode.relations import (
+    decode_affinity_terms,
+    decode_host_ports,
+    decode_spread,
+)
+from optimizer.model.decode.resources import decode_resources
+from optimizer.model.decode.selectors import decode_term
+from optimizer.model.node import TaintEffect
+from optimizer.model.pod_class import Owner, PodClass, Toleration, TolerationOperator
+
+
+def decode_pod_classes(
+    messages: Iterable[pb.PodClass], faults: Faults
+) -> dict[str, PodClass]:
+    """Return the classes by id, in their order; ids must be unique."""
+    seen: set[str] = set()
+    classes = {}
+    for index, message in enumerate(messages):
+        where = f"pod_classes[{index}]"
+        faults.require(f"{where}.id", message.id)
+        faults.require(f"{where}.namespace", message.namespace)
+        faults.unique(f"{where}.id", "class", seen, message.id)
+        classes[message.id] = _pod_class(where, message, faults)
+    return classes
+
+
+def _pod_class(where: str, message: pb.PodClass, faults: Faults) -> PodClass:
+    owner = message.owner if message.HasField("owner") else None
+    return PodClass(
+        id=message.id,
+        namespace=message.namespace,
+        priority=message.priority,
+        requests=decode_resources(f"{where}.requests", message.requests, faults),
+        labels=dict(message.labels),
+        owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
+        node_name=message.node_name,
+        node_selector=dict(message.node_selector),
+        required_node_affinity=tuple(
+            decode_term(f"{where}.required_node_affinity[{index}]", term, faults)
+            for index, term in enumerate(message.required_node_affinity)
+        ),
+        tolerations=tuple(
+            _toleration(f"{where}.tolerations[{index}]", toleration, faults)
+            for index, toleration in enumerate(message.tolerations)
+        ),
+        required_pod_affinity=decode_affinity_terms(
+            f"{where}.required_pod_affinity", message.required_pod_affinity, faults
+        ),
+        required_pod_anti_affinity=decode_affinity_terms(
+            f"{where}.required_pod_anti_affinity",
+            message.required_pod_anti_affinity,
+            faults,
+        ),
+        topology_spread=decode_spread(
+            f"{where}.topology_spread", message.topology_spread, faults
+        ),
+        host_ports=decode_host_ports(f"{where}.host_ports", message.host_ports, faults),
+        unsupported=tuple(message.unsupported),
+    )
+
+
+def _toleration(where: str, message: pb.Toleration, faults: Faults) -> Toleration:
+    operator = TolerationOperator.EQUAL
+    if message.operator:
+        operator = faults.member(
+            f"{where}.operator", message.operator, TolerationOperator, operator
+        )
+    effect = None
+    if message.effect:
+        effect = faults.member(
+            f"{where}.effect", message.effect, TaintEffect, TaintEffect.NO_SCHEDULE
+        )
+    if not message.key and operator is TolerationOperator.EQUAL:
+        faults.add(f"{where}.key", "is empty, which only Exists allows")
+    return Toleration(message.key, operator, message.value, effect)

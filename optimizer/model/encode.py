@@ -1,0 +1,54 @@
+"""From the model back to the contract's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.plan import Plan, TierResult
+from optimizer.model.refusal import Refusal
+
+
+def encode_plan(plan: Plan) -> pb.Plan:
+    """Return ``plan`` as the contract's message."""
+    return pb.Plan(
+        snapshot_id=plan.snapshot_id,
+        placements=[
+            pb.Placement(pod_uid=placement.pod_uid, node=placement.node)
+            for placement in plan.placements
+        ],
+        moves=[
+            pb.Move(
+                pod_uid=move.pod_uid, from_node=move.from_node, to_node=move.to_node
+            )
+            for move in plan.moves
+        ],
+        evictions=[
+            pb.Eviction(pod_uid=eviction.pod_uid, node=eviction.node)
+            for eviction in plan.evictions
+        ],
+        tiers=[_tier(tier) for tier in plan.tiers],
+        optimal=plan.optimal,
+    )
+
+
+def encode_refusals(refusals: Iterable[Refusal]) -> list[pb.Refusal]:
+    """Return ``refusals`` as the contract's messages."""
+    return [
+        pb.Refusal(
+            subject=refusal.subject, reason=refusal.reason, detail=refusal.detail
+        )
+        for refusal in refusals
+    ]
+
+
+def _tier(tier: TierResult) -> pb.TierResult:
+    return pb.TierResult(
+        priority=tier.priority,
+        placed_before=tier.placed_before,
+        placed=tier.placed,
+        upper_bound=tier.upper_bound,
+        optimal=tier.optimal,
+        disruption=tier.disruption,
+        disruption_lower_bound=tier.disruption_lower_bound,
+    )

@@ -1,0 +1,51 @@
+"""How to solve: strategy, limits, policy, seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+DEFAULT_ALPHA = 0.4
+"""Share of the time reserved for the tiers where the caller names none; the
+default of the paper's published plugin."""
+
+DEFAULT_STRATEGY = "paper"
+
+
+class Policy(Enum):
+    """Who may be left unplaced for whom; the value is the contract's number."""
+
+    STRICT = 0
+    PAPER = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SolveOptions:
+    """Options with every default filled in.
+
+    Parameters
+    ----------
+    strategy
+        Name of the strategy.
+    time_limit_s
+        Wall-clock limit of the whole call.
+    policy
+        ``STRICT``: a running pod may be left unplaced only for pods of strictly
+        higher priority. ``PAPER``: running pods of equal priority may be traded.
+    alpha
+        Share of the time limit reserved for the tiers, in (0, 1].
+    seed
+        Seed of every random choice.
+    deterministic
+        Count work in steps, not seconds.
+    workers
+        Threads of the solver; 0 means every core this process may use.
+    """
+
+    strategy: str = DEFAULT_STRATEGY
+    time_limit_s: float = 1.0
+    policy: Policy = Policy.STRICT
+    alpha: float = DEFAULT_ALPHA
+    seed: int = 0
+    deterministic: bool = False
+    workers: int = 0

@@ -1,0 +1,1 @@
+"""The service: gRPC on a Unix socket, one child process a solve."""

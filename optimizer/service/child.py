@@ -1,0 +1,130 @@
+"""The child process: solves one request, streams what it finds, and ends.
+
+It is forked from the nursery, where the solver is imported already, says that it is
+ready, and waits for its one request. Nothing of it is trusted: the parent checks each
+plan and kills the child at the limit.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import replace
+from multiprocessing.connection import Connection
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_options, decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.encode import encode_plan, encode_refusals
+from optimizer.model.errors import InvalidInputError
+from optimizer.model.options import SolveOptions
+from optimizer.model.plan import Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.service.confinement import confine
+from optimizer.service.settings import WorkerSettings
+from optimizer.strategies.source import load_strategies
+from optimizer.strategies.strategy import Answer, Strategy
+
+READY = b"ready"
+"""The first message of a child."""
+
+
+def solve_one(connection: Connection, settings: WorkerSettings) -> None:
+    """Get ready, take one request from ``connection``, answer it and return.
+
+    The request comes as two messages: the seconds left for the solve, and the
+    contract's `SolveRequest`. Each answer is a `SolveUpdate`.
+    """
+    strategies = load_strategies(settings.strategies)
+    confine(settings.memory_limit_bytes)
+    connection.send_bytes(READY)
+    try:
+        time_limit_s = float(connection.recv_bytes().decode())
+        request = pb.SolveRequest.FromString(connection.recv_bytes())
+    except EOFError:
+        return
+    try:
+        last = _answer(connection, request, time_limit_s, settings, strategies)
+    except InvalidInputError as error:
+        last = pb.SolveUpdate(
+            end_reason=pb.END_REASON_INFEASIBLE_INPUT, message=str(error)
+        )
+    except MemoryError:
+        last = pb.SolveUpdate(
+            end_reason=pb.END_REASON_ERROR,
+            message="out of memory: raise --memory-limit-bytes or send fewer pods",
+        )
+    except Exception as error:  # the edge of the process
+        traceback.print_exc(file=sys.stderr)
+        last = pb.SolveUpdate(
+            end_reason=pb.END_REASON_ERROR, message=f"{type(error).__name__}: {error}"
+        )
+    last.last = True
+    connection.send_bytes(last.SerializeToString())
+
+
+def _answer(
+    connection: Connection,
+    request: pb.SolveRequest,
+    time_limit_s: float,
+    settings: WorkerSettings,
+    strategies: Mapping[str, Strategy],
+) -> pb.SolveUpdate:
+    started = time.monotonic()
+    snapshot, options = _decode(request, settings, strategies)
+    decoded = time.monotonic()
+
+    def publish(plan: Plan) -> None:
+        update = pb.SolveUpdate(plan=encode_plan(plan), strategy=options.strategy)
+        connection.send_bytes(update.SerializeToString())
+
+    answer = strategies[options.strategy].solve(
+        snapshot,
+        _within(options, time_limit_s - (decoded - started)),
+        clock=time.monotonic,
+        publish=publish,
+    )
+    durations = pb.Durations(
+        decode_s=decoded - started, solve_s=time.monotonic() - decoded
+    )
+    return _last(answer, options, durations)
+
+
+def _decode(
+    request: pb.SolveRequest,
+    settings: WorkerSettings,
+    strategies: Mapping[str, Strategy],
+) -> tuple[Snapshot, SolveOptions]:
+    faults = Faults()
+    snapshot = decode_snapshot(request.snapshot, faults)
+    options = decode_options(
+        request.options,
+        faults,
+        strategies=strategies.keys(),
+        default_time_limit_s=settings.time_limit_s,
+        default_workers=settings.workers,
+    )
+    faults.raise_if_any()
+    return snapshot, options
+
+
+def _within(options: SolveOptions, time_left_s: float) -> SolveOptions:
+    # Steps must not depend on how long anything took.
+    if options.deterministic:
+        return options
+    return replace(options, time_limit_s=max(0.0, time_left_s))
+
+
+def _last(
+    answer: Answer, options: SolveOptions, durations: pb.Durations
+) -> pb.SolveUpdate:
+    return pb.SolveUpdate(
+        plan=encode_plan(answer.plan),
+        end_reason=pb.EndReason.Name(answer.end_reason.value),
+        refusals=encode_refusals(answer.refusals),
+        message=answer.message,
+        durations=durations,
+        strategy=options.strategy,
+    )

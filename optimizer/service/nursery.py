@@ -1,0 +1,79 @@
+"""The nursery: a process that has imported the solver and forks children from it.
+
+Run as ``python -m optimizer.service.nursery`` with a socket of packets as standard
+input. The first packet brings the settings; then each packet is one request:
+
+- ``fork`` with the child's end of a connection: answered by the process id;
+- ``wait PID``: answered by the exit code of that child, once it has ended.
+
+It has one thread only, so that forking is safe. When the service dies, the socket
+closes, the nursery ends, and the kernel kills its children.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+
+from optimizer.service.child import solve_one
+from optimizer.service.settings import WorkerSettings
+from optimizer.service.warmup import warm_up
+from optimizer.strategies.source import load_strategies
+
+LONGEST_PACKET = 1024 * 64
+
+
+def opening_packet(settings: WorkerSettings) -> bytes:
+    """Return the first packet, which tells the nursery what its children may do."""
+    return json.dumps({"path": sys.path, "settings": asdict(settings)}).encode()
+
+
+def main() -> None:
+    """Serve until the socket closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    control = socket.socket(fileno=os.dup(0))
+    packet = control.recv(LONGEST_PACKET)
+    if not packet:
+        return
+    opening = json.loads(packet)
+    sys.path[:] = opening["path"]
+    settings = WorkerSettings(**opening["settings"])
+    load_strategies(settings.strategies)
+    warm_up()
+    while True:
+        packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 1)
+        verb, _, argument = packet.decode().partition(" ")
+        if not verb:
+            return
+        if verb == "fork":
+            control.send(str(_fork(control, descriptors[0], settings)).encode())
+        else:
+            _, status = os.waitpid(int(argument), 0)
+            control.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _fork(control: socket.socket, descriptor: int, settings: WorkerSettings) -> int:
+    child = os.fork()
+    if child:
+        os.close(descriptor)
+        return child
+    exit_code = 1
+    try:
+        control.close()
+        os.close(0)
+        with Connection(descriptor) as connection:
+            solve_one(connection, settings)
+        exit_code = 0
+    finally:
+        # Never back into the nursery's loop, whatever happened.
+        os._exit(exit_code)
+    return 0  # pragma: no cover - os._exit does not return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""One solve in a child: its deadline, its newest answer, its end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from google.protobuf.message import DecodeError
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.child_process import ChildProcess
+
+
+class Run:
+    """Reads what a child says, keeps the newest, and kills it at the limit.
+
+    Reading goes on in a thread of its own, so that neither a slow client nor a slow
+    check can put off the kill.
+
+    Parameters
+    ----------
+    child
+        A ready child; the run closes it.
+    request
+        The contract's `SolveRequest`, serialised.
+    time_limit_s, kill_after_s
+        What the child is told, and when it is killed, in seconds from now.
+    on_end
+        Called once, when the child is gone.
+    """
+
+    def __init__(
+        self,
+        child: ChildProcess,
+        request: bytes,
+        *,
+        time_limit_s: float,
+        kill_after_s: float,
+        on_end: Callable[[], None],
+    ) -> None:
+        self._child = child
+        self._on_end = on_end
+        self._deadline = time.monotonic() + kill_after_s
+        self._changed = threading.Condition()
+        self._newest: pb.SolveUpdate | None = None
+        self._best: pb.SolveUpdate | None = None
+        self._cancelled = False
+        self.killed = False
+        self._thread = threading.Thread(
+            target=self._pump, args=(request, time_limit_s), daemon=True
+        )
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Kill the child; the last update says `CANCELLED`."""
+        with self._changed:
+            if self._newest is not None and self._newest.last:
+                return
+            self._cancelled = True
+        self._child.kill()
+
+    def updates(self) -> Iterator[pb.SolveUpdate]:
+        """Yield the newest update each time there is one; the last has ``last`` set."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._newest is not None)
+                newest, self._newest = self._newest, None
+            if newest is not None:
+                yield newest
+                if newest.last:
+                    return
+
+    def _pump(self, request: bytes, time_limit_s: float) -> None:
+        try:
+            last = self._read(request, time_limit_s)
+        finally:
+            self._child.close()
+            self._on_end()
+        self._tell(last)
+
+    def _read(self, request: bytes, time_limit_s: float) -> pb.SolveUpdate:
+        connection = self._child.connection
+        try:
+            connection.send_bytes(repr(time_limit_s).encode())
+            connection.send_bytes(request)
+            while connection.poll(max(0.0, self._deadline - time.monotonic())):
+                update = pb.SolveUpdate.FromString(connection.recv_bytes())
+                if update.last:
+                    return update
+                self._best = update
+                self._tell(update)
+        except (EOFError, ConnectionError):
+            return self._ended()
+        except DecodeError as error:
+            return self._instead(
+                pb.END_REASON_ERROR, f"the solver's process talks nonsense: {error}"
+            )
+        self.killed = True
+        return self._instead(
+            pb.END_REASON_TIME_LIMIT,
+            "the solver overran its time limit and was killed; this is its best plan",
+        )
+
+    def _ended(self) -> pb.SolveUpdate:
+        """Return the last update of a child that ended without one."""
+        if self._cancelled:
+            return self._instead(pb.END_REASON_CANCELLED, "the caller went away")
+        code = self._child.wait()
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
+        return self._instead(
+            pb.END_REASON_ERROR,
+            f"the solver's process ended {how} before it answered; if memory is "
+            "short, raise --memory-limit-bytes",
+        )
+
+    def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
+        last = pb.SolveUpdate(end_reason=reason, last=True, message=message)
+        if self._best is not None:
+            last.plan.CopyFrom(self._best.plan)
+            last.strategy = self._best.strategy
+        return last
+
+    def _tell(self, update: pb.SolveUpdate) -> None:
+        with self._changed:
+            self._newest = update
+            self._changed.notify_all()

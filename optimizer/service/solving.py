@@ -1,0 +1,229 @@
+"""One call from the first byte to the last update: turn, child, check, account."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import isfinite
+
+from google.protobuf.message import DecodeError
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.errors import (
+    RequestTooLargeError,
+    RequestUnreadableError,
+    WorkerStartError,
+)
+from optimizer.service.logs import logger_of
+from optimizer.service.metrics import Metrics
+from optimizer.service.run import Run
+from optimizer.service.settings import MIB, WorkerSettings
+from optimizer.service.turns import Turns
+from optimizer.service.workers import Workers
+from optimizer.verify import verify_plan
+
+SHOWN = 10
+"""Broken rules spelled out in one message."""
+
+FINISHING_S = 0.05
+"""Kept back from the child's limit, for its last answer to be checked and sent."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A call in progress, and the way to end it early."""
+
+    left: threading.Event = field(default_factory=threading.Event)
+    run: Run | None = None
+
+    def leave(self, turns: Turns) -> None:
+        """End the call: its caller has gone away, or the service stops."""
+        self.left.set()
+        turns.wake()
+        if self.run is not None:
+            self.run.cancel()
+
+
+@dataclass(slots=True)
+class Solving:
+    """Answers calls, one solve at a time.
+
+    Parameters
+    ----------
+    workers
+        Where the children come from.
+    settings
+        Limits of one solve.
+    max_request_bytes, queue_length
+        As in `ServiceSettings`.
+    metrics
+        Where everything is counted.
+    """
+
+    workers: Workers
+    settings: WorkerSettings
+    max_request_bytes: int = 64 * MIB
+    queue_length: int = 4
+    metrics: Metrics = field(default_factory=Metrics)
+    turns: Turns = field(init=False)
+    _calls: list[Call] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.turns = Turns(self.queue_length)
+
+    def solve(
+        self, body: bytes, on_call: Callable[[Callable[[], None]], object]
+    ) -> Iterator[pb.SolveUpdate]:
+        """Yield whole, verified updates; the last carries the end reason.
+
+        Parameters
+        ----------
+        body
+            The contract's `SolveRequest`, serialised.
+        on_call
+            Is given the function that ends the call early.
+
+        Raises
+        ------
+        RequestTooLargeError, RequestUnreadableError, QueueFullError, TurnTimeoutError
+            The call is not taken.
+        """
+        arrived = time.monotonic()
+        request = self._parse(body)
+        limit_s = _time_limit_s(request, self.settings)
+        call = Call()
+        self._calls.append(call)
+        try:
+            on_call(lambda: call.leave(self.turns))
+            self.turns.take(limit_s, call.left)
+            yield from self._answer(call, request, body, arrived, limit_s)
+        finally:
+            call.leave(self.turns)
+            self._calls.remove(call)
+
+    def stop(self) -> None:
+        """End every call; each gets a last update that says `CANCELLED`."""
+        for call in tuple(self._calls):
+            call.leave(self.turns)
+
+    def _parse(self, body: bytes) -> pb.SolveRequest:
+        if len(body) > self.max_request_bytes:
+            raise RequestTooLargeError(len(body), self.max_request_bytes)
+        try:
+            return pb.SolveRequest.FromString(body)
+        except DecodeError as error:
+            raise RequestUnreadableError(str(error)) from None
+
+    def _answer(
+        self,
+        call: Call,
+        request: pb.SolveRequest,
+        body: bytes,
+        arrived: float,
+        limit_s: float,
+    ) -> Iterator[pb.SolveUpdate]:
+        log = logger_of(request.snapshot.id)
+        log.info(
+            "solve started",
+            extra={
+                "nodes": len(request.snapshot.nodes),
+                "pods": len(request.snapshot.pods),
+                "strategy": request.options.strategy,
+                "time_limit_s": limit_s,
+            },
+        )
+        try:
+            run = self._start(call, body, limit_s - (time.monotonic() - arrived))
+        except WorkerStartError as error:
+            self.turns.give_back()
+            yield self._account(request, _error(str(error)), arrived)
+            return
+        with self.metrics.inflight.track_inprogress():
+            for update in run.updates():
+                checked = self._checked(request, update)
+                if checked.last:
+                    break
+                if _changes_something(checked):
+                    yield checked
+        if run.killed:
+            self.metrics.killed.inc()
+        yield self._account(request, checked, arrived)
+
+    def _start(self, call: Call, body: bytes, left_s: float) -> Run:
+        child = self.workers.take()
+        run = Run(
+            child,
+            body,
+            time_limit_s=max(0.0, left_s - min(FINISHING_S, 0.05 * left_s)),
+            kill_after_s=left_s + self.settings.kill_margin_s,
+            on_end=self._turn_ended,
+        )
+        call.run = run
+        if call.left.is_set():
+            run.cancel()
+        return run
+
+    def _turn_ended(self) -> None:
+        self.turns.give_back()
+        # A failure shows, and is told, when the next call takes its child.
+        with suppress(WorkerStartError):
+            self.workers.warm()
+
+    def _checked(
+        self, request: pb.SolveRequest, update: pb.SolveUpdate
+    ) -> pb.SolveUpdate:
+        """Return ``update`` if its plan holds, else a last one that says `ERROR`."""
+        if not update.HasField("plan"):
+            return update
+        started = time.monotonic()
+        violations = verify_plan(request.snapshot, update.plan, request.options.policy)
+        update.durations.verify_s = time.monotonic() - started
+        if not violations:
+            return update
+        self.metrics.verify_failures.inc()
+        listed = "; ".join(str(violation) for violation in violations[:SHOWN])
+        logger_of(request.snapshot.id).error(
+            "plan withheld", extra={"violations": listed}
+        )
+        return _error(f"the plan broke {len(violations)} rules: {listed}")
+
+    def _account(
+        self, request: pb.SolveRequest, last: pb.SolveUpdate, arrived: float
+    ) -> pb.SolveUpdate:
+        """Return the last update, after counting and logging it."""
+        total_s = time.monotonic() - arrived
+        last.durations.total_s = total_s
+        reason = pb.EndReason.Name(last.end_reason).removeprefix("END_REASON_")
+        # Only a strategy that a child knew gets a label of its own.
+        self.metrics.ended(last.strategy or "none", reason, total_s)
+        logger_of(request.snapshot.id).info(
+            "solve ended",
+            extra={
+                "end_reason": reason,
+                "total_s": round(total_s, 4),
+                "placements": len(last.plan.placements),
+                "moves": len(last.plan.moves),
+                "evictions": len(last.plan.evictions),
+                "optimal": last.plan.optimal,
+                "message": last.message,
+            },
+        )
+        return last
+
+
+def _changes_something(update: pb.SolveUpdate) -> bool:
+    plan = update.plan
+    return bool(plan.placements or plan.moves or plan.evictions)
+
+
+def _error(message: str) -> pb.SolveUpdate:
+    return pb.SolveUpdate(end_reason=pb.END_REASON_ERROR, last=True, message=message)
+
+
+def _time_limit_s(request: pb.SolveRequest, settings: WorkerSettings) -> float:
+    asked = request.options.time_limit_s
+    # A limit out of range is told by the child, together with every other fault.
+    return asked if isfinite(asked) and asked > 0 else settings.time_limit_s

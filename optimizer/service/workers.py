@@ -1,0 +1,151 @@
+"""Warm child processes: one always stands ready for the next call."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from optimizer.service.child_process import ChildProcess
+from optimizer.service.errors import WorkerStartError
+from optimizer.service.nursery import LONGEST_PACKET, opening_packet
+from optimizer.service.settings import WorkerSettings
+
+STOP_LIMIT_S = 5.0
+"""Time for an idle nursery to end after its socket has closed."""
+
+
+@dataclass(slots=True)
+class _Nursery:
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+
+    def ask(self, request: str, descriptors: list[int]) -> str:
+        """Send one request and return the answer; empty if the nursery is gone."""
+        try:
+            socket.send_fds(self.control, [request.encode()], descriptors)
+            return self.control.recv(LONGEST_PACKET).decode()
+        except ConnectionError:
+            return ""
+
+    def close(self) -> None:
+        self.control.close()
+        try:
+            self.process.wait(STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Workers:
+    """Hands out warm children of a nursery.
+
+    Parameters
+    ----------
+    settings
+        Limits of one solve.
+    """
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._nursery: _Nursery | None = None
+        self._spare: ChildProcess | None = None
+        self._closed = False
+
+    def warm(self) -> None:
+        """Have a child ready; call it between solves.
+
+        Raises
+        ------
+        WorkerStartError
+            No child got ready.
+        """
+        with self._lock:
+            if self._closed:
+                return
+            if self._spare is None:
+                self._spare = self._fork()
+            spare = self._spare
+        spare.await_ready(self._settings.start_limit_s)
+
+    def take(self) -> ChildProcess:
+        """Return a ready child, which the caller must close.
+
+        Raises
+        ------
+        WorkerStartError
+            No child got ready.
+        """
+        with self._lock:
+            child, self._spare = self._spare, None
+            if child is not None and child.gone():
+                self._let_go(child)
+                child = None
+            child = child or self._fork()
+        try:
+            child.await_ready(self._settings.start_limit_s)
+        except WorkerStartError:
+            child.close()
+            raise
+        return child
+
+    def close(self) -> None:
+        """Stop the spare child and the nursery; no other is started."""
+        with self._lock:
+            self._closed = True
+            if self._spare is not None:
+                self._let_go(self._spare)
+                self._spare = None
+            if self._nursery is not None:
+                self._nursery.close()
+                self._nursery = None
+
+    def _fork(self) -> ChildProcess:
+        if self._closed:
+            raise WorkerStartError("the service is stopping")
+        # A nursery that was killed is replaced, once.
+        for _ in range(2):
+            if self._nursery is None:
+                self._nursery = self._start_nursery()
+            ours, theirs = socket.socketpair()
+            with theirs:
+                answer = self._nursery.ask("fork", [theirs.fileno()])
+            if answer:
+                return ChildProcess(int(answer), Connection(ours.detach()), self._reap)
+            ours.close()
+            self._nursery.close()
+            self._nursery = None
+        raise WorkerStartError("the process that forks the children ended")
+
+    def _start_nursery(self) -> _Nursery:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "optimizer.service.nursery"],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+            )
+        ours.settimeout(self._settings.start_limit_s)
+        ours.send(opening_packet(self._settings))
+        return _Nursery(process, ours)
+
+    def _reap(self, pid: int) -> int:
+        with self._lock:
+            return self._ask_exit_code(pid)
+
+    def _ask_exit_code(self, pid: int) -> int:
+        answer = "" if self._nursery is None else self._nursery.ask(f"wait {pid}", [])
+        # Without a nursery its children are killed by the kernel.
+        return int(answer) if answer else -signal.SIGKILL
+
+    def _let_go(self, child: ChildProcess) -> None:
+        with suppress(ProcessLookupError):
+            child.kill()
+        self._ask_exit_code(child.pid)
+        child.connection.close()

@@ -1,0 +1,1 @@
+"""The ways to find a plan, one file (or folder) a strategy."""

@@ -1,0 +1,50 @@
+"""What is proved of each tier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor
+
+from optimizer.model.packing import Packing
+
+ROUNDING = 1e-6
+"""Slack before a bound that comes as a float is rounded down to an integer."""
+
+
+@dataclass(slots=True)
+class TierBounds:
+    """Proved limits of one tier, given what the tiers above reached.
+
+    Parameters
+    ----------
+    running
+        Running items of exactly this priority: the limit on those that stay placed.
+    kept
+        Proved limit on the running items of this priority that keep a node.
+    placed
+        Proved limit on the items placed, of this priority and above.
+    disturbed
+        Proved lower limit on the disturbance.
+    """
+
+    running: int
+    kept: int
+    placed: int
+    disturbed: int = 0
+
+
+def round_bound(bound: float) -> int:
+    """Return the largest integer that ``bound`` admits."""
+    return floor(bound + ROUNDING)
+
+
+def trivial_bounds(packing: Packing) -> list[TierBounds]:
+    """Return the limits that hold without solving, one entry a tier."""
+    bounds = []
+    placeable = 0
+    for tier in packing.tiers:
+        members = [item for item in packing.items if item.priority == tier]
+        placeable += sum(1 for item in members if item.eligible)
+        running = sum(1 for item in members if item.home is not None)
+        bounds.append(TierBounds(running=running, kept=running, placed=placeable))
+    return bounds

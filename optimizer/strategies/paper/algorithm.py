@@ -1,0 +1,163 @@
+"""Algorithm 1: tier by tier, place as many pods as possible, then disturb few.
+
+Differences from the printed text, each on purpose:
+
+- Tiers are the distinct priorities present, not a range of numbers.
+- Line 18 reads ``>=``: with the printed ``<=`` a lower tier may undo what phase 2
+  won for a higher one.
+- Under the `STRICT` policy phase 1 is split in two. First the number of running pods
+  of exactly this priority that keep a node is maximised and fixed, then the number
+  of pods placed. Whoever is left unplaced then is so in *every* best answer of the
+  tiers above: only strictly higher priority pushes a running pod out. A pending pod
+  never takes the place of a running one of its own priority.
+- A phase whose limit the incumbent already meets is not solved: the answer is known.
+- Where the solver finds nothing in time, the best assignment so far counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ortools.sat.python import cp_model
+
+from optimizer.constraints.reduction import reduce_snapshot
+from optimizer.model.options import Policy, SolveOptions
+from optimizer.model.packing import Packing
+from optimizer.model.plan import Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.bounds import TierBounds, trivial_bounds
+from optimizer.strategies.incumbent import Incumbent
+from optimizer.strategies.objective import TierScore
+from optimizer.strategies.paper.model import PaperModel
+from optimizer.strategies.paper.solving import maximise
+from optimizer.strategies.paper.time_split import TimeSplit
+from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.strategy import Answer, Clock, end_reason_of
+
+SHORTEST_SOLVE_S = 0.001
+"""Less than this is no time to solve anything in."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperStrategy:
+    """The paper's Algorithm 1 (Christensen, Giallorenzo, Mauro)."""
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        """Return the best plan found in time; see `Strategy.solve`."""
+        deadline = clock() + options.time_limit_s
+        packing = reduce_snapshot(snapshot)
+        bounds = trivial_bounds(packing)
+        writer = PlanWriter(snapshot, packing, options.policy)
+        incumbent = Incumbent(packing, bounds, writer, publish)
+        publish(incumbent.plan())
+        _Run(packing, options, clock, deadline, incumbent, bounds).all_tiers()
+        plan = incumbent.plan()
+        return Answer(plan, end_reason_of(plan), packing.refusals)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of the loop over the tiers."""
+
+    packing: Packing
+    options: SolveOptions
+    clock: Clock
+    deadline: float
+    incumbent: Incumbent
+    bounds: list[TierBounds]
+    _model: PaperModel = field(init=False)
+    _split: TimeSplit = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._model = PaperModel(self.packing)
+        self._split = TimeSplit(
+            total=self.deadline - self.clock(),
+            alpha=self.options.alpha,
+            tiers=len(self.packing.tiers),
+        )
+
+    def all_tiers(self) -> None:
+        """Go through the tiers from the highest (Algorithm 1, line 2)."""
+        for tier, priority in enumerate(self.packing.tiers):
+            self._model.add_tier(priority)
+            if self.options.policy is Policy.STRICT:
+                self._keep(tier, priority)
+            self._place(tier)
+            self._calm(tier)
+
+    def _keep(self, tier: int, priority: int) -> None:
+        """Phase 1, first half of `STRICT`: keep the running pods of this priority."""
+        bounds = self.bounds[tier]
+        bounds.kept = self._phase(
+            f"tier {priority}, keep",
+            self._model.kept(priority),
+            lambda: self._reached(tier).kept,
+            bounds.kept,
+        )
+
+    def _place(self, tier: int) -> None:
+        """Phase 1: place as many pods as possible (lines 5 to 10)."""
+        bounds = self.bounds[tier]
+        bounds.placed = self._phase(
+            f"tier {self.packing.tiers[tier]}, place",
+            self._model.placed(),
+            lambda: self._reached(tier).placed,
+            bounds.placed,
+        )
+
+    def _calm(self, tier: int) -> None:
+        """Phase 2: disturb as few running pods as possible (lines 12 to 18)."""
+        bounds = self.bounds[tier]
+        calmest = 3 * self._model.running()
+        limit = self._phase(
+            f"tier {self.packing.tiers[tier]}, calm",
+            self._model.calm(),
+            lambda: calmest + self._reached(tier).calm,
+            calmest,
+        )
+        bounds.disturbed = calmest - limit
+
+    def _phase(
+        self,
+        name: str,
+        metric: cp_model.LinearExpr,
+        reached: Callable[[], int],
+        limit: int,
+    ) -> int:
+        """Maximise ``metric``, hold what is reached, return the proved limit."""
+        if reached() < limit:
+            limit = min(limit, self._solve(name, metric, limit))
+        if reached() == limit:
+            self._model.cp.add(metric == limit)  # Lines 8 and 17.
+        else:
+            self._model.cp.add(metric >= reached())  # Lines 10 and 19.
+        return limit
+
+    def _solve(self, name: str, metric: cp_model.LinearExpr, limit: int) -> int:
+        budget = self._split.phase()
+        if not self.options.deterministic:
+            budget = min(budget, self.deadline - self.clock())
+        if budget < SHORTEST_SOLVE_S:
+            return limit
+        outcome = maximise(
+            metric,
+            phase=name,
+            model=self._model,
+            incumbent=self.incumbent,
+            limit=budget,
+            options=self.options,
+            clock=self.clock,
+        )
+        self._split.spent(outcome.spent)
+        return limit if outcome.bound is None else outcome.bound
+
+    def _reached(self, tier: int) -> TierScore:
+        return self.incumbent.score[tier]

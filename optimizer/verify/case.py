@@ -1,0 +1,97 @@
+"""The case at hand: a snapshot and a plan, indexed for the rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from optimizer.contract import optimizer_pb2 as pb
+
+
+@dataclass(slots=True)
+class Case:
+    """What the rules look at.
+
+    Parameters
+    ----------
+    snapshot, plan
+        The contract's messages as they came.
+    policy
+        The policy that the caller asked for.
+    """
+
+    snapshot: pb.Snapshot
+    plan: pb.Plan
+    policy: pb.Policy
+    nodes: dict[str, pb.Node] = field(init=False)
+    classes: dict[str, pb.PodClass] = field(init=False)
+    pods: dict[str, pb.Pod] = field(init=False)
+    after: dict[str, str] = field(init=False)
+    forbidden: set[tuple[str, str]] = field(init=False)
+    _wanted: dict[str, Counter[str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nodes = {node.name: node for node in self.snapshot.nodes}
+        self.classes = {one.id: one for one in self.snapshot.pod_classes}
+        self._wanted = {
+            name: Counter({**amounts(one.requests), "pods": 1})
+            for name, one in self.classes.items()
+        }
+        self.pods = {pod.uid: pod for pod in self.snapshot.pods}
+        self.forbidden = {
+            (pair.class_id, pair.node) for pair in self.snapshot.forbidden_pairs
+        }
+        self.after = {pod.uid: pod.node for pod in self.snapshot.pods}
+        for placement in self.plan.placements:
+            self.after[placement.pod_uid] = placement.node
+        for move in self.plan.moves:
+            self.after[move.pod_uid] = move.to_node
+        for eviction in self.plan.evictions:
+            self.after[eviction.pod_uid] = ""
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the plan has no placement, move or eviction."""
+        plan = self.plan
+        return not (plan.placements or plan.moves or plan.evictions)
+
+    def arrivals(self) -> list[tuple[pb.Pod, pb.Node]]:
+        """Return each pod that comes to a node, with that node."""
+        return [
+            (self.pods[uid], self.nodes[node])
+            for uid, node in self.after.items()
+            if node and node != self.pods[uid].node
+        ]
+
+    def class_of(self, uid: str) -> pb.PodClass:
+        """Return the class of the pod ``uid``."""
+        return self.classes[self.pods[uid].class_id]
+
+    def priority(self, uid: str) -> int:
+        """Return the priority of the pod ``uid``."""
+        return self.class_of(uid).priority
+
+    def requests(self, uid: str) -> Counter[str]:
+        """Return what the pod ``uid`` takes, with itself as one pod."""
+        return self._wanted[self.pods[uid].class_id]
+
+    def on_nodes(self) -> dict[str, list[str]]:
+        """Return the pods on each node after the plan, by the node's name."""
+        on_nodes: dict[str, list[str]] = {name: [] for name in self.nodes}
+        for uid, node in self.after.items():
+            if node:
+                on_nodes[node].append(uid)
+        return on_nodes
+
+
+def amounts(resources: pb.Resources) -> Counter[str]:
+    """Return the amounts of ``resources`` by name."""
+    return Counter(
+        {
+            **resources.extended,
+            "cpu_milli": resources.cpu_milli,
+            "memory_bytes": resources.memory_bytes,
+            "ephemeral_storage_bytes": resources.ephemeral_storage_bytes,
+            "pods": resources.pods,
+        }
+    )

@@ -1,0 +1,59 @@
+"""Every rule, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify.capacity import check_capacity
+from optimizer.verify.case import Case
+from optimizer.verify.eligibility import check_eligibility
+from optimizer.verify.movability import check_movability, check_unverifiable
+from optimizer.verify.policy import check_policy
+from optimizer.verify.references import (
+    check_origins,
+    check_references,
+    check_snapshot,
+    check_snapshot_id,
+)
+from optimizer.verify.tiers import check_bounds, check_tiers
+from optimizer.verify.violation import Violation
+from optimizer.verify.worth import check_worth
+
+Rule = Callable[[Case], Iterator[Violation]]
+
+NAMES: tuple[Rule, ...] = (check_snapshot, check_snapshot_id, check_references)
+"""Rules that must hold before the others can even look."""
+
+RULES: tuple[Rule, ...] = (
+    check_origins,
+    check_capacity,
+    check_eligibility,
+    check_movability,
+    check_unverifiable,
+    check_policy,
+    check_tiers,
+    check_bounds,
+    check_worth,
+)
+
+
+def verify_plan(
+    snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy
+) -> list[Violation]:
+    """Return everything that is wrong with ``plan``; nothing if it may be carried out.
+
+    Parameters
+    ----------
+    snapshot
+        The snapshot that the plan answers.
+    plan
+        The plan.
+    policy
+        The policy that the caller asked for.
+    """
+    case = Case(snapshot, plan, policy)
+    broken = [violation for rule in NAMES for violation in rule(case)]
+    if broken:
+        return broken
+    return [violation for rule in RULES for violation in rule(case)]

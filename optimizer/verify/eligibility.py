@@ -1,0 +1,84 @@
+"""Nobody comes to a node that turns them away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify.case import Case
+from optimizer.verify.violation import Violation
+
+
+def check_eligibility(case: Case) -> Iterator[Violation]:
+    """Yield each arrival that a cordon, taint, selector or refusal forbids."""
+    for pod, node in case.arrivals():
+        for problem in turned_away(case, pod.uid, node.name):
+            yield Violation("eligibility", pod.uid, f"on {node.name}: {problem}")
+
+
+def turned_away(case: Case, uid: str, node: str) -> list[str]:
+    """Return why the pod ``uid`` may not come to ``node``; nothing if it may."""
+    wanted = case.class_of(uid)
+    problems = list(_problems(wanted, case.nodes[node]))
+    if (wanted.id, node) in case.forbidden:
+        problems.append(f"class {wanted.id} was refused there")
+    return problems
+
+
+def _problems(wanted: pb.PodClass, node: pb.Node) -> Iterator[str]:
+    if wanted.node_name and wanted.node_name != node.name:
+        yield f"wants node {wanted.node_name}"
+    taints = [taint for taint in node.taints if taint.effect != "PreferNoSchedule"]
+    if node.unschedulable:
+        taints.append(
+            pb.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+        )
+    for taint in taints:
+        if not any(_tolerated(one, taint) for one in wanted.tolerations):
+            yield f"taint {taint.key}={taint.value}:{taint.effect} not tolerated"
+    for key, value in wanted.node_selector.items():
+        if key not in node.labels or node.labels[key] != value:
+            yield f"selector {key}={value} unmet"
+    terms = wanted.required_node_affinity
+    if terms and not any(_term_holds(term, node) for term in terms):
+        yield "no node affinity term holds"
+
+
+def _tolerated(toleration: pb.Toleration, taint: pb.Taint) -> bool:
+    same_effect = toleration.effect in ("", taint.effect)
+    if toleration.operator == "Exists":
+        return same_effect and toleration.key in ("", taint.key)
+    return (
+        same_effect and toleration.key == taint.key and toleration.value == taint.value
+    )
+
+
+def _term_holds(term: pb.NodeSelectorTerm, node: pb.Node) -> bool:
+    checks = [(one, dict(node.labels)) for one in term.match_expressions]
+    checks += [(one, {"metadata.name": node.name}) for one in term.match_fields]
+    return bool(checks) and all(_holds(one, labels) for one, labels in checks)
+
+
+def _holds(requirement: pb.Requirement, labels: Mapping[str, str]) -> bool:
+    present = requirement.key in labels
+    value = labels.get(requirement.key, "")
+    match requirement.operator:
+        case "In":
+            return present and value in requirement.values
+        case "NotIn":
+            return not present or value not in requirement.values
+        case "Exists":
+            return present
+        case "DoesNotExist":
+            return not present
+        case "Gt" | "Lt" as operator:
+            return present and _numbers_hold(operator, value, requirement.values[0])
+    return False
+
+
+def _numbers_hold(operator: str, value: str, limit: str) -> bool:
+    try:
+        left, right = int(value), int(limit)
+    except ValueError:
+        return False
+    return left > right if operator == "Gt" else left < right

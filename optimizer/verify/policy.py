@@ -1,0 +1,89 @@
+"""The strict policy: nobody makes way for a pod of the same or a lower priority."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify.case import Case, amounts
+from optimizer.verify.eligibility import turned_away
+from optimizer.verify.movability import disturbable_pods
+from optimizer.verify.violation import Violation
+
+
+def check_policy(case: Case) -> Iterator[Violation]:
+    """Yield evicted pods for which no pod of strictly higher priority is to blame.
+
+    Two things are checked of each: some pending pod of strictly higher priority gets
+    a node, and the evicted pod would not fit anywhere even if every pod of lower
+    priority, and every newly placed one of its own, were not there.
+    """
+    if case.policy != pb.POLICY_STRICT:
+        return
+    if not case.plan.evictions:
+        return
+    gained = [case.priority(one.pod_uid) for one in case.plan.placements]
+    disturbable = disturbable_pods(case)
+    on_nodes = case.on_nodes()
+    for eviction in case.plan.evictions:
+        uid = eviction.pod_uid
+        priority = case.priority(uid)
+        if not any(other > priority for other in gained):
+            yield Violation(
+                "policy", uid, f"evicted, but nothing above priority {priority} gains"
+            )
+            continue
+        for node in _candidates(case, uid):
+            staying = _staying(case, uid, on_nodes[node], disturbable)
+            if _has_room(case, uid, node, staying):
+                yield Violation(
+                    "policy", uid, f"evicted for its own kind: it fits on {node}"
+                )
+                break
+
+
+def _candidates(case: Case, uid: str) -> list[str]:
+    home = case.pods[uid].node
+    others = [
+        name for name in case.nodes if name != home and not turned_away(case, uid, name)
+    ]
+    return [home, *others]
+
+
+def _staying(
+    case: Case, uid: str, on_node: list[str], disturbable: set[str]
+) -> list[str]:
+    """Return who of ``on_node`` need not make way for the pod ``uid``."""
+    priority = case.priority(uid)
+    return [
+        other
+        for other in on_node
+        if _ranks_above(case, other, priority)
+        or (case.pods[other].node and other not in disturbable)
+    ]
+
+
+def _has_room(case: Case, uid: str, node: str, staying: list[str]) -> bool:
+    """Tell whether the pod fits on ``node`` beside those who stay there."""
+    load = Counter(case.requests(uid))
+    for other in staying:
+        load.update(case.requests(other))
+    for reservation in case.snapshot.reservations:
+        if reservation.node == node:
+            load.update(amounts(reservation.held))
+    arriving = [other for other in (*staying, uid) if case.pods[other].node != node]
+    asked = {
+        name
+        for other in arriving
+        for name, amount in case.requests(other).items()
+        if amount
+    }
+    room = amounts(case.nodes[node].allocatable)
+    return all(load[name] <= room[name] for name in asked)
+
+
+def _ranks_above(case: Case, other: str, priority: int) -> bool:
+    if case.priority(other) == priority:
+        return bool(case.pods[other].node)
+    return case.priority(other) > priority

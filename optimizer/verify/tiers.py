@@ -1,0 +1,75 @@
+"""The plan's own account of its tiers is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify.case import Case
+from optimizer.verify.violation import Violation
+
+MOVE_WEIGHT = 2
+EVICTION_WEIGHT = 3
+
+
+def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
+    """Return (priority, placed before, placed after, disruption), highest first."""
+    counted = []
+    for priority in sorted({case.priority(uid) for uid in case.pods}, reverse=True):
+        members = [uid for uid in case.pods if case.priority(uid) >= priority]
+        before = sum(1 for uid in members if case.pods[uid].node)
+        after = sum(1 for uid in members if case.after[uid])
+        disruption = sum(_weight(case, uid) for uid in members)
+        counted.append((priority, before, after, disruption))
+    return counted
+
+
+def check_tiers(case: Case) -> Iterator[Violation]:
+    """Yield tiers whose numbers are not those of the plan's changes."""
+    counted = count_tiers(case)
+    claimed = [
+        (one.priority, one.placed_before, one.placed, one.disruption)
+        for one in case.plan.tiers
+    ]
+    if [one[0] for one in counted] != [one[0] for one in claimed]:
+        wanted = ", ".join(str(one[0]) for one in counted)
+        yield Violation("tiers", "plan", f"tiers must be {wanted}, highest first")
+        return
+    for actual, said in zip(counted, claimed, strict=True):
+        if actual != said:
+            yield Violation(
+                "tiers",
+                str(actual[0]),
+                f"before, placed, disruption are {actual[1:]}, said {said[1:]}",
+            )
+
+
+def check_bounds(case: Case) -> Iterator[Violation]:
+    """Yield bounds that contradict what was reached, or claims without a proof."""
+    for tier in case.plan.tiers:
+        if tier.upper_bound < tier.placed:
+            yield _contradiction(tier, "upper bound below placed")
+        if tier.disruption_lower_bound > tier.disruption:
+            yield _contradiction(tier, "disruption below its lower bound")
+        closed = (
+            tier.upper_bound == tier.placed
+            and tier.disruption_lower_bound == tier.disruption
+        )
+        if tier.optimal and not closed:
+            yield _contradiction(tier, "optimal, but its bounds are open")
+    proved = [tier.optimal for tier in case.plan.tiers]
+    if proved != sorted(proved, reverse=True):
+        yield Violation("bounds", "plan", "a tier is optimal below one that is not")
+    if case.plan.optimal != all(proved):
+        yield Violation("bounds", "plan", "optimal must mean that every tier is")
+
+
+def _contradiction(tier: pb.TierResult, what: str) -> Violation:
+    return Violation("bounds", str(tier.priority), what)
+
+
+def _weight(case: Case, uid: str) -> int:
+    before, after = case.pods[uid].node, case.after[uid]
+    if not before or before == after:
+        return 0
+    return MOVE_WEIGHT if after else EVICTION_WEIGHT

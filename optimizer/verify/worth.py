@@ -1,0 +1,29 @@
+"""The plan is worth its disturbance: better, tier by tier, than doing nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from optimizer.verify.case import Case
+from optimizer.verify.tiers import count_tiers
+from optimizer.verify.violation import Violation
+
+
+def check_worth(case: Case) -> Iterator[Violation]:
+    """Yield a violation if the first tier that changes does not gain pods."""
+    if case.changes_nothing:
+        return
+    for priority, before, after, disruption in count_tiers(case):
+        if after > before:
+            return
+        if after < before:
+            yield Violation(
+                "worth", str(priority), f"{after} placed, {before} were before"
+            )
+            return
+        if disruption:
+            yield Violation(
+                "worth", str(priority), "pods are disturbed and none is gained"
+            )
+            return
+    yield Violation("worth", "plan", "changes something and gains nothing")

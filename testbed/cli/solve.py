@@ -1,0 +1,94 @@
+"""`stowage solve` and `stowage verify`: the optimiser on files, without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optimizer.cli.policies import POLICIES
+from optimizer.cli.solve import solve_file
+from optimizer.cli.verify import verify_file
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.errors import OptimizerError
+from testbed.cli.main import app
+from testbed.errors import StowageError
+
+
+class OptimizerFailedError(StowageError):
+    """The optimiser refused the input or failed; carries its message."""
+
+    def __init__(self, cause: OptimizerError) -> None:
+        self.exit_code = cause.exit_code
+        super().__init__(str(cause))
+
+
+class PolicyName(StrEnum):
+    """Policies by the name they have on the command line."""
+
+    STRICT = "strict"
+    PAPER = "paper"
+
+
+SnapshotFile = Annotated[Path, typer.Argument(help="Protobuf JSON of a Snapshot.")]
+PlanFile = Annotated[
+    Path, typer.Argument(help="Protobuf JSON of a Plan, or what solve --json prints.")
+]
+PolicyOption = Annotated[
+    PolicyName,
+    typer.Option(help="strict: only higher priority may push a running pod out."),
+]
+
+
+@app.command("solve")
+def solve(
+    snapshot: SnapshotFile,
+    *,
+    strategy: Annotated[str, typer.Option(help="Name of the strategy.")] = "paper",
+    policy: PolicyOption = PolicyName.STRICT,
+    time_limit_s: Annotated[float, typer.Option(help="Wall-clock limit.")] = 10.0,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    workers: Annotated[int, typer.Option(help="Solver threads; 0: all cores.")] = 0,
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="Count steps, not seconds.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, no tables.")
+    ] = False,
+) -> None:
+    """Solve a snapshot file and print the plan."""
+    options = pb.SolveOptions(
+        strategy=strategy,
+        policy=POLICIES[policy],
+        time_limit_s=time_limit_s,
+        seed=seed,
+        workers=workers,
+        deterministic=deterministic,
+    )
+    with _told():
+        typer.echo(solve_file(snapshot, options, as_json=as_json))
+
+
+@app.command("verify")
+def verify(
+    snapshot: SnapshotFile,
+    plan: PlanFile,
+    *,
+    policy: PolicyOption = PolicyName.STRICT,
+) -> None:
+    """Check a plan file against its snapshot with the independent checker."""
+    with _told():
+        typer.echo(verify_file(snapshot, plan, POLICIES[policy]))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell the optimiser's errors as the testbed's own."""
+    try:
+        yield
+    except OptimizerError as error:
+        raise OptimizerFailedError(error) from None
