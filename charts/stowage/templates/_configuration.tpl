@@ -1,0 +1,81 @@
+{{/* The chosen profile's file, with what depends on the installation merged into it. */}}
+{{- define "stowage.configuration" -}}
+{{- $file := printf "profiles/%s.yaml" .Values.profile -}}
+{{- $config := .Files.Get $file | fromYaml -}}
+{{- if not $config.profiles -}}
+{{- fail (printf "%s has no profiles: it must be a KubeSchedulerConfiguration" $file) -}}
+{{- end -}}
+{{- $_ := mergeOverwrite $config (dict
+  "clientConnection" (dict "kubeconfig" (printf "%s/kubeconfig.yaml" .Values.paths.config))
+  "leaderElection" (dict
+    "leaderElect" .Values.scheduler.leaderElection.enabled
+    "resourceLock" "leases"
+    "resourceName" (include "stowage.fullname" .)
+    "resourceNamespace" .Release.Namespace)) -}}
+{{- range $config.profiles -}}
+{{- $_ := set . "schedulerName" $.Values.schedulerName -}}
+{{- if include "stowage.hasPlugin" (list . "PriorityOptimizer") -}}
+{{- $args := dict "name" "PriorityOptimizer" "args" (include "stowage.pluginArgs" $ | fromYaml) -}}
+{{- $_ := set . "pluginConfig" (append (.pluginConfig | default list) $args) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* Not empty if a profile enables a plugin; the argument is (list profile "PluginName"). */}}
+{{- define "stowage.hasPlugin" -}}
+{{- $name := index . 1 -}}
+{{- range (((index . 0).plugins).multiPoint).enabled -}}
+{{- if eq .name $name -}}yes{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Not empty if the chosen profile contains the optimiser's plugin. */}}
+{{- define "stowage.usesOptimizer" -}}
+{{- range (.Files.Get (printf "profiles/%s.yaml" .Values.profile) | fromYaml).profiles -}}
+{{- include "stowage.hasPlugin" (list . "PriorityOptimizer") -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "stowage.pluginArgs" -}}
+{{- $args := deepCopy .Values.priorityOptimizer -}}
+{{- $_ := set $args "apiVersion" "stowage.dev/v1alpha1" -}}
+{{- $_ := set $args "kind" "PriorityOptimizerArgs" -}}
+{{- $_ := set $args "socket" (include "stowage.socket" .) -}}
+{{- $_ := set $args "protectedNamespaces" (append $args.protectedNamespaces .Release.Namespace | uniq) -}}
+{{- toYaml $args -}}
+{{- end -}}
+
+{{- define "stowage.socket" -}}
+{{- printf "%s/optimizer.sock" .Values.paths.socket -}}
+{{- end -}}
+
+{{/* The given feature gates and those that the profile cannot do without, as the flag's value. */}}
+{{- define "stowage.featureGates" -}}
+{{- $gates := deepCopy .Values.scheduler.featureGates -}}
+{{- if hasSuffix "deterministic" .Values.profile -}}
+{{- $_ := set $gates "OpportunisticBatching" false -}}
+{{- end -}}
+{{- $pairs := list -}}
+{{- range $name, $on := $gates -}}{{- $pairs = append $pairs (printf "%s=%t" $name $on) -}}{{- end -}}
+{{- join "," $pairs -}}
+{{- end -}}
+
+{{/* How the scheduler reaches the API server: with the token of its own service account. */}}
+{{- define "stowage.kubeconfig" -}}
+apiVersion: v1
+kind: Config
+clusters:
+  - name: cluster
+    cluster:
+      server: {{ .Values.apiServer.url }}
+      certificate-authority: {{ .Values.paths.credentials }}/ca.crt
+users:
+  - name: scheduler
+    user:
+      tokenFile: {{ .Values.paths.credentials }}/token
+contexts:
+  - name: scheduler
+    context: {cluster: cluster, user: scheduler}
+current-context: scheduler
+{{- end -}}

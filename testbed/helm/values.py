@@ -1,0 +1,100 @@
+"""The values that make the chart run on host pods instead of in containers."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from zlib import crc32
+
+import yaml
+
+from testbed.cluster.errors import PortsExhaustedError
+from testbed.cluster.host_pods import HOST_NODE
+from testbed.cluster.protocol import Cluster
+from testbed.helm.errors import OptimizerMissingError
+from testbed.toolchain import tool_path
+
+LOOPBACK = "127.0.0.1"
+PORTS = range(32_000, 32_768)
+"""Above the control planes' ports, and below those of outgoing connections."""
+HOST_TAINT = "stowage.dev/host"
+
+Values = dict[str, object]
+
+
+def testbed_values(
+    cluster: Cluster, *, profile: str, optimizer_enabled: bool
+) -> Values:
+    """Return the values that the testbed needs, whatever else is asked for.
+
+    Raises
+    ------
+    ToolMissingError, OptimizerMissingError
+        A program that the release runs is not installed.
+    """
+    return {
+        "profile": profile,
+        "apiServer": {"url": api_server_url(cluster.kubeconfig)},
+        "scheduler": {
+            "command": [str(tool_path("stowage-scheduler"))],
+            "bindAddress": LOOPBACK,
+            "securePort": _free_port(cluster),
+            # There is one replica, and waiting for a lease would only cost time.
+            "leaderElection": {"enabled": False},
+            "probes": {"periodSeconds": 1},
+        },
+        "optimizer": {
+            "enabled": optimizer_enabled,
+            "command": [str(_optimizer_command())],
+        },
+        "paths": {
+            part: str(cluster.workdir / "mnt" / part)
+            for part in ("config", "credentials", "socket", "temporary")
+        },
+        "placement": {
+            "nodeName": HOST_NODE,
+            "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
+        },
+    }
+
+
+def merge_values(base: Mapping[str, object], over: Mapping[str, object]) -> Values:
+    """Return ``base`` with the entries of ``over``, maps merged as Helm merges them."""
+    merged = dict(base)
+    for key, value in over.items():
+        former = merged.get(key)
+        if isinstance(former, Mapping) and isinstance(value, Mapping):
+            merged[key] = merge_values(former, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def api_server_url(kubeconfig: Path) -> str:
+    """Return the API server's address from the kubeconfig's only cluster."""
+    content = yaml.safe_load(kubeconfig.read_text("utf-8"))
+    return str(content["clusters"][0]["cluster"]["server"])
+
+
+def _optimizer_command() -> Path:
+    file = Path(sys.executable).with_name("stowage-optimizer")
+    if not file.is_file():
+        raise OptimizerMissingError(file)
+    return file
+
+
+def _free_port(cluster: Cluster) -> int:
+    """Return a free port; clusters begin to look at different places."""
+    first = crc32(cluster.name.encode()) % len(PORTS)
+    for port in (*PORTS[first:], *PORTS[:first]):
+        with socket.socket() as probe:
+            # As the scheduler does: a port whose last connection lingers can be bound.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError:
+                continue
+            return port
+    raise PortsExhaustedError(PORTS.start, PORTS.stop)
