@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from testbed.cli.main import app
 from testbed.toolchain import install_tools, tool_path
+from testbed.toolchain.errors import SourceOptionError
+from testbed.toolchain.location import binary_file
+from testbed.toolchain.manifest import load_manifest
+from testbed.toolchain.release import Release, read_release
 
 tools = typer.Typer(no_args_is_help=True, help="Install and find the pinned tools.")
 app.add_typer(tools, name="tools")
+
+
+class Source(StrEnum):
+    """Where tools come from."""
+
+    GO = "go"
+    RELEASE = "release"
 
 
 @tools.command()
@@ -19,10 +32,22 @@ def install(
         list[str] | None, typer.Argument(help="Which tools; all without.")
     ] = None,
     *,
+    source: Annotated[
+        Source, typer.Option(help="Build with Go, or fetch official archives.")
+    ] = Source.GO,
+    pins: Annotated[
+        Path | None,
+        typer.Option(help="Digests of the archives: lines of SHA-256 and address."),
+    ] = None,
+    mirror: Annotated[
+        str | None,
+        typer.Option(help="A server with the archives under /HOST/PATH."),
+    ] = None,
     quiet: Annotated[bool, typer.Option(help="Draw no progress bars.")] = False,
 ) -> None:
     """Install the tools that are not there yet."""
-    installed = install_tools(names, quiet=quiet)
+    release = _release(source, pins, mirror)
+    installed = install_tools(names, release=release, quiet=quiet)
     if not quiet:
         typer.echo(f"{len(installed)} tools are installed")
 
@@ -30,9 +55,6 @@ def install(
 @tools.command(name="list")
 def list_tools() -> None:
     """List every tool with its version and whether it is installed."""
-    from testbed.toolchain.location import binary_file  # noqa: PLC0415 - quick start
-    from testbed.toolchain.manifest import load_manifest  # noqa: PLC0415 - as above
-
     for tool in load_manifest().tools.values():
         there = "installed" if binary_file(tool).is_file() else "missing"
         typer.echo(f"{tool.name:24} {tool.version:10} {there}")
@@ -42,3 +64,13 @@ def list_tools() -> None:
 def path(name: Annotated[str, typer.Argument(help="The tool's name.")]) -> None:
     """Print the path of an installed tool."""
     typer.echo(tool_path(name))
+
+
+def _release(source: Source, pins: Path | None, mirror: str | None) -> Release | None:
+    if source is Source.GO:
+        if pins or mirror:
+            raise SourceOptionError("--pins and --mirror are for --source release")
+        return None
+    if pins is None:
+        raise SourceOptionError("--source release needs the archives' digests")
+    return read_release(pins, mirror)

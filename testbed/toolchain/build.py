@@ -5,37 +5,21 @@ from __future__ import annotations
 import subprocess
 from collections import deque
 from pathlib import Path
-from typing import Protocol
 
 from testbed.toolchain.errors import BuildFailedError
 from testbed.toolchain.golang import Go, go_environment
 from testbed.toolchain.manifest import Tool
+from testbed.toolchain.watcher import Watcher
 
 _TAIL_LINES = 15
 _DISK_FULL = "no space left on device"
-
-
-class BuildWatcher(Protocol):
-    """Is told how a build goes on."""
-
-    def total(self, packages: int) -> None:
-        """Take note of how many packages the tool consists of."""
-        ...
-
-    def compiled(self, package: str) -> None:
-        """Take note of one more compiled package."""
-        ...
-
-    def downloading(self, module: str) -> None:
-        """Take note of a module being fetched."""
-        ...
 
 
 class DiskFullError(Exception):
     """The disk filled up during a build; the installer knows the figures."""
 
 
-def build_tool(tool: Tool, go: Go, target: Path, watcher: BuildWatcher) -> None:
+def build_tool(tool: Tool, go: Go, target: Path, watcher: Watcher) -> None:
     """Build ``tool`` into the file ``target``.
 
     Raises
@@ -51,7 +35,7 @@ def build_tool(tool: Tool, go: Go, target: Path, watcher: BuildWatcher) -> None:
     _run(tool, [str(go.file), "build", *flags, tool.package], watcher)
 
 
-def _run(tool: Tool, command: list[str], watcher: BuildWatcher) -> int:
+def _run(tool: Tool, command: list[str], watcher: Watcher) -> int:
     """Run a Go command, pass its progress on, and return its lines of output."""
     tail: deque[str] = deque(maxlen=_TAIL_LINES)
     lines = 0
@@ -68,11 +52,11 @@ def _run(tool: Tool, command: list[str], watcher: BuildWatcher) -> int:
             line = raw.rstrip()
             tail.append(line)
             if line.startswith("go: downloading "):
-                watcher.downloading(line.removeprefix("go: downloading "))
+                watcher.note(f"fetching {line.removeprefix('go: downloading ')}")
                 continue
             lines += 1
             if command[1] == "build" and " " not in line:
-                watcher.compiled(line)
+                watcher.advance(1, line)
     if process.returncode:
         if any(_DISK_FULL in line for line in tail):
             raise DiskFullError

@@ -90,3 +90,76 @@ class InstallBusyError(StowageError):
             f"another process has been installing {name} for {waited_s:g} s and holds "
             f"{lock}; wait for it, or stop it and run again"
         )
+
+
+class PinsFileError(StowageError):
+    """The file with the digests of release archives cannot be used."""
+
+    def __init__(self, file: Path, faults: Sequence[str]) -> None:
+        super().__init__(
+            f"{file}: {'; '.join(faults)}; "
+            "write one line an archive: its SHA-256 digest, a space, its address"
+        )
+
+
+class PinMissingError(StowageError):
+    """Archives have no digest to be checked against."""
+
+    def __init__(self, urls: Sequence[str]) -> None:
+        self.urls = tuple(urls)
+        text = "\n  ".join(urls)
+        super().__init__(
+            "the pins file has no digest for these archives; take each from the "
+            f"project's own release page and add a line DIGEST ADDRESS:\n  {text}"
+        )
+
+
+class DownloadError(StowageError):
+    """A server refused an archive, or did not answer."""
+
+    def __init__(self, url: str, cause: str) -> None:
+        super().__init__(
+            f"downloading {url} failed: {cause}; check the network, name a server "
+            "that has it with --mirror, or build with --source go"
+        )
+
+
+class TruncatedDownloadError(StowageError):
+    """An archive arrived in part only."""
+
+    def __init__(self, url: str, promised_bytes: int, received_bytes: int) -> None:
+        super().__init__(
+            f"downloading {url} ended after {received_bytes:,} of {promised_bytes:,} "
+            "bytes; run the same command again"
+        )
+
+
+class DigestMismatchError(StowageError):
+    """An archive is not the one that was pinned."""
+
+    def __init__(self, url: str, wanted: str, found: str) -> None:
+        super().__init__(
+            f"{url} has SHA-256 {found}, but {wanted} is pinned; it was not installed. "
+            "Either the pin is wrong or the archive was tampered with: compare with "
+            "the project's own release page"
+        )
+
+
+class ArchiveContentError(StowageError):
+    """A digest is right, but the archive does not hold the tool."""
+
+    def __init__(self, url: str, member: str) -> None:
+        super().__init__(
+            f"{url} holds no readable {member}; the digest is the pinned one, so the "
+            "address or the manifest's member is wrong for this platform: "
+            "build with --source go"
+        )
+
+
+class SourceOptionError(StowageError):
+    """Options of the two sources were mixed."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(
+            f"{fault}; write --source release --pins FILE, or leave all three out"
+        )

@@ -22,12 +22,26 @@ class Go:
 
 
 def go_environment() -> dict[str, str]:
-    """Return the environment of a build: ours, Go's caches, no other toolchain.
+    """Return the environment of a build: nothing is written outside the cache folder.
 
     ``GOTOOLCHAIN=local`` keeps an old Go from fetching a newer one unasked: the
-    version that builds is the one that was found and checked.
+    version that builds is the one that was found and checked. Go counts its own use
+    below the user's configuration folder, so it gets another one, while the user's
+    settings of Go (a proxy, say) stay in force.
     """
-    return {**os.environ, **layout.go_environment(), "GOTOOLCHAIN": "local"}
+    cache = layout.cache_folder()
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    settings = config / "go" / "env"
+    temporary = cache / "go-tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    own = {
+        "GOTOOLCHAIN": "local",
+        "GOTMPDIR": str(temporary),
+        "XDG_CONFIG_HOME": str(cache / "go-config"),
+    }
+    if "GOENV" not in os.environ and settings.is_file():
+        own["GOENV"] = str(settings)
+    return {**os.environ, **layout.go_environment(), **own}
 
 
 def find_go(wanted: str) -> Go:

@@ -7,10 +7,14 @@ from pathlib import Path
 
 from testbed.toolchain.location import binary_file
 from testbed.toolchain.manifest import load_manifest
+from testbed.toolchain.release import Release
 
 
 def install_tools(
-    names: Sequence[str] | None = None, *, quiet: bool = False
+    names: Sequence[str] | None = None,
+    *,
+    release: Release | None = None,
+    quiet: bool = False,
 ) -> dict[str, Path]:
     """Install tools that are not there yet, and return all their binaries by name.
 
@@ -18,6 +22,9 @@ def install_tools(
     ----------
     names
         Which ones; all of the manifest without.
+    release
+        Take official archives where there are any; without, all is built by Go. The
+        tools of this checkout are always built.
     quiet
         Draw no progress bars.
 
@@ -29,9 +36,17 @@ def install_tools(
     manifest = load_manifest()
     tools = [manifest.tool(name) for name in (names or manifest.tools)]
     missing = [tool for tool in tools if not binary_file(tool).is_file()]
+    # Imported only when something is to be installed: with everything in place the
+    # command answers at once.
+    if release is not None:
+        from testbed.toolchain.release_source import (  # noqa: PLC0415
+            install_from_release,
+        )
+
+        published = [tool for tool in missing if tool.archive]
+        install_from_release(published, manifest, release, quiet=quiet)
+        missing = [tool for tool in missing if not tool.archive]
     if missing:
-        # Imported only when something is to be built: with everything in place the
-        # command answers at once.
         from testbed.toolchain.go_source import install_from_go  # noqa: PLC0415
 
         install_from_go(missing, manifest, quiet=quiet)

@@ -17,27 +17,29 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from testbed.toolchain.watcher import Watcher
+
 _NOTE_WIDTH = 40
 
 
 @dataclass(frozen=True, slots=True)
 class ToolWatcher:
-    """Moves one tool's bar as its build goes on."""
+    """Moves one tool's bar as its installation goes on."""
 
     progress: Progress
     task: TaskID
 
-    def total(self, packages: int) -> None:
-        """Set the bar's length: the packages that the tool consists of."""
-        self.progress.update(self.task, total=packages, note="compiling")
+    def total(self, steps: int) -> None:
+        """Set the bar's length."""
+        self.progress.update(self.task, total=steps)
 
-    def compiled(self, package: str) -> None:
-        """Move the bar by one package."""
-        self.progress.update(self.task, advance=1, note=_short(package))
+    def advance(self, steps: int, note: str) -> None:
+        """Move the bar."""
+        self.progress.update(self.task, advance=steps, note=_short(note))
 
-    def downloading(self, module: str) -> None:
-        """Show which module is being fetched."""
-        self.progress.update(self.task, note=f"fetching {_short(module)}")
+    def note(self, text: str) -> None:
+        """Show what goes on beside the bar."""
+        self.progress.update(self.task, note=_short(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,12 @@ class ToolProgress:
         self.progress.start_task(self.tasks[name])
         self.progress.update(self.tasks[name], note="starting")
 
-    def watcher(self, name: str) -> ToolWatcher:
+    def watcher(self, name: str) -> Watcher:
         """Return what moves the bar of the tool called ``name``."""
         return ToolWatcher(self.progress, self.tasks[name])
 
     def finish(self, name: str) -> None:
-        """Fill a tool's bar: packages that Go had in its cache are not reported."""
+        """Fill a tool's bar: what Go had in its cache was not reported."""
         task = self.tasks[name]
         total = self.progress.tasks[task].total or 1
         self.progress.update(task, total=total, completed=total, note="installed")

@@ -1,0 +1,53 @@
+"""Small tools to install: a Go module of one file, and its manifest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from testbed.toolchain.manifest import Archive, Manifest, Tool
+
+HELLO = 'package main\n\nfunc main() { println("hello") }\n'
+
+
+def a_tool(
+    folder: Path, *, source: str = HELLO, own: bool = True, name: str = "hello"
+) -> Tool:
+    """Return a tool whose Go module is written to ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "go.mod").write_text("module hello\n\ngo 1.26.0\n")
+    (folder / "go.sum").write_text("")
+    (folder / "main.go").write_text(source)
+    return Tool(
+        name=name,
+        version="v1.2.3",
+        folder=folder,
+        package=".",
+        own=own,
+        version_flags=False,
+        archive=None,
+    )
+
+
+def a_released_tool(folder: Path, url: str, member: str | None = None) -> Tool:
+    """Return a tool that has an official archive at ``url``."""
+    return replace(a_tool(folder), archive=Archive(url, member))
+
+
+def a_manifest(*tools: Tool, needed_bytes: int = 0) -> Manifest:
+    """Return a manifest of ``tools``."""
+    by_name = {tool.name: tool for tool in tools}
+    return Manifest("1.26.0", needed_bytes, needed_bytes, by_name)
+
+
+class Quiet:
+    """A watcher that nobody looks at."""
+
+    def total(self, steps: int) -> None:
+        """Ignore it."""
+
+    def advance(self, steps: int, note: str) -> None:
+        """Ignore it."""
+
+    def note(self, text: str) -> None:
+        """Ignore it."""

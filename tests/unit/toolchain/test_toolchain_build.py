@@ -1,0 +1,96 @@
+"""Building with the real Go, on a module of one file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import small_tools
+from small_tools import Quiet, a_manifest, a_tool
+
+from testbed.toolchain.build import build_tool
+from testbed.toolchain.errors import BuildFailedError, NoSpaceError
+from testbed.toolchain.go_source import install_from_go
+from testbed.toolchain.golang import find_go
+from testbed.toolchain.location import binary_file
+
+pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_built_tool_runs(tmp_path: Path) -> None:
+    """The whole way: find Go, build, install."""
+    tool = a_tool(tmp_path / "hello")
+
+    install_from_go([tool], a_manifest(tool), quiet=True)
+
+    run = subprocess.run([binary_file(tool)], check=True, capture_output=True)
+    assert run.stderr == b"hello\n"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_failed_build_shows_the_compilers_words(tmp_path: Path) -> None:
+    """An exit code would send the reader looking for a log."""
+    tool = a_tool(tmp_path / "broken", source="package main\n\nfunc main() { nope }\n")
+
+    with pytest.raises(BuildFailedError, match="undefined: nope"):
+        build_tool(tool, find_go("1.26.0"), tmp_path / "binary", Quiet())
+
+
+@pytest.mark.usefixtures("cache")
+def test_too_little_room_is_refused_before_the_build(tmp_path: Path) -> None:
+    """Ten minutes of compiling would be lost."""
+    tool = a_tool(tmp_path / "hello")
+
+    with pytest.raises(NoSpaceError, match="bytes are needed") as caught:
+        install_from_go([tool], a_manifest(tool, needed_bytes=1 << 60), quiet=True)
+
+    assert caught.value.needed_bytes >= 1 << 60
+    assert caught.value.free_bytes < 1 << 60
+
+
+ON_A_FULL_DISK = """
+import sys
+from pathlib import Path
+from small_tools import a_manifest, a_tool
+from testbed.toolchain.errors import NoSpaceError
+from testbed.toolchain.go_source import install_from_go
+
+tool = a_tool(Path(sys.argv[1]))
+try:
+    install_from_go([tool], a_manifest(tool), quiet=True)
+except NoSpaceError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
+def test_a_disk_that_fills_up_during_the_build_is_named(tmp_path: Path) -> None:
+    """A real disk of one megabyte, mounted where only the child process sees it."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    mount = f"mount -t tmpfs -o size=1m tmpfs {cache}"
+    sandbox = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    if subprocess.run([*sandbox, mount], capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not permitted here")
+
+    run = subprocess.run(
+        [
+            *sandbox,
+            f'{mount} && STOWAGE_CACHE={cache} exec "$0" -c "$1" "$2"',
+            sys.executable,
+            ON_A_FULL_DISK,
+            str(tmp_path / "hello"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(small_tools.__file__).parent)},
+    )
+
+    assert f"no disk space in the cache {cache}" in run.stdout
+    assert "are free" in run.stdout

@@ -1,0 +1,60 @@
+"""The manifest agrees with what is built."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from testbed.toolchain.errors import UnknownToolError
+from testbed.toolchain.manifest import Tool, load_manifest
+
+MODULES = {
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "kwok": "sigs.k8s.io/kwok",
+    "kubernetes": "k8s.io/kubernetes",
+    "helm": "helm.sh/helm/v3",
+    "scheduler": "k8s.io/kubernetes",
+}
+
+
+@pytest.mark.parametrize("tool", load_manifest().tools.values(), ids=lambda t: t.name)
+def test_a_tool_is_built_in_the_version_that_it_says(tool: Tool) -> None:
+    """The cache key and the ldflags use the manifest, the compiler uses go.mod."""
+    module = MODULES[tool.folder.name]
+    go_mod = (tool.folder / "go.mod").read_text(encoding="utf-8")
+
+    pinned = re.search(rf"^\s*(?:require )?{re.escape(module)} (\S+)", go_mod, re.M)
+
+    assert pinned is not None
+    assert pinned[1] == tool.version
+
+
+def test_the_oldest_go_is_new_enough_for_every_module() -> None:
+    """Else the check passes and the build fails with Go's own message."""
+    manifest = load_manifest()
+
+    wanted = {
+        tool.name: re.search(r"^go (\S+)", (tool.folder / "go.mod").read_text(), re.M)
+        for tool in manifest.tools.values()
+    }
+
+    newest = tuple(map(int, manifest.go.split(".")))
+    for name, match in wanted.items():
+        assert match is not None, name
+        assert tuple(map(int, match[1].split("."))) <= newest, name
+
+
+def test_kubernetes_is_told_its_version() -> None:
+    """Without the flags the API server calls itself v0.0.0."""
+    flags = load_manifest().tool("kube-apiserver").ldflags
+
+    assert "gitVersion=v1.36.3" in flags
+    assert "gitMajor=1" in flags
+    assert "gitMinor=36" in flags
+
+
+def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
+    """A typing error should not need the manifest to be read."""
+    with pytest.raises(UnknownToolError, match="kube-apiserver"):
+        load_manifest().tool("kube-apiservr")

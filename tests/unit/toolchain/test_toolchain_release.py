@@ -1,0 +1,200 @@
+"""The second source, against a local file server: good, wrong, cut off, not there."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from small_tools import a_manifest, a_released_tool
+
+from testbed.toolchain.errors import (
+    ArchiveContentError,
+    DigestMismatchError,
+    DownloadError,
+    PinMissingError,
+    PinsFileError,
+    TruncatedDownloadError,
+)
+from testbed.toolchain.location import binary_file, tool_folder
+from testbed.toolchain.manifest import Tool
+from testbed.toolchain.release import Release, read_release
+from testbed.toolchain.release_source import install_from_release
+
+URL = "https://example.com/v1.2.3/hello"
+BINARY = b"#!/bin/sh\necho hello\n" * 1000
+
+
+class FileServer(SimpleHTTPRequestHandler):
+    """Serves files; a name that ends in .cut breaks off in the middle."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def copyfile(self, source: io.BufferedIOBase, outputfile: object) -> None:  # type: ignore[override]
+        content = source.read()
+        if self.path.endswith(".cut"):
+            content = content[: len(content) // 2]
+        outputfile.write(content)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """Return a folder and the address under which its files are served."""
+    folder = tmp_path / "site"
+    (folder / "example.com" / "v1.2.3").mkdir(parents=True)
+    handler = partial(FileServer, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield folder / "example.com", f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def install(tool: Tool, mirror: str, content: bytes) -> Path:
+    """Install with a pin that is right for ``content``."""
+    assert tool.archive is not None
+    pins = {tool.archive.url: hashlib.sha256(content).hexdigest()}
+    install_from_release([tool], a_manifest(tool), Release(pins, mirror), quiet=True)
+    return binary_file(tool)
+
+
+def a_tarball(member: str, content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        entry = tarfile.TarInfo(member)
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_bare_binary_is_installed(site: tuple[Path, str], tmp_path: Path) -> None:
+    """As Kubernetes and KWOK publish them."""
+    folder, mirror = site
+    (folder / "v1.2.3" / "hello").write_bytes(BINARY)
+
+    file = install(a_released_tool(tmp_path / "m", URL), mirror, BINARY)
+
+    assert file.read_bytes() == BINARY
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_binary_is_taken_out_of_a_tarball(
+    site: tuple[Path, str], tmp_path: Path
+) -> None:
+    """As etcd and Helm publish them; nothing else of the archive is written."""
+    folder, mirror = site
+    tarball = a_tarball("hello-v1.2.3/hello", BINARY)
+    (folder / "v1.2.3" / "hello.tar.gz").write_bytes(tarball)
+    tool = a_released_tool(
+        tmp_path / "m",
+        "https://example.com/v1.2.3/hello.tar.gz",
+        "hello-{version}/hello",
+    )
+
+    file = install(tool, mirror, tarball)
+
+    assert file.read_bytes() == BINARY
+    assert [path.name for path in file.parent.iterdir()] == ["hello"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_tarball_without_the_binary_is_refused(
+    site: tuple[Path, str], tmp_path: Path
+) -> None:
+    """Another platform's archive may be laid out differently."""
+    folder, mirror = site
+    tarball = a_tarball("elsewhere/hello", BINARY)
+    (folder / "v1.2.3" / "hello").write_bytes(tarball)
+    tool = a_released_tool(tmp_path / "m", URL, "hello-{version}/hello")
+
+    with pytest.raises(ArchiveContentError, match=r"hello-v1\.2\.3/hello"):
+        install(tool, mirror, tarball)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_wrong_digest_installs_nothing(
+    site: tuple[Path, str], tmp_path: Path
+) -> None:
+    """The pin is the only thing that stands between a mirror and this machine."""
+    folder, mirror = site
+    (folder / "v1.2.3" / "hello").write_bytes(BINARY + b"rm -rf ~\n")
+    tool = a_released_tool(tmp_path / "m", URL)
+
+    with pytest.raises(DigestMismatchError, match="is pinned"):
+        install(tool, mirror, BINARY)
+
+    assert not binary_file(tool).exists()
+    assert [path.name for path in tool_folder(tool).iterdir()] == [".lock"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_download_that_breaks_off_says_how_far_it_came(
+    site: tuple[Path, str], tmp_path: Path
+) -> None:
+    """A wrong digest would be the wrong message: trying again is the way out."""
+    folder, mirror = site
+    (folder / "v1.2.3" / "hello.cut").write_bytes(BINARY)
+    tool = a_released_tool(tmp_path / "m", f"{URL}.cut")
+    expected = f"after {len(BINARY) // 2:,} of {len(BINARY):,} bytes"
+
+    with pytest.raises(TruncatedDownloadError, match=expected):
+        install(tool, mirror, BINARY)
+
+
+@pytest.mark.usefixtures("cache")
+def test_an_archive_that_is_not_there_is_named(
+    site: tuple[Path, str], tmp_path: Path
+) -> None:
+    """Old releases are withdrawn."""
+    _, mirror = site
+
+    with pytest.raises(DownloadError, match=r"v1\.2\.3/hello failed: HTTP 404"):
+        install(a_released_tool(tmp_path / "m", URL), mirror, BINARY)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    """Port 9 of the loopback is nobody's."""
+    with pytest.raises(DownloadError, match="Connection refused"):
+        install(a_released_tool(tmp_path / "m", URL), "http://127.0.0.1:9", BINARY)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_missing_pin_is_refused_before_any_download(tmp_path: Path) -> None:
+    """Nothing that has not been checked is run; every gap is named at once."""
+    tool = a_released_tool(tmp_path / "m", URL)
+
+    with pytest.raises(PinMissingError, match=URL):
+        install_from_release([tool], a_manifest(tool), Release({}), quiet=True)
+
+
+def test_pins_are_read_as_sha256sum_writes_them(tmp_path: Path) -> None:
+    """So that the project's own lists can be pasted."""
+    pins = tmp_path / "pins"
+    pins.write_text(f"# checked on Monday\n\n{'A1' * 32}  {URL}\n")
+
+    assert read_release(pins).pins == {URL: "a1" * 32}
+
+
+def test_malformed_pins_are_all_named_by_line(tmp_path: Path) -> None:
+    """One fault a run would take many runs."""
+    pins = tmp_path / "pins"
+    pins.write_text(f"abc {URL}\n{'a1' * 32} {URL}\n{'a1' * 32} hello\n")
+
+    with pytest.raises(PinsFileError, match=r"line 1 .*line 3 "):
+        read_release(pins)
+
+
+def test_a_missing_pins_file_is_named(tmp_path: Path) -> None:
+    """The path is what was mistyped."""
+    with pytest.raises(PinsFileError, match="No such file"):
+        read_release(tmp_path / "pins")

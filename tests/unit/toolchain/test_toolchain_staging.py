@@ -1,0 +1,117 @@
+"""Installing is atomic, and safe when two processes do it at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+from small_tools import a_tool
+
+from testbed.toolchain.errors import InstallBusyError
+from testbed.toolchain.location import binary_file, tool_folder, tool_key
+from testbed.toolchain.manifest import Tool
+from testbed.toolchain.staging import KEPT_OWN_BUILDS, install_one
+
+
+def write_binary(tool: Tool, target: Path) -> None:
+    target.write_text(f"{tool.name}\n")
+
+
+def test_an_installed_tool_is_executable(cache: Path, tmp_path: Path) -> None:
+    """A download comes without the permission."""
+    file = install_one(a_tool(tmp_path / "hello"), write_binary)
+
+    assert os.access(file, os.X_OK)
+    assert file.is_relative_to(cache)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_failed_fetch_leaves_nothing_that_looks_installed(tmp_path: Path) -> None:
+    """Half a binary would be started by the next run."""
+    tool = a_tool(tmp_path / "hello")
+
+    def break_off(_: Tool, target: Path) -> None:
+        target.write_text("half")
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        install_one(tool, break_off)
+
+    assert not binary_file(tool).exists()
+    assert [p.name for p in tool_folder(tool).iterdir()] == [".lock"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_a_killed_installation_left_is_cleared_away(tmp_path: Path) -> None:
+    """A killed process cannot clean up after itself; binaries are 100 MB each."""
+    tool = a_tool(tmp_path / "hello")
+    leftover = tool_folder(tool) / ".staging-of-a-killed-process"
+    leftover.mkdir(parents=True)
+
+    install_one(tool, write_binary)
+
+    assert not leftover.exists()
+
+
+def install_and_note(folder: Path, journal: Path, gate: Path) -> None:
+    """Run in a process of its own: install, and note who really fetched."""
+
+    def fetch(tool: Tool, target: Path) -> None:
+        with journal.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        gate.open().close()  # a pipe: waits for the test to look
+        write_binary(tool, target)
+
+    install_one(a_tool(folder), fetch)
+
+
+@pytest.mark.usefixtures("cache")
+def test_of_two_processes_one_installs_and_the_other_finds_it_done(
+    tmp_path: Path,
+) -> None:
+    """CI runs jobs side by side on one cache."""
+    journal, gate = tmp_path / "journal", tmp_path / "gate"
+    os.mkfifo(gate)
+    fork = multiprocessing.get_context("fork")
+    arguments = (tmp_path / "hello", journal, gate)
+    processes = [fork.Process(target=install_and_note, args=arguments) for _ in "ab"]
+
+    for process in processes:
+        process.start()
+    gate.open("w").close()  # lets the one go on that is fetching
+    for process in processes:
+        process.join(60)
+
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert len(journal.read_text().splitlines()) == 1
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_lock_held_for_too_long_names_the_lock(tmp_path: Path) -> None:
+    """Waiting without end looks like hanging."""
+    tool = a_tool(tmp_path / "hello")
+
+    def install_again(same: Tool, target: Path) -> None:
+        write_binary(same, target)
+        with pytest.raises(InstallBusyError, match=r"holds .*\.lock"):
+            install_one(tool, write_binary, timeout_s=0.01)
+
+    install_one(tool, install_again)
+
+
+@pytest.mark.usefixtures("cache")
+def test_old_builds_of_own_tools_are_pruned(tmp_path: Path) -> None:
+    """Every edit is a new key; a hundred edits would fill the disk."""
+    tool = a_tool(tmp_path / "hello")
+    for edit in range(KEPT_OWN_BUILDS + 2):
+        (tool.folder / "main.go").write_text(f"package main\n// {edit}\n")
+        tool_key.cache_clear()
+        newest = install_one(tool, write_binary)
+        os.utime(newest.parent, (edit, edit))
+
+    builds = [path for path in tool_folder(tool).iterdir() if path.is_dir()]
+
+    assert len(builds) == KEPT_OWN_BUILDS
+    assert newest.parent in builds
