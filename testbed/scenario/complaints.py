@@ -10,7 +10,7 @@ from typing import Any
 from jsonschema.exceptions import ValidationError
 
 from testbed.scenario.document import Place
-from testbed.scenario.parameters import PLACEHOLDER
+from testbed.scenario.parameters import FIXED_SECTIONS, PLACEHOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ _FORMATS = {
 def complaints(errors: Sequence[ValidationError]) -> Iterator[Complaint]:
     """Translate the validator's errors, in the order in which it found them."""
     for error in errors:
-        if isinstance(error.instance, str) and PLACEHOLDER.search(error.instance):
+        if _is_left_over(error):
             yield Complaint(_place(error), "an undeclared parameter", told=True)
             continue
         speak = _SPEAKERS.get(str(error.validator))
@@ -195,6 +195,16 @@ _SPEAKERS: dict[str, Callable[[ValidationError], Iterator[Complaint]]] = {
     "format": _wrong_format,
     "anyOf": _no_branch,
 }
+
+
+def _is_left_over(error: ValidationError) -> bool:
+    """Tell whether a placeholder stands where it would have been filled in."""
+    place = _place(error)
+    return (
+        isinstance(error.instance, str)
+        and PLACEHOLDER.search(error.instance) is not None
+        and place[:1] not in {(section,) for section in FIXED_SECTIONS}
+    )
 
 
 def _asked(error: ValidationError) -> Any:

@@ -229,6 +229,12 @@ CASES = {
         "name: test/other",
         "1:7: name 'test/other' does not match the file's path; call it 'test/case'",
     ),
+    "a parameter in the name": (
+        "name: test/case",
+        'name: "${size}"',
+        "1:7: name must be a topic and a behaviour, as in paper/figure-1; not the text "
+        "'${size}'",
+    ),
     "a parameter that is never used": (
         "nodes:",
         "parameters:\n  size: {type: integer, default: 1}\nnodes:",

@@ -1,0 +1,44 @@
+"""A scenario's settled state as the scheduler without an API server finds it."""
+
+from __future__ import annotations
+
+from testbed.metrics.state import ClusterState, NodeState, PodState
+from testbed.scenario.manifests import WORKLOAD_LABEL, node_manifests, pod_manifests
+from testbed.scenario.model import Scenario
+from testbed.simulate import Instance, Simulator
+
+NAMESPACE = "scenario"
+
+
+def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
+    """Place the scenario's pods one after the other, in the order of arrival.
+
+    A burst is simulated in the same way: its pods have one order of arrival, too.
+    """
+    pods = pod_manifests(scenario, NAMESPACE)
+    placed = simulator.place(
+        Instance(scenario.scenario_id, tuple(node_manifests(scenario)), tuple(pods))
+    )
+    workloads = {workload.name: workload for workload in scenario.workload}
+    states = []
+    for pod in pods:
+        name = pod["metadata"]["name"]
+        workload = workloads[pod["metadata"]["labels"][WORKLOAD_LABEL]]
+        states.append(
+            PodState(
+                workload=workload.name,
+                node=placed.nodes[f"{NAMESPACE}/{name}"],
+                cpu_milli=workload.cpu_milli,
+                memory_bytes=workload.memory_bytes,
+                priority=workload.priority,
+                name=name,
+            )
+        )
+    return ClusterState(
+        nodes=tuple(
+            NodeState(name, pool.cpu_milli, pool.memory_bytes)
+            for pool in scenario.nodes
+            for name in pool.node_names()
+        ),
+        pods=tuple(states),
+    )

@@ -1,0 +1,45 @@
+"""What the shipped scenarios expect, against the real scheduler without a cluster."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.metrics.placement import placement_hash
+from testbed.scenario.check import check_deterministic
+from testbed.scenario.load import load_folder
+from testbed.scenario.model import Scenario
+from testbed.scenario.simulation import simulate
+from testbed.simulate import Simulator, profile_file
+from testbed.toolchain import install_tools
+
+SCENARIOS = load_folder(Path(__file__).parents[3] / "scenarios")
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    install_tools(["stowage-simulate"], quiet=True)
+    with Simulator(profile_file("deterministic")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda found: found.scenario_id)
+def test_the_deterministic_scheduler_does_what_the_scenario_expects(
+    scenario: Scenario, simulator: Simulator
+) -> None:
+    """Milliseconds tell whether a cluster run can pass at all."""
+    state = simulate(scenario, simulator)
+
+    failed = [
+        check.message
+        for check in check_deterministic(scenario, state)
+        if not check.passed
+    ]
+    assert failed == []
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda found: found.scenario_id)
+def test_a_scenario_has_one_placement(scenario: Scenario, simulator: Simulator) -> None:
+    """Determinism is what every comparison with the first half of a run rests on."""
+    first = placement_hash(simulate(scenario, simulator))
+    assert placement_hash(simulate(scenario, simulator)) == first

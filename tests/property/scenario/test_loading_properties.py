@@ -1,0 +1,114 @@
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from testbed.scenario.errors import Fault, ScenarioFaultsError
+from testbed.scenario.load import load_file
+
+GOOD = yaml.safe_load("""
+name: test/case
+description: A small scenario.
+labels: [a]
+parameters:
+  size: {type: integer, default: 2}
+nodes:
+  - count: 2
+    cpu: "4"
+    memory: 4G
+    labels: {a: b}
+    taints: [{key: k, effect: NoSchedule}]
+workload:
+  - {name: web, replicas: "${size}", cpu: 100m, memory: 1G, pod: {nodeSelector: {a: b}}}
+  - name: db
+    replicas: 1
+    pod:
+      containers: [{name: a, image: b, resources: {requests: {cpu: 1}}}]
+order: [web, db]
+arrival: burst
+optimizer: {trigger: manual, time_limit_s: 1}
+expect:
+  tolerance: 0.1
+  deterministic:
+    placed: {min: 1}
+    pending: {web: 1}
+    placements: {db: [node-0]}
+    groups: [[web]]
+  optimizer: {moves: 1, placed_by_priority: {0: 1}, utilisation: {cpu: 0.5}}
+variants:
+  big: {set: {size: 3}, labels: [b]}
+""")
+
+values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(),
+    st.sampled_from(["", "x", "${size}", "${no}", "4G", "web", "node-0", "a-${size}"]),
+    st.just([]),
+    st.just([None]),
+    st.just({}),
+    st.just({"a": None}),
+)
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the place of every value of a document."""
+    if not isinstance(value, dict | list):
+        return [place]
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    return [place, *(p for key, v in inner for p in places(v, (*place, key)))]
+
+
+def put(value: Any, place: tuple[Any, ...], new: Any) -> Any:
+    """Return a copy of a document with one value exchanged."""
+    if not place:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[place[0]] = put(value[place[0]], place[1:], new)
+    return copy
+
+
+def faults_of(text: str) -> tuple[Fault, ...]:
+    """Return what a file is refused for; nothing if it is a scenario."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "test" / "case.yaml"
+        path.parent.mkdir()
+        path.write_text(text, "utf-8", errors="replace")
+        try:
+            load_file(path)
+        except ScenarioFaultsError as error:
+            return error.faults
+    return ()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(places(GOOD)), values), max_size=3))
+def test_any_value_anywhere_is_accepted_or_reported(
+    changes: list[tuple[tuple[Any, ...], Any]],
+) -> None:
+    """No mistake of an author may end in a traceback, alone or beside another one."""
+    document = GOOD
+    for place, value in sorted(changes, key=lambda change: -len(change[0])):
+        document = put(document, place, value)
+
+    faults = faults_of(yaml.safe_dump(document))
+
+    assert all(fault.line >= 1 and fault.message for fault in faults)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_scenario_or_has_faults(text: str) -> None:
+    """Half-written files are what editors save."""
+    assert all(fault.line >= 1 and fault.message for fault in faults_of(text))
+
+
+@given(st.integers(0, 2**63))
+def test_quantities_survive_being_written(number: int) -> None:
+    """What a message shows can be copied into a scenario."""
+    assert parse_cpu(format_cpu(number)) == number
+    assert parse_memory(format_memory(number)) == number
