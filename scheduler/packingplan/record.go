@@ -2,10 +2,12 @@ package packingplan
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Record is one PackingPlan object as it was last seen.
@@ -17,6 +19,12 @@ type Record struct {
 
 // Name is the object's name.
 func (r *Record) Name() string { return r.object.GetName() }
+
+// UID is the object's UID.
+func (r *Record) UID() types.UID { return r.object.GetUID() }
+
+// Created is when the object was created.
+func (r *Record) Created() time.Time { return r.object.GetCreationTimestamp().Time }
 
 // Ours says that the scheduler created it.
 func (r *Record) Ours() bool { return r.object.GetLabels()[CreatedByLabel] == CreatedByValue }

@@ -8,8 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/dynamic"
 )
+
+// suffixLength makes a clash of two plans' names as good as impossible.
+const suffixLength = 8
 
 // Store writes PackingPlan objects.
 type Store struct {
@@ -28,7 +32,7 @@ func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": content}}
 	object.SetAPIVersion(Resource.GroupVersion().String())
 	object.SetKind(Kind)
-	object.SetGenerateName("plan-")
+	object.SetName("plan-" + rand.String(suffixLength))
 	object.SetLabels(map[string]string{CreatedByLabel: CreatedByValue})
 	created, err := s.api.Create(ctx, object, metav1.CreateOptions{})
 	if err != nil {

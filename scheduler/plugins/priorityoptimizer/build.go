@@ -1,0 +1,108 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/optimizerclient"
+)
+
+// solver is the optimiser as the plugin sees it.
+type solver interface {
+	Ready(ctx context.Context) error
+	Solve(ctx context.Context, request *contract.SolveRequest) (*optimizerclient.Answer, error)
+}
+
+// parts are what tests put in place of the real things.
+type parts struct {
+	clock   clock.WithDelayedExecution
+	dynamic dynamic.Interface
+	solver  solver
+}
+
+func newPlugin(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle) (*Plugin, error) {
+	with := parts{clock: clock.RealClock{}}
+	if config := handle.KubeConfig(); config != nil {
+		client, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return nil, fmt.Errorf("%s: making a client for PackingPlans: %w", Name, err)
+		}
+		with.dynamic = client
+	}
+	client, err := optimizerclient.New(args.Socket)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	with.solver = client
+	return assemble(ctx, args, handle, with)
+}
+
+func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) (*Plugin, error) {
+	registerMetrics()
+	logger := klog.FromContext(ctx).WithName(Name)
+	p := &Plugin{
+		activator: handle,
+		logger:    logger,
+		trigger:   newTrigger(with.clock, args.Mode, seconds(*args.SettleSeconds), seconds(*args.IntervalSeconds)),
+		inFlight:  newInFlight(),
+		keptOut:   newWaitingRoom(with.clock, func(time.Duration) {}),
+		wake:      make(chan struct{}, 1),
+	}
+	p.hold = &hold{clock: with.clock}
+	p.hold.room = newWaitingRoom(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
+	p.hold.released = func() { p.activate(p.hold.room.all()); p.wakeUp() }
+	view := newView(handle, args, p.inFlight)
+	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
+	if _, err := pods.AddEventHandler(p.podHandler()); err != nil {
+		return nil, fmt.Errorf("%s: watching pods: %w", Name, err)
+	}
+	if with.dynamic == nil {
+		logger.Info("No API server to keep PackingPlans in; scheduling goes on without the optimiser")
+		return p, nil
+	}
+	loop := newLoop(p, view, args, handle, with)
+	go loop.run(klog.NewContext(ctx, logger))
+	return p, nil
+}
+
+// podHandler keeps the plugin's books in step with the pods that are bound or gone.
+func (p *Plugin) podHandler() cache.ResourceEventHandler {
+	changed := func(pod *v1.Pod) {
+		p.inFlight.seen(pod)
+		if p.running.Load() != nil {
+			p.wakeUp()
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) {
+			if pod, ok := object.(*v1.Pod); ok {
+				changed(pod)
+			}
+		},
+		UpdateFunc: func(_, object any) {
+			if pod, ok := object.(*v1.Pod); ok {
+				changed(pod)
+			}
+		},
+		DeleteFunc: func(object any) {
+			if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = tombstone.Obj
+			}
+			if pod, ok := object.(*v1.Pod); ok {
+				p.forget(pod.UID)
+				p.wakeUp()
+			}
+		},
+	}
+}
+
+func seconds(value float64) time.Duration { return time.Duration(value * float64(time.Second)) }

@@ -1,0 +1,28 @@
+package priorityoptimizer
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// EventsToRegister names what may let a pod pass that this plugin turned away. Pods that wait
+// for the end of a solve or a plan are woken up by the plugin itself; the events are for those
+// that wait for room.
+func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	return []fwk.ClusterEventWithHint{
+		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete}, QueueingHintFn: p.hint},
+		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeAllocatable | fwk.UpdateNodeTaint},
+			QueueingHintFn: p.hint},
+	}, nil
+}
+
+// hint spares a pod the way to the queue and back while a solve goes on.
+func (p *Plugin) hint(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) {
+	if p.hold.active() {
+		return fwk.QueueSkip, nil
+	}
+	return fwk.Queue, nil
+}

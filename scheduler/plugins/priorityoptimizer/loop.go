@@ -1,0 +1,130 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+const (
+	// idleTick is how often the state machine looks around although nothing happened.
+	idleTick = time.Second
+	// executingTick is the same while a plan is being carried out.
+	executingTick = 250 * time.Millisecond
+)
+
+// loop owns the state machine Idle, Settling, Solving, Executing. Everything in it belongs to
+// the one goroutine that runs it.
+type loop struct {
+	*Plugin
+	args     *PriorityOptimizerArgs
+	clock    clock.WithDelayedExecution
+	view     *view
+	solver   solver
+	evictor  evictor
+	store    *packingplan.Store
+	informer cache.SharedIndexInformer
+	recorder events.EventRecorderLogger
+
+	memory  memory
+	records records
+	// current is the plan being carried out; nil otherwise.
+	current *carrying
+	solves  int
+	// nonce tells the snapshots of two processes apart.
+	nonce string
+}
+
+func newLoop(p *Plugin, view *view, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
+	return &loop{
+		Plugin:   p,
+		args:     args,
+		clock:    with.clock,
+		view:     view,
+		solver:   with.solver,
+		evictor:  evictor{handle.ClientSet()},
+		store:    packingplan.NewStore(with.dynamic),
+		informer: newPlanInformer(with.dynamic, p.wakeUp),
+		recorder: handle.EventRecorder(),
+		records:  newRecords(),
+		nonce:    newNonce(),
+	}
+}
+
+// run works until the context ends.
+func (l *loop) run(ctx context.Context) {
+	go l.informer.RunWithContext(ctx)
+	if l.args.Mode != ModeManual {
+		l.logger.Info("Waiting for pods that cannot be scheduled", "mode", l.args.Mode, "socket", l.args.Socket)
+	}
+	defer l.hold.end()
+	for {
+		timer := l.clock.NewTimer(l.step(ctx))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-l.wake:
+			timer.Stop()
+		case <-timer.C():
+		}
+	}
+}
+
+// step does what is due and returns when to look again at the latest.
+func (l *loop) step(ctx context.Context) time.Duration {
+	heldPods.Set(float64(l.hold.room.size()))
+	if l.current == nil {
+		l.wakeWaiting()
+		l.startDue(ctx)
+	}
+	if l.current != nil {
+		l.carryOn(ctx)
+	}
+	if l.current != nil {
+		return executingTick
+	}
+	return l.untilDue()
+}
+
+// wakeWaiting wakes up pods whose first wake-up was lost.
+func (l *loop) wakeWaiting() {
+	l.activate(l.hold.room.all())
+	l.activate(l.keptOut.all())
+}
+
+// startDue starts the solve that is due: users' plans first.
+func (l *loop) startDue(ctx context.Context) {
+	if !l.cycled.Load() {
+		l.answerWithoutLeading(ctx)
+		return
+	}
+	l.abortOrphans(ctx)
+	if record := l.nextManual(); record != nil {
+		l.solveManual(ctx, record)
+		return
+	}
+	if at, ok := l.trigger.due(); ok && !l.clock.Now().Before(at) {
+		l.solveAutomatic(ctx)
+	}
+}
+
+func (l *loop) untilDue() time.Duration {
+	at, ok := l.trigger.due()
+	if !ok {
+		return idleTick
+	}
+	return max(0, min(idleTick, at.Sub(l.clock.Now())))
+}
+
+// planLogger names the plan in every line.
+func (l *loop) planLogger(record *packingplan.Record) klog.Logger {
+	return l.logger.WithValues("plan", record.Name())
+}

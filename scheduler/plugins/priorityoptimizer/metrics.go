@@ -1,0 +1,51 @@
+package priorityoptimizer
+
+import (
+	"sync"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+const (
+	metricsNamespace = "stowage"
+	metricsSubsystem = "priority_optimizer"
+)
+
+var (
+	solvesTotal = counterVec("solves_total",
+		"Solves by end reason: that of the optimiser, or UNREACHABLE, LATE, BROKEN, REFUSED, or KNOWN_STATE for one that was spared.",
+		"end_reason")
+	refusedPlansTotal = counterVec("refused_plans_total",
+		"Plans of the optimiser that were not fit to be carried out, by reason.", "reason")
+	plansTotal = counterVec("plans_total", "PackingPlans by final phase.", "phase")
+	movesTotal = metrics.NewCounter(&metrics.CounterOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: "moves_total", Help: "Pods evicted to be bound elsewhere."})
+	evictionsTotal = metrics.NewCounter(&metrics.CounterOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: "evictions_total", Help: "Pods evicted and left unplaced."})
+	heldPods = metrics.NewGauge(&metrics.GaugeOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: "held_pods", Help: "Pods that wait for a solve to end."})
+	holdSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: "hold_seconds", Help: "How long pods were held back by solves.",
+		Buckets: metrics.ExponentialBuckets(0.01, 2, 14)})
+	solveSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: "solve_seconds", Help: "How long the optimiser took to answer.",
+		Buckets: metrics.ExponentialBuckets(0.01, 2, 14)})
+)
+
+func counterVec(name, help, label string) *metrics.CounterVec {
+	return metrics.NewCounterVec(&metrics.CounterOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: name, Help: help}, []string{label})
+}
+
+// registerMetrics may be called once for each profile.
+var registerMetrics = sync.OnceFunc(func() {
+	legacyregistry.MustRegister(solvesTotal, refusedPlansTotal, plansTotal, movesTotal,
+		evictionsTotal, heldPods, holdSeconds, solveSeconds)
+})

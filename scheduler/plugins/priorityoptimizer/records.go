@@ -1,0 +1,169 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+const (
+	// apiTimeout bounds each call to the API server, so that the loop never hangs on one.
+	apiTimeout = 5 * time.Second
+	// leaderPatience is how long a user's plan is left to another process, which may lead.
+	leaderPatience = 5 * time.Second
+)
+
+// records are the PackingPlan objects this process has dealt with.
+type records struct {
+	handled sets.Set[types.UID]
+	// seen is when a user's plan was first seen by a process that does not lead.
+	seen map[types.UID]time.Time
+}
+
+func newRecords() records {
+	return records{handled: sets.New[types.UID](), seen: map[types.UID]time.Time{}}
+}
+
+func newNonce() string { return rand.String(6) }
+
+// newPlanInformer watches the PackingPlans for those that users create.
+func newPlanInformer(client dynamic.Interface, wake func()) cache.SharedIndexInformer {
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	informer := factory.ForResource(packingplan.Resource).Informer()
+	// Adding a handler fails only on an informer that was stopped.
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { wake() }})
+	return informer
+}
+
+// unhandled are the open plans that this process has not dealt with, oldest first.
+func (l *loop) unhandled() []*packingplan.Record {
+	var open []*packingplan.Record
+	for _, record := range l.allRecords() {
+		if !record.Status.Phase.Final() && !l.records.handled.Has(record.UID()) {
+			open = append(open, record)
+		}
+	}
+	slices.SortFunc(open, func(a, b *packingplan.Record) int {
+		if order := a.Created().Compare(b.Created()); order != 0 {
+			return order
+		}
+		return strings.Compare(a.Name(), b.Name())
+	})
+	return open
+}
+
+func (l *loop) allRecords() []*packingplan.Record {
+	var all []*packingplan.Record
+	for _, object := range l.informer.GetStore().List() {
+		record, err := packingplan.Read(object)
+		if err != nil {
+			l.logger.Error(err, "Ignoring a PackingPlan that cannot be read")
+			continue
+		}
+		all = append(all, record)
+	}
+	return all
+}
+
+// isManual says that a user created the record and nobody has begun with it.
+func isManual(record *packingplan.Record) bool {
+	return !record.Ours() && (record.Status.Phase == "" || record.Status.Phase == packingplan.Pending)
+}
+
+func (l *loop) nextManual() *packingplan.Record {
+	for _, record := range l.unhandled() {
+		if isManual(record) {
+			return record
+		}
+	}
+	return nil
+}
+
+// abortOrphans closes the plans that a former process left open. Nothing of them is carried on:
+// the state has changed since, and the next solve starts from what is.
+func (l *loop) abortOrphans(ctx context.Context) {
+	for _, record := range l.unhandled() {
+		if !isManual(record) {
+			l.records.handled.Insert(record.UID())
+			l.finish(ctx, record, packingplan.Aborted, "the scheduler was restarted while the plan was open")
+		}
+	}
+}
+
+// answerWithoutLeading closes users' plans while nothing waits to be scheduled, when no cycle
+// ever runs. With pods waiting, a cycle of the leader's shows who has to answer.
+func (l *loop) answerWithoutLeading(ctx context.Context) {
+	record := l.nextManual()
+	if record == nil {
+		return
+	}
+	first, seen := l.records.seen[record.UID()]
+	if !seen {
+		l.records.seen[record.UID()] = l.clock.Now()
+		return
+	}
+	state, err := l.view.snapshot("")
+	if err != nil || state.Pending() > 0 || l.clock.Since(first) < leaderPatience {
+		return
+	}
+	l.records.handled.Insert(record.UID())
+	now := metav1.NewTime(l.clock.Now())
+	record.Status = packingplan.Status{Phase: packingplan.NoImprovement, Optimal: true,
+		Message: messageNothingWaits, StartTime: &now, CompletionTime: &now}
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	if err := l.store.ClaimStatus(ctx, record); err != nil {
+		l.planLogger(record).V(2).Info("Another process answers the plan", "reason", err)
+	}
+}
+
+// write writes the record's status.
+func (l *loop) write(ctx context.Context, record *packingplan.Record) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	return l.store.WriteStatus(ctx, record)
+}
+
+// finish ends a plan for good, and lets everybody go who waited for it.
+func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
+	l.hold.end()
+	now := metav1.NewTime(l.clock.Now())
+	record.Status.Phase, record.Status.Message, record.Status.CompletionTime = phase, message, &now
+	plansTotal.WithLabelValues(string(phase)).Inc()
+	logger := l.planLogger(record)
+	logger.Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)
+	if err := l.write(ctx, record); err != nil {
+		logger.Error(err, "The plan's end could not be written")
+	}
+	l.announce(record, phase, message)
+	l.prune(ctx, record)
+}
+
+// prune deletes the oldest finished plans beyond the limit.
+func (l *loop) prune(ctx context.Context, last *packingplan.Record) {
+	records := []*packingplan.Record{last}
+	for _, record := range l.allRecords() {
+		if record.UID() != last.UID() {
+			records = append(records, record)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	for _, name := range packingplan.Outdated(records, int(*l.args.HistoryLimit)) {
+		if err := l.store.Delete(ctx, name); err != nil {
+			l.logger.Error(err, "An old plan could not be deleted", "plan", name)
+			return
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package priorityoptimizer
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// settleAtMost is how many settle times a steady stream of new pods can delay a solve.
+	settleAtMost = 5
+	firstBackoff = time.Second
+	longBackoff  = time.Minute
+)
+
+// trigger knows the pods that cannot be scheduled and when it is time to solve for them.
+type trigger struct {
+	clock    clock.PassiveClock
+	mode     Mode
+	settle   time.Duration
+	interval time.Duration
+
+	mu     sync.Mutex
+	marked sets.Set[types.UID]
+	// first and last mark since the last solve; zero if there was none.
+	first, last time.Time
+	// next is when the next periodic solve may start.
+	next time.Time
+	// notBefore is set after failures, so that a broken optimiser is not asked all the time.
+	notBefore time.Time
+	failures  int
+}
+
+func newTrigger(clock clock.PassiveClock, mode Mode, settle, interval time.Duration) *trigger {
+	return &trigger{clock: clock, mode: mode, settle: settle, interval: interval,
+		marked: sets.New[types.UID](), next: clock.Now().Add(interval)}
+}
+
+// mark takes note of an unschedulable pod. Only a pod that was not marked before extends the
+// settle time: the same pod failing again is no news.
+func (t *trigger) mark(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	isNew := !t.marked.Has(uid)
+	t.marked.Insert(uid)
+	now := t.clock.Now()
+	if t.first.IsZero() {
+		t.first, t.last = now, now
+	} else if isNew {
+		t.last = now
+	}
+}
+
+// unmark forgets a pod that was scheduled or is gone.
+func (t *trigger) unmark(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.marked.Delete(uid)
+}
+
+// due is when the next solve should start, if one should.
+func (t *trigger) due() (at time.Time, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.mode == ModeOnUnschedulable && !t.first.IsZero():
+		at = t.last.Add(t.settle)
+		if latest := t.first.Add(settleAtMost * t.settle); latest.Before(at) {
+			at = latest
+		}
+	case t.mode == ModePeriodic && t.marked.Len() > 0:
+		at = t.next
+	default:
+		return time.Time{}, false
+	}
+	if at.Before(t.notBefore) {
+		at = t.notBefore
+	}
+	return at, true
+}
+
+// started takes note that a solve covers all marks so far.
+func (t *trigger) started() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.first, t.last = time.Time{}, time.Time{}
+	t.next = t.clock.Now().Add(t.interval)
+}
+
+// again asks for another solve for the pods that are still marked.
+func (t *trigger) again() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.marked.Len() > 0 && t.first.IsZero() {
+		t.first = t.clock.Now()
+		t.last = t.first
+	}
+}
+
+// failed backs off: 1 s, 2 s, 4 s and so on to a minute.
+func (t *trigger) failed() {
+	t.again()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	wait := longBackoff
+	if t.failures < 6 {
+		wait = min(firstBackoff<<t.failures, longBackoff)
+	}
+	t.failures++
+	t.notBefore = t.clock.Now().Add(wait)
+}
+
+// succeeded ends the back-off.
+func (t *trigger) succeeded() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failures, t.notBefore = 0, time.Time{}
+}

@@ -1,0 +1,101 @@
+package priorityoptimizer
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	policylisters "k8s.io/client-go/listers/policy/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// view is the state of the cluster: what the informers show, and the pods that this scheduler
+// is just binding. The scheduler's own snapshot is valid within a scheduling cycle only.
+type view struct {
+	nodes      corelisters.NodeLister
+	pods       corelisters.PodLister
+	namespaces corelisters.NamespaceLister
+	budgets    policylisters.PodDisruptionBudgetLister
+	inFlight   *inFlight
+	rules      snapshot.Rules
+}
+
+func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight) *view {
+	factory := handle.SharedInformerFactory()
+	return &view{
+		nodes:      factory.Core().V1().Nodes().Lister(),
+		pods:       factory.Core().V1().Pods().Lister(),
+		namespaces: factory.Core().V1().Namespaces().Lister(),
+		budgets:    factory.Policy().V1().PodDisruptionBudgets().Lister(),
+		inFlight:   inFlight,
+		rules: snapshot.Rules{
+			SchedulerName:       handle.ProfileName(),
+			ProtectedNamespaces: sets.New(args.ProtectedNamespaces...),
+		},
+	}
+}
+
+func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
+	nodes, err := v.nodes.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	// In this order a pod whose binding completes meanwhile is seen twice, not missed.
+	reserved := v.inFlight.all()
+	pods, err := v.pods.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	budgets, err := v.budgets.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing disruption budgets: %w", err)
+	}
+	namespaces, err := v.namespaces.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing namespaces: %w", err)
+	}
+	return snapshot.Build(snapshot.Input{
+		ID: id, Nodes: nodes, Pods: pods, Budgets: budgets, Namespaces: namespaces,
+		Reserved: reserved, Rules: v.rules,
+	}), nil
+}
+
+// free is the room on every node, and all pods.
+func (v *view) free() (map[string]resources.Vector, []*v1.Pod, error) {
+	nodes, err := v.nodes.List(labels.Everything())
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	reserved := v.inFlight.all()
+	pods, err := v.pods.List(labels.Everything())
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing pods: %w", err)
+	}
+	return snapshot.Free(nodes, pods, reserved), pods, nil
+}
+
+// freeOn is the room on a node as the running scheduling cycle sees it.
+func freeOn(node fwk.NodeInfo) resources.Vector {
+	allocatable, requested := vectorOf(node.GetAllocatable()), vectorOf(node.GetRequested())
+	allocatable.Pods = int64(node.GetAllocatable().GetAllowedPodNumber())
+	requested.Pods = int64(len(node.GetPods()))
+	return allocatable.Minus(requested)
+}
+
+func vectorOf(amount fwk.Resource) resources.Vector {
+	vector := resources.Vector{
+		CPUMilli:              amount.GetMilliCPU(),
+		MemoryBytes:           amount.GetMemory(),
+		EphemeralStorageBytes: amount.GetEphemeralStorage(),
+		Extended:              make(map[string]int64, len(amount.GetScalarResources())),
+	}
+	for name, value := range amount.GetScalarResources() {
+		vector.Extended[string(name)] = value
+	}
+	return vector
+}
