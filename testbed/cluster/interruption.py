@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -10,31 +11,53 @@ from types import FrameType
 
 from testbed.cluster.protocol import Cluster
 
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _EXIT_BASE = 128
+_STDERR = 2
 
 
 @contextmanager
 def running_cluster(cluster: Cluster) -> Iterator[Cluster]:
     """Bring a cluster up for the block, and down after it, also when interrupted."""
     with ending_cleanly():
+        # A start that fails or is interrupted cleans up after itself. What it refuses to
+        # start, as it is somebody else's, must not be brought down.
         cluster.up()
         try:
             yield cluster
         finally:
-            with undisturbed():
-                cluster.down()
+            take_down(cluster)
+
+
+def take_down(cluster: Cluster) -> None:
+    """Bring a cluster down, also if the one interrupt that raises comes just now."""
+    try:
+        cluster.down()
+    except BaseException:
+        with undisturbed():
+            cluster.down()
+        raise
 
 
 @contextmanager
 def ending_cleanly() -> Iterator[None]:
-    """Turn a request to end into an exception, so that `finally` blocks run.
+    """Turn the first request to end into an exception, so that `finally` blocks run.
 
-    Python does that for an interrupt from the keyboard alone. Elsewhere than in the
-    main thread signals cannot be handled; there the block runs as it is.
+    Ctrl-C raises `KeyboardInterrupt`, the others `SystemExit`. Later requests are only
+    acknowledged: they would cut the clean-up short that the first one began. Elsewhere
+    than in the main thread signals cannot be handled; there the block runs as it is.
     """
+    ending = False
 
-    def leave(number: int, frame: FrameType | None) -> None:
+    def leave(number: int, _frame: FrameType | None) -> None:
+        nonlocal ending
+        if ending:
+            # No print: its lock may be held by the very code that was interrupted.
+            os.write(_STDERR, b"stowage: cleaning up, one moment\n")
+            return
+        ending = True
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
         raise SystemExit(_EXIT_BASE + number)
 
     with _handling(dict.fromkeys(_SIGNALS, leave)):
@@ -44,7 +67,7 @@ def ending_cleanly() -> Iterator[None]:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Let a clean-up finish although the user presses Ctrl-C once more."""
-    with _handling(dict.fromkeys((signal.SIGINT, *_SIGNALS), signal.SIG_IGN)):
+    with _handling(dict.fromkeys(_SIGNALS, signal.SIG_IGN)):
         yield
 
 

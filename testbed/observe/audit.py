@@ -35,10 +35,23 @@ class AuditEntry:
     line: str
 
 
-def audit_entries(path: Path) -> Iterator[AuditEntry]:
+def audit_end(path: Path) -> int:
+    """Return the log's length in bytes now: where later entries begin."""
+    return path.stat().st_size if path.is_file() else 0
+
+
+def audit_entries(path: Path, start: int = 0) -> Iterator[AuditEntry]:
     """Yield the finished requests of an audit log in order.
 
     A last line that is still being written is left out.
+
+    Parameters
+    ----------
+    path
+        The log.
+    start
+        What `audit_end` gave earlier: entries before it are left out, so that a long
+        run need not read a long log again and again.
 
     Raises
     ------
@@ -47,17 +60,15 @@ def audit_entries(path: Path) -> Iterator[AuditEntry]:
     """
     if not path.is_file():
         raise AuditLogMissingError(path)
-    with path.open(encoding="utf-8") as log:
+    with path.open("rb") as log:
+        if 0 < start <= audit_end(path):
+            # One byte earlier, to find the first whole line also if it begins here.
+            log.seek(start - 1)
+            log.readline()
         for line in log:
-            if line.endswith("\n") and '"stage":"ResponseComplete"' in line:
-                yield _entry(json.loads(line), line)
-
-
-def audit_slice(path: Path, start_ns: int, end_ns: int) -> Iterator[AuditEntry]:
-    """Yield the entries answered between two wall times in nanoseconds."""
-    for entry in audit_entries(path):
-        if start_ns <= entry.stage_ns <= end_ns:
-            yield entry
+            if line.endswith(b"\n") and b'"stage":"ResponseComplete"' in line:
+                text = line.decode()
+                yield _entry(json.loads(text), text)
 
 
 def binding_times_ns(entries: Iterator[AuditEntry]) -> dict[str, int]:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from testbed.observe.change import JsonObject
-
-WORKLOAD_LABEL = "stowage.dev/workload"
-"""Names the workload of the scenario that a pod belongs to."""
+from testbed.scenario.manifests import WORKLOAD_LABEL
 
 UNSCHEDULABLE = "Unschedulable"
 FINISHED_PHASES = frozenset({"Succeeded", "Failed"})

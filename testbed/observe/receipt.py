@@ -18,7 +18,7 @@ CLOCK_NAME = "watch receipt"
 """Name printed beside every percentile that this clock gave."""
 
 RESOLUTION_S = 0.001
-"""Resolution claimed for a receipt: threads of one process take turns in about that."""
+"""Best resolution claimed for a receipt: threads of one process take turns."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -76,6 +76,17 @@ def objects_gone(kind: str, names: Collection[str]) -> Condition:
     return condition
 
 
+def object_there(kind: str, namespace: str, name: str) -> Condition:
+    """Hold when an object is there."""
+
+    def condition(state: State) -> Verdict:
+        names = [str(b["metadata"]["name"]) for b in state.bodies(kind, namespace)]
+        words = f"{kind}s in {namespace}: {', '.join(sorted(names)) or 'none'}"
+        return Verdict(name in names, words)
+
+    return condition
+
+
 def pods_gone(namespace: str) -> Condition:
     """Hold when a namespace has no pods, not even ones that go."""
 

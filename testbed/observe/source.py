@@ -18,6 +18,7 @@ NODES = Source("Node", "/api/v1/nodes")
 EVENTS = Source("Event", "/api/v1/events")
 PACKING_PLANS = Source("PackingPlan", "/apis/stowage.dev/v1alpha1/packingplans")
 NAMESPACES = Source("Namespace", "/api/v1/namespaces")
+SERVICE_ACCOUNTS = Source("ServiceAccount", "/api/v1/serviceaccounts")
 
-CORE_SOURCES = (PODS, NODES, EVENTS, NAMESPACES)
+CORE_SOURCES = (PODS, NODES, EVENTS, NAMESPACES, SERVICE_ACCOUNTS)
 """Sources that every cluster has from its start."""

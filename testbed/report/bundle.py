@@ -31,7 +31,7 @@ class Bundle(Listener):
     run_id
         Name of this run's folder.
     environment
-        Versions and machine, as in `testbed.report.environment`.
+        Versions and machine, as in `testbed.report.environment.environment`.
     """
 
     def __init__(

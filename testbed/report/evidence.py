@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from tabulate import tabulate
 
-from testbed.observe.audit import audit_slice
+from testbed.observe.audit import audit_entries
 from testbed.observe.change import JsonObject
 from testbed.observe.errors import AuditLogMissingError
 from testbed.observe.pod import observed_pod
@@ -37,7 +37,7 @@ def _what_failed(outcome: ScenarioOutcome) -> str:
     if outcome.error:
         lines.append(f"error: {outcome.error}")
     lines += [
-        f"{check.name}: expected {check.expected}, got {check.actual} {check.message}"
+        f"{check.name}: expected {check.expected}, got {check.actual}"
         for check in outcome.failed_checks
     ]
     lines += [plan.in_words() for plan in outcome.plans]
@@ -105,9 +105,7 @@ def _events(bodies: Iterable[JsonObject]) -> str:
 
 def _audit(material: Material) -> str:
     try:
-        entries = audit_slice(
-            material.audit_log, material.start_wall_ns, material.end_wall_ns
-        )
+        entries = audit_entries(material.audit_log, material.audit_start)
         return "".join(entry.line for entry in entries)
     except AuditLogMissingError as error:
         return json.dumps({"error": str(error)}) + "\n"

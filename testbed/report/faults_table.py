@@ -24,14 +24,13 @@ def _failed_checks(outcome: RunOutcome) -> str:
             check.name,
             _wrapped(check.expected),
             _wrapped(check.actual),
-            _wrapped(check.message),
         ]
         for item in outcome.outcomes
         for check in item.failed_checks
     ]
     if not rows:
         return ""
-    headers = ("failed", "check", "expected", "actual", "note")
+    headers = ("failed", "check", "expected", "actual")
     return tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
 
 

@@ -62,7 +62,6 @@ def _case(outcome: ScenarioOutcome) -> ET.Element:
     elif outcome.failed_checks:
         lines = [
             f"{check.name}: expected {check.expected}, got {check.actual}"
-            f"{f' ({check.message})' if check.message else ''}"
             for check in outcome.failed_checks
         ]
         _problem(case, "failure", lines)

@@ -48,19 +48,19 @@ def summary_note(outcome: RunOutcome) -> str:
     latencies = [item.before.latency for item in outcome.outcomes if item.before]
     if not latencies:
         return "No scenario settled, so there is no latency to report."
-    first = latencies[0]
+    resolutions = [item.resolution_s for item in latencies]
     lags = [item.audit_lag_s for item in latencies if item.audit_lag_s is not None]
-    note = (
-        "Latency: pod created to bound in the deterministic phase; "
-        f"clock: {first.clock}, resolution {first.resolution_s * MILLI:g} ms; "
+    behind = f", {_range_ms(lags)} behind the audit log (medians)" if lags else ""
+    return (
+        "Latency: pod created to bound in the deterministic phase, clock: "
+        f"{latencies[0].clock}{behind}, resolution {_range_ms(resolutions)}; "
         "a percentile with too small an n is left out (-)."
     )
-    if lags:
-        note += (
-            f" The watch runs {min(lags) * MILLI:.1f} to {max(lags) * MILLI:.1f} ms "
-            "behind the audit log (medians)."
-        )
-    return note
+
+
+def _range_ms(seconds: list[float]) -> str:
+    low, high = (f"{value * MILLI:.1f}" for value in (min(seconds), max(seconds)))
+    return f"{low} ms" if low == high else f"{low} to {high} ms"
 
 
 def _row(rounds: list[ScenarioOutcome]) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median, quantiles
 
 from testbed.metrics.percentile import Percentile, percentile
 from testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S
 
 RANKS = (50.0, 90.0, 99.0)
+TENTHS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +19,13 @@ class Latency:
 
     Attributes
     ----------
+    n
+        Number of pods whose two moments were both seen.
+    resolution_s
+        What two latencies must differ by to differ at all: the spread of the watch's
+        lag behind the audit log, and never less than a receipt's own resolution.
     audit_lag_s
-        Median of receipt minus audit stamp of the same bindings: how far the watch runs
-        behind the API server; ``None`` where nothing was bound.
+        Median of that lag; ``None`` where nothing was bound.
     """
 
     n: int
@@ -29,10 +35,29 @@ class Latency:
     audit_lag_s: float | None = None
 
 
-def latency_of(samples_s: Sequence[float], audit_lag_s: float | None = None) -> Latency:
-    """Return the percentiles of the samples; those with too small an n are empty."""
+def latency_of(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> Latency:
+    """Return the percentiles of the samples; those with too small an n are empty.
+
+    Parameters
+    ----------
+    samples_s
+        One latency a pod, in seconds.
+    audit_lags_s
+        Watch receipt minus audit stamp of the same bindings, in seconds.
+    """
     return Latency(
         n=len(samples_s),
         percentiles=tuple(percentile(samples_s, rank) for rank in RANKS),
-        audit_lag_s=audit_lag_s,
+        resolution_s=max(RESOLUTION_S, _spread(audit_lags_s)),
+        audit_lag_s=median(audit_lags_s) if audit_lags_s else None,
     )
+
+
+def _spread(lags_s: Sequence[float]) -> float:
+    """Return the range of the middle eight tenths; of everything if that is little."""
+    if not lags_s:
+        return 0.0
+    if len(lags_s) < TENTHS:
+        return max(lags_s) - min(lags_s)
+    cuts = quantiles(lags_s, n=TENTHS)
+    return cuts[-1] - cuts[0]

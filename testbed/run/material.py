@@ -22,10 +22,8 @@ class Material:
         nodes, all plans.
     log_texts
         Logs of the release, by phase and container, as in ``optimizer-scheduler``.
-    audit_log
-        The API server's audit log; the scenario's part lies between the two wall times.
-    start_wall_ns, end_wall_ns
-        When the scenario began and ended, in nanoseconds of wall time.
+    audit_log, audit_start
+        The API server's audit log, and where the scenario's part of it begins.
     values
         Helm values of each phase.
     scheduler_config
@@ -37,7 +35,6 @@ class Material:
     bodies: Mapping[str, list[JsonObject]]
     log_texts: Mapping[str, str]
     audit_log: Path
-    start_wall_ns: int
-    end_wall_ns: int
+    audit_start: int = 0
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     scheduler_config: Mapping[str, str] = field(default_factory=dict)

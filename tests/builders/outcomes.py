@@ -37,7 +37,7 @@ def a_phase(
         state=state,
         utilisation=utilisation(state),
         placement_hash=placement_hash(state),
-        latency=latency_of([0.001 * number for number in range(1, 11)], 0.002),
+        latency=latency_of([0.001 * number for number in range(1, 11)], [0.002, 0.005]),
         duration_s=1.5,
         checks=checks,
     )
@@ -126,8 +126,6 @@ def a_material(audit_log: Path) -> Material:
         bodies={},
         log_texts={"deterministic-scheduler": "one line\n"},
         audit_log=audit_log,
-        start_wall_ns=0,
-        end_wall_ns=2**62,
         values={"deterministic": {"profile": "deterministic"}},
         scheduler_config={"deterministic": "kind: KubeSchedulerConfiguration\n"},
     )

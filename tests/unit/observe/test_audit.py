@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.observe.audit import audit_entries, audit_slice, binding_times_ns
+from testbed.observe.audit import audit_end, audit_entries, binding_times_ns
 from testbed.observe.errors import AuditLogMissingError
 
 SECOND_NS = 1_000_000_000
@@ -56,13 +56,17 @@ def test_a_line_still_being_written_is_left_out(tmp_path: Path) -> None:
     assert len(list(audit_entries(log))) == 1
 
 
-def test_a_slice_holds_only_its_time(tmp_path: Path) -> None:
-    """Evidence of one scenario must not be buried under the others'."""
-    log = a_log(tmp_path, a_line(second="01.0") + a_line(second="09.0"))
+@pytest.mark.parametrize("cut", [0, 10])
+def test_entries_are_read_from_where_a_scenario_began(tmp_path: Path, cut: int) -> None:
+    """The log may have ended in the middle of a line when the scenario began."""
+    first, second = a_line(second="01.0"), a_line(second="09.0")
+    log = a_log(tmp_path, first[: len(first) - cut])
+    start = audit_end(log)
+    log.write_text(first + second)
 
-    entries = list(audit_slice(log, START_NS, START_NS + 2 * SECOND_NS))
+    entries = list(audit_entries(log, start))
 
-    assert [entry.stage_ns - START_NS for entry in entries] == [SECOND_NS]
+    assert [entry.stage_ns - START_NS for entry in entries] == [9 * SECOND_NS]
 
 
 def test_a_missing_log_says_where_it_should_be(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import psutil
 
+from testbed.toolchain.manifest import CHECKOUT, load_manifest
+
 PACKAGES = ("stowage", "ortools", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 10
 
@@ -40,6 +42,17 @@ def source_version(checkout: Path) -> dict[str, Any]:
     commit = _git(checkout, "rev-parse", "HEAD")
     status = _git(checkout, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "modified": None if status is None else bool(status)}
+
+
+def environment() -> dict[str, Any]:
+    """Return the machine and every version, as a results bundle records them."""
+    tools = load_manifest().tools
+    return {
+        "machine": machine(),
+        "source": source_version(CHECKOUT),
+        "packages": package_versions(),
+        "tools": {name: tool.version for name, tool in tools.items()},
+    }
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:

@@ -1,0 +1,74 @@
+"""`stowage run`: scenarios on a cluster, a table at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from testbed.cli.main import app
+from testbed.cli.scenario import SCENARIOS
+from testbed.errors import StowageError
+
+BAD_INPUT = 2
+
+Asked = Annotated[
+    list[str] | None,
+    typer.Argument(help="Files, folders or names; nothing means all.", metavar="NAME"),
+]
+
+
+@app.command()
+def run(
+    scenarios: Asked = None,
+    *,
+    folder: Annotated[
+        Path, typer.Option(help="Folder in which names are looked up.")
+    ] = SCENARIOS,
+    variant: Annotated[
+        str | None, typer.Option(help="Only this variant; `default` is the plain run.")
+    ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="Only scenarios with this label.")
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Rounds; all must place alike.")
+    ] = 1,
+    cluster: Annotated[
+        str | None, typer.Option(help="Run on this cluster, which is up.")
+    ] = None,
+    keep_cluster: Annotated[
+        bool, typer.Option("--keep-cluster", help="Leave the run's cluster up.")
+    ] = False,
+    results: Annotated[
+        Path, typer.Option(help="Folder of the results bundles.")
+    ] = Path("results"),
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write the run as JSON; - is standard output."),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML file.")] = None,
+) -> None:
+    """Run scenarios: first the deterministic scheduler, then with the optimiser.
+
+    Exits with 0 if every check holds, 1 if one does not, 2 if the input is at fault.
+    """
+    # The client takes most of a second to import, which `stowage --help` does not need.
+    from testbed.cli.run_session import RunSession  # noqa: PLC0415
+    from testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
+    from testbed.run.session import check_tools, existing_cluster  # noqa: PLC0415
+
+    try:
+        chosen = choose_scenarios(
+            scenarios or (), folder=folder, variant=variant, labels=label or ()
+        )
+        check_tools()
+        if cluster is not None:
+            existing_cluster(cluster)
+        session = RunSession(results, json_file, junit)
+    except StowageError as error:
+        typer.echo(f"stowage: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from error
+    request = RunRequest(chosen, repeat, cluster, keep_cluster)
+    raise typer.Exit(session.run(request))

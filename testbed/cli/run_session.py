@@ -1,0 +1,97 @@
+"""One call of `stowage run`: who listens to it, what it writes, how it exits."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+import typer
+
+from testbed.report.bundle import Bundle, write_json
+from testbed.report.document import run_document
+from testbed.report.environment import environment
+from testbed.report.errors import ResultsFolderError
+from testbed.report.evidence_keeper import EvidenceKeeper
+from testbed.report.junit import write_junit
+from testbed.report.progress import LiveProgress
+from testbed.report.screen import screen
+from testbed.run.listener import Listener, Listeners
+from testbed.run.outcome import RunOutcome
+from testbed.run.request import RunRequest
+from testbed.run.runner import Runner
+
+STDOUT = Path("-")
+INTERRUPTED = 130
+
+
+def new_run_id() -> str:
+    """Return a name for a run: its time, and what keeps two of one second apart."""
+    now = datetime.now(tz=UTC)
+    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+class RunSession(Listener):
+    """Files and screen of a run.
+
+    Parameters
+    ----------
+    results
+        Folder of the results bundles; made if it is not there.
+    json_file
+        Where the run's document goes besides the bundle; ``-`` is standard output,
+        which then holds nothing else.
+    junit
+        Where a JUnit file goes.
+
+    Raises
+    ------
+    ResultsFolderError
+        Results cannot be written there.
+    """
+
+    def __init__(
+        self, results: Path, json_file: Path | None, junit: Path | None
+    ) -> None:
+        self._run_id = new_run_id()
+        self._json_file = json_file
+        self._junit = junit
+        self._environment = environment()
+        self._progress = LiveProgress()
+        self._bundle = Bundle(results, self._run_id, self._environment)
+        self._keeper = EvidenceKeeper(self._bundle.folder, self._progress.say)
+        _make_folders(self._bundle.folder, json_file, junit)
+
+    def run(self, request: RunRequest) -> int:
+        """Run, report, and return the exit code."""
+        listener = Listeners(self._progress, self._bundle, self._keeper, self)
+        runner = Runner(request, self._run_id, listener)
+        try:
+            return 0 if runner.run().passed else 1
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        finally:
+            self._progress.close()
+
+    def run_finished(self, outcome: RunOutcome) -> None:
+        """Write the files and print the tables."""
+        if self._junit is not None:
+            write_junit(outcome, self._junit)
+        if self._json_file is not None:
+            document = run_document(outcome, self._environment)
+            if self._json_file == STDOUT:
+                typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+            else:
+                write_json(self._json_file, document)
+        text = screen(outcome, self._bundle.folder)
+        typer.echo(f"\n{text}", err=self._json_file == STDOUT)
+
+
+def _make_folders(bundle: Path, *files: Path | None) -> None:
+    parents = [file.parent for file in files if file is not None and file != STDOUT]
+    for folder in (bundle, *parents):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResultsFolderError(folder, str(error.strerror)) from error

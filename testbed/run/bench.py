@@ -1,0 +1,34 @@
+"""All that a scenario needs of the cluster that it runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubernetes import client
+
+from testbed.cluster.protocol import Cluster
+from testbed.observe.observer import Observer
+from testbed.run.objects import Objects
+from testbed.run.timeouts import DEFAULT_TIMEOUTS, Timeouts
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A live cluster, its watches, and the deadlines of the run.
+
+    Attributes
+    ----------
+    tag
+        Ends the names of the run's namespaces, which outlive a scenario by seconds.
+    """
+
+    cluster: Cluster
+    api: client.ApiClient
+    observer: Observer
+    tag: str
+    timeouts: Timeouts = DEFAULT_TIMEOUTS
+
+    @property
+    def objects(self) -> Objects:
+        """Requests to the cluster's API server."""
+        return Objects(self.api)

@@ -1,0 +1,97 @@
+"""What a scenario run keeps of itself while it goes on: times, changes, logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from testbed.observe.audit import audit_end
+from testbed.observe.change import Change
+from testbed.run.bench import Bench
+from testbed.run.listener import Listener
+from testbed.run.material import Material
+from testbed.run.release import Serving
+from testbed.run.stopwatch import Stopwatch
+
+NAMESPACED = ("Pod", "Event")
+CLUSTER_WIDE = ("Node", "PackingPlan")
+
+
+class Diary:
+    """Records one scenario run.
+
+    Parameters
+    ----------
+    bench
+        Where it runs.
+    listener
+        Is told when a step begins.
+    """
+
+    def __init__(self, bench: Bench, listener: Listener) -> None:
+        self._bench = bench
+        self._listener = listener
+        self._changes: list[Change] = []
+        self._logs: dict[str, Path] = {}
+        self._log_texts: dict[str, str] = {}
+        self._values: dict[str, Mapping[str, object]] = {}
+        self._configs: dict[str, str] = {}
+        self._stopwatch = Stopwatch()
+        self.audit_start = audit_end(bench.cluster.audit_log)
+        bench.observer.take_journal()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time a step, also one that fails."""
+        self._listener.phase(name)
+        with self._stopwatch.step(name):
+            yield
+
+    @property
+    def durations_s(self) -> dict[str, float]:
+        """Seconds of each step, in order."""
+        return self._stopwatch.durations_s
+
+    def released(self, serving: Serving) -> None:
+        """Note which release serves from now on."""
+        phase = serving.profile
+        self._logs = {
+            f"{phase}-{container}": path
+            for container, path in serving.release.log_files().items()
+        }
+        self._values[phase] = serving.values
+        self._configs[phase] = serving.scheduler_config
+
+    def read_logs(self) -> None:
+        """Read the logs of the release that serves, before its pod and they go."""
+        for name, path in self._logs.items():
+            if path.is_file():
+                text = path.read_text(encoding="utf-8", errors="replace")
+                self._log_texts[name] = text
+
+    def changes(self) -> list[Change]:
+        """Return every change since the scenario began, in order of receipt."""
+        self._changes += self._bench.observer.take_journal()
+        return self._changes
+
+    def material(self, namespace: str) -> Material:
+        """Return the records of the run until now."""
+        self.read_logs()
+        observer = self._bench.observer
+        bodies = observer.read(
+            lambda state: {
+                **{kind: state.bodies(kind, namespace) for kind in NAMESPACED},
+                **{kind: state.bodies(kind) for kind in CLUSTER_WIDE},
+            }
+        )
+        return Material(
+            namespace=namespace,
+            changes=tuple(self.changes()),
+            bodies=bodies,
+            log_texts=dict(self._log_texts),
+            audit_log=self._bench.cluster.audit_log,
+            audit_start=self.audit_start,
+            values=dict(self._values),
+            scheduler_config=dict(self._configs),
+        )

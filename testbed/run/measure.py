@@ -1,0 +1,57 @@
+"""The figures of a settled phase, from the state and the changes that led to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from testbed.metrics.packing import utilisation
+from testbed.metrics.placement import placement_hash
+from testbed.metrics.state import ClusterState
+from testbed.observe.audit import audit_entries, binding_times_ns
+from testbed.observe.change import Change
+from testbed.observe.errors import AuditLogMissingError
+from testbed.observe.receipt import NS_PER_S
+from testbed.observe.timeline import PodTimeline, bind_latencies_s, pod_timelines
+from testbed.run.bench import Bench
+from testbed.run.latency import latency_of
+from testbed.run.outcome import PhaseOutcome
+from testbed.scenario.check import CheckResult
+
+
+def measured(
+    bench: Bench,
+    state: ClusterState,
+    changes: Sequence[Change],
+    namespace: str,
+    audit_start: int,
+    *,
+    duration_s: float,
+    checks: tuple[CheckResult, ...],
+) -> PhaseOutcome:
+    """Return the outcome of a phase, its latencies checked against the audit log."""
+    timelines = pod_timelines(changes, namespace)
+    return PhaseOutcome(
+        state=state,
+        utilisation=utilisation(state),
+        placement_hash=placement_hash(state),
+        latency=latency_of(
+            bind_latencies_s(timelines), _audit_lags_s(bench, timelines, audit_start)
+        ),
+        duration_s=duration_s,
+        checks=checks,
+    )
+
+
+def _audit_lags_s(
+    bench: Bench, timelines: Sequence[PodTimeline], audit_start: int
+) -> list[float]:
+    """Return watch receipt minus audit stamp of every binding that both saw."""
+    try:
+        stamps = binding_times_ns(audit_entries(bench.cluster.audit_log, audit_start))
+    except AuditLogMissingError:
+        return []
+    return [
+        (line.bound.wall_ns - stamps[key]) / NS_PER_S
+        for line in timelines
+        if line.bound and (key := f"{line.namespace}/{line.name}") in stamps
+    ]

@@ -1,0 +1,91 @@
+"""Creating and deleting the few kinds of objects that a scenario is made of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kubernetes import client
+from urllib3.exceptions import HTTPError
+
+from testbed.run.errors import ApiRefusedError, ApiUnreachableError
+from testbed.scenario.manifests import Manifest
+
+HTTP_NOT_FOUND = 404
+HTTP_CONFLICT = 409
+HTTP_FIRST_ERROR = 400
+
+_PATHS = {
+    "Namespace": "/api/v1/namespaces",
+    "Node": "/api/v1/nodes",
+    "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "ReplicaSet": "/apis/apps/v1/namespaces/{namespace}/replicasets",
+    "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments",
+    "Pod": "/api/v1/namespaces/{namespace}/pods",
+    "PackingPlan": "/apis/stowage.dev/v1alpha1/packingplans",
+}
+
+
+class Objects:
+    """Plain requests to the API server, with refusals as errors of their own.
+
+    Parameters
+    ----------
+    api
+        Client of the cluster.
+    """
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+
+    def create(self, manifest: Manifest, *, or_keep: bool = False) -> dict[str, Any]:
+        """Create an object and return it as the server made it.
+
+        With ``or_keep`` an object of that name that is there already is left alone.
+        """
+        kind, metadata = manifest["kind"], manifest["metadata"]
+        path = _PATHS[kind].format(namespace=metadata.get("namespace", ""))
+        name = metadata.get("name") or metadata["generateName"]
+        allowed = {HTTP_CONFLICT} if or_keep else set()
+        return self._request("POST", path, f"create {kind} {name}", manifest, allowed)
+
+    def delete(self, kind: str, name: str) -> None:
+        """Delete an object without a namespace; no error if it is not there."""
+        self._request(
+            "DELETE", f"{_PATHS[kind]}/{name}", f"delete {kind} {name}", None,
+            {HTTP_NOT_FOUND},
+        )  # fmt: skip
+
+    def delete_all(self, kind: str, namespace: str = "") -> None:
+        """Delete every object of a kind, in a namespace if the kind has them.
+
+        Pods go at once: nothing on a fake node needs time to end.
+        """
+        path = _PATHS[kind].format(namespace=namespace)
+        options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+        self._request("DELETE", path, f"delete every {kind}", options, {HTTP_NOT_FOUND})
+
+    def _request(
+        self, method: str, path: str, what: str, body: Any, allowed: set[int]
+    ) -> dict[str, Any]:
+        request = self._api.param_serialize(
+            method,
+            path,
+            header_params={
+                "Accept": "application/json",
+                "Content-Type": "application/json",
+            },
+            body=body,
+            auth_settings=["BearerToken"],
+        )
+        try:
+            answer = self._api.call_api(*request)
+            text = answer.response.data.decode()
+        except (HTTPError, OSError) as error:
+            raise ApiUnreachableError(what, str(error)) from error
+        if answer.status in allowed:
+            return {}
+        if answer.status >= HTTP_FIRST_ERROR:
+            raise ApiRefusedError(what, answer.status, text)
+        made: dict[str, Any] = json.loads(text)
+        return made

@@ -1,0 +1,116 @@
+"""Second half of a scenario: the scheduler with the optimiser packs what is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.metrics.state import ClusterState
+from testbed.observe.plan import ObservedPlan
+from testbed.observe.settled import packed, plan_finished
+from testbed.observe.source import PACKING_PLANS
+from testbed.observe.state import State
+from testbed.run.bench import Bench
+from testbed.run.capture import capture
+from testbed.run.diary import Diary
+from testbed.run.measure import measured
+from testbed.run.outcome import PhaseOutcome
+from testbed.run.release import switch_release
+from testbed.run.site import Site
+from testbed.scenario.check import OptimizerRecord, check_optimizer
+from testbed.scenario.model import OptimizerSettings, Scenario
+
+PROFILE = "optimizer"
+
+QUIET_MARGIN_S = 0.5
+"""Beyond the settle time, in which a trigger that comes again would show itself."""
+
+_MODES = {"on-unschedulable": "OnUnschedulable", "manual": "Manual"}
+_POLICIES = {"strict": "Strict", "paper": "Paper"}
+
+
+def run_optimizer(
+    bench: Bench, scenario: Scenario, site: Site, diary: Diary, before: ClusterState
+) -> PhaseOutcome:
+    """Put the optimiser beside the scheduler, wait for its last plan, and measure."""
+    values = optimizer_values(scenario.optimizer)
+    seen = len(diary.changes())
+    with diary.step("release optimizer"):
+        diary.read_logs()
+        diary.released(
+            switch_release(bench, PROFILE, optimizer_enabled=True, values=values)
+        )
+        bench.observer.watch(PACKING_PLANS)
+    with diary.step("optimizer"):
+        if scenario.optimizer.trigger == "manual":
+            _trigger(bench, scenario)
+        _await_packed(bench, scenario, site)
+    after, plans = bench.observer.read(lambda state: _read(state, scenario, site))
+    return measured(
+        bench,
+        after,
+        diary.changes()[seen:],
+        site.namespace,
+        diary.audit_start,
+        duration_s=diary.durations_s["optimizer"],
+        checks=check_optimizer(scenario, before, after, optimizer_record(plans)),
+    )
+
+
+def optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
+    """Return the Helm values that carry a scenario's optimiser settings."""
+    return {
+        "priorityOptimizer": {
+            "mode": _MODES[settings.trigger],
+            "settleSeconds": settings.settle_s,
+            "timeLimitSeconds": settings.time_limit_s,
+            "policy": _POLICIES[settings.policy],
+            "strategy": settings.strategy,
+        }
+    }
+
+
+def optimizer_record(plans: list[ObservedPlan]) -> OptimizerRecord:
+    """Sum the plans up; without any, nothing was moved and nothing is proved."""
+    return OptimizerRecord(
+        solves=len(plans),
+        moves=sum(plan.moves for plan in plans),
+        evictions=sum(plan.evictions for plan in plans),
+        optimal=bool(plans) and plans[-1].optimal,
+    )
+
+
+def _trigger(bench: Bench, scenario: Scenario) -> None:
+    plan = bench.objects.create(
+        {
+            "apiVersion": "stowage.dev/v1alpha1",
+            "kind": "PackingPlan",
+            "metadata": {"generateName": "manual-"},
+            "spec": {
+                "mode": "Execute",
+                "trigger": "Manual",
+                "timeLimitSeconds": scenario.optimizer.time_limit_s,
+            },
+        }
+    )
+    name = plan["metadata"]["name"]
+    bench.observer.wait_for(
+        f"the manual plan {name} to finish",
+        plan_finished(name),
+        timeout_s=bench.timeouts.plan_s(scenario),
+    )
+
+
+def _await_packed(bench: Bench, scenario: Scenario, site: Site) -> None:
+    bench.observer.wait_for(
+        f"the optimiser to be done with {scenario.scenario_id}",
+        packed(site.namespace, scenario.pod_count),
+        timeout_s=bench.timeouts.plan_s(scenario),
+        quiet_s=scenario.optimizer.settle_s + QUIET_MARGIN_S,
+        quiet_kinds=("Pod", "PackingPlan"),
+    )
+
+
+def _read(
+    state: State, scenario: Scenario, site: Site
+) -> tuple[ClusterState, list[ObservedPlan]]:
+    return capture(state, scenario, site.namespace, site.nodes), state.plans()

@@ -1,0 +1,73 @@
+"""What a run is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.run.errors import NothingToRunError, UnknownVariantError
+from testbed.scenario.catalogue import select
+from testbed.scenario.model import Scenario
+
+DEFAULT_VARIANT = "default"
+"""Names the run of a scenario without any variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """Scenarios, rounds, and the cluster to run on.
+
+    Attributes
+    ----------
+    cluster
+        Name of a cluster that is up; ``None`` makes one for the run.
+    keep_cluster
+        Leave the run's own cluster up.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    repeat: int = 1
+    cluster: str | None = None
+    keep_cluster: bool = False
+
+    @property
+    def total(self) -> int:
+        """Number of scenario runs."""
+        return len(self.scenarios) * self.repeat
+
+
+def choose_scenarios(
+    asked: Sequence[str],
+    *,
+    folder: Path,
+    variant: str | None = None,
+    labels: Sequence[str] = (),
+) -> tuple[Scenario, ...]:
+    """Read and check every scenario that is meant.
+
+    Parameters
+    ----------
+    asked, folder, labels
+        As `testbed.scenario.catalogue.select` takes them.
+    variant
+        Only this variant of each scenario; ``default`` is the run without one.
+
+    Raises
+    ------
+    UnknownVariantError
+        No scenario has it.
+    NothingToRunError
+        Nothing was chosen.
+    """
+    chosen = select(asked, folder=folder, labels=labels)
+    if variant is not None:
+        known = sorted({item.variant or DEFAULT_VARIANT for item in chosen})
+        if variant not in known:
+            raise UnknownVariantError(variant, known)
+        chosen = tuple(
+            item for item in chosen if (item.variant or DEFAULT_VARIANT) == variant
+        )
+    if not chosen:
+        raise NothingToRunError
+    return chosen

@@ -1,0 +1,49 @@
+"""One scenario, once: prepare, place, optimise, tell, clean up."""
+
+from __future__ import annotations
+
+from testbed.errors import StowageError
+from testbed.run.bench import Bench
+from testbed.run.deterministic_phase import run_deterministic
+from testbed.run.diary import Diary
+from testbed.run.listener import Listener
+from testbed.run.optimizer_phase import run_optimizer
+from testbed.run.outcome import PhaseOutcome, ScenarioOutcome
+from testbed.run.site import clear, namespace_of, prepare
+from testbed.scenario.model import Scenario
+
+
+def run_scenario(
+    bench: Bench, scenario: Scenario, repeat: int, listener: Listener
+) -> ScenarioOutcome:
+    """Run a scenario on a cluster and leave the cluster as it was.
+
+    An error of the scenario is part of its outcome. One in the clean-up is raised: the
+    next scenario would not find a fresh cluster.
+    """
+    listener.scenario_started(scenario, repeat)
+    diary = Diary(bench, listener)
+    before: PhaseOutcome | None = None
+    after: PhaseOutcome | None = None
+    error = ""
+    try:
+        with diary.step("prepare"):
+            site = prepare(bench, scenario, repeat)
+        before = run_deterministic(bench, scenario, site, diary)
+        after = run_optimizer(bench, scenario, site, diary, before.state)
+    except StowageError as problem:
+        error = str(problem)
+    outcome = ScenarioOutcome(
+        scenario=scenario,
+        repeat=repeat,
+        before=before,
+        after=after,
+        plans=tuple(bench.observer.read(lambda state: state.plans())),
+        error=error,
+        durations_s=diary.durations_s,
+    )
+    namespace = namespace_of(bench, scenario, repeat)
+    listener.scenario_finished(outcome, diary.material(namespace))
+    with diary.step("clean up"):
+        clear(bench, scenario, repeat)
+    return outcome

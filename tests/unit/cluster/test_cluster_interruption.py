@@ -1,0 +1,78 @@
+"""Requests to end: the first ends the work, the clean-up is never cut short."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from testbed.cluster.interruption import ending_cleanly, running_cluster
+
+
+class Recorder:
+    """A cluster that notes what it is asked to do, and may be hit while it does."""
+
+    name = "recorder"
+    workdir = kubeconfig = audit_log = Path("nowhere")
+
+    def __init__(self, hit_in: str = "") -> None:
+        self.asked: list[str] = []
+        self._hit_in = hit_in
+
+    def up(self) -> None:
+        self._do("up")
+
+    def down(self) -> None:
+        self._do("down")
+
+    def api_client(self) -> object:
+        raise AssertionError
+
+    def _do(self, what: str) -> None:
+        self.asked.append(what)
+        if self.asked.count(what) == 1 and what == self._hit_in:
+            os.kill(os.getpid(), signal.SIGINT)
+        self.asked.append(f"{what} done")
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)],
+)
+def test_the_first_request_raises(
+    number: signal.Signals, error: type[BaseException]
+) -> None:
+    """CI systems end jobs with SIGTERM, people with Ctrl-C; both must clean up."""
+    with ending_cleanly(), pytest.raises(error):
+        os.kill(os.getpid(), number)
+
+
+def test_later_requests_do_not_cut_the_clean_up_short() -> None:
+    """An impatient second Ctrl-C would leave processes behind."""
+    with ending_cleanly():
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_former_handlers_come_back() -> None:
+    """The runner is also a library: pytest has handlers of its own."""
+    former = signal.getsignal(signal.SIGINT)
+
+    with ending_cleanly():
+        assert signal.getsignal(signal.SIGINT) is not former
+
+    assert signal.getsignal(signal.SIGINT) is former
+
+
+def test_an_interrupt_in_the_middle_of_going_down_does_not_stop_it() -> None:
+    """The clean-up of a run that ends by itself can be hit as well."""
+    cluster = Recorder(hit_in="down")
+
+    with pytest.raises(KeyboardInterrupt), running_cluster(cluster):  # type: ignore[arg-type]  # it makes no clients
+        pass
+
+    assert cluster.asked[-1] == "down done"
