@@ -10,7 +10,7 @@ import typer
 from testbed.cli.main import app
 from testbed.cluster import KwokBinaryCluster, create_nodes
 from testbed.cluster.census import find_cluster, list_clusters, purge_clusters
-from testbed.cluster.interruption import ending_cleanly, undisturbed
+from testbed.cluster.interruption import ending_cleanly, take_down, undisturbed
 from testbed.cluster.node_pool import NodePool
 from testbed.cluster.node_spec import parse_node_specs
 
@@ -35,13 +35,12 @@ def up(name: Name = "stowage", *, nodes: Nodes = None, port: Port = None) -> Non
     cluster = KwokBinaryCluster(name, api_port=port)
     started_s = time.monotonic()
     with ending_cleanly():
-        cluster.up()
         try:
+            cluster.up()
             count = _add_nodes(cluster, pools) if pools else 0
             cluster.keep()
         except BaseException:
-            with undisturbed():
-                cluster.down()
+            take_down(cluster)
             raise
     took_s = time.monotonic() - started_s
     typer.echo(f"cluster {name} is up with {count} nodes after {took_s:.1f} s")

@@ -19,7 +19,7 @@ _DRAFT = ".claim-"
 _GENTLE_S = 5.0
 
 
-def claim_cluster(workdir: Path, api_port: int | None) -> Owner:
+def claim_cluster(workdir: Path, api_port: int | None, claim_id: str) -> Owner:
     """Make the cluster's folder this process's own, with ports nobody else has.
 
     A leftover of the same name is cleaned away first.
@@ -40,7 +40,7 @@ def claim_cluster(workdir: Path, api_port: int | None) -> Owner:
             _refuse_live(workdir)
             remove_cluster(workdir)
         ports = choose_ports(api_port, _taken_ports(clusters), start=os.getpid())
-        owner = Owner.this_process(ports)
+        owner = Owner.this_process(ports, claim_id)
         # The folder appears with its owner in it, in one step: a reader never finds
         # a cluster that seems to have none.
         draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=clusters))

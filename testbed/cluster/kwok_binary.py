@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from testbed import layout
 from testbed.cluster.claim import claim_cluster, remove_cluster
 from testbed.cluster.host_pods import start_host_pods
+from testbed.cluster.interruption import undisturbed
 from testbed.cluster.kwokctl_config import ExtraArgs, render_config
 from testbed.cluster.naming import check_name
 from testbed.cluster.owner import read_owner, write_owner
@@ -53,6 +55,7 @@ class KwokBinaryCluster:
         self._api_port = api_port
         self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
         self._timeout_s = timeout_s
+        self._claim_id: str | None = None
 
     @property
     def kubeconfig(self) -> Path:
@@ -78,8 +81,9 @@ class KwokBinaryCluster:
         ComponentFailedError, StartTimeoutError
             The control plane did not become ready.
         """
-        owner = claim_cluster(self.workdir, self._api_port)
+        self._claim_id = secrets.token_hex(8)
         try:
+            owner = claim_cluster(self.workdir, self._api_port, self._claim_id)
             config = self.workdir / "kwokctl.yaml"
             config.write_text(
                 render_config(owner.ports, self._extra_args), encoding="utf-8"
@@ -88,11 +92,20 @@ class KwokBinaryCluster:
             start_host_pods(self.workdir, self.kubeconfig)
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
-            remove_cluster(self.workdir)
+            with undisturbed():
+                self.down()
             raise
 
     def down(self) -> None:
-        """Stop every process and remove the folder."""
+        """Stop every process and remove the folder.
+
+        An object that has brought a cluster up, or tried to, ends that one only: its
+        name may belong to somebody else by now, or all along. Any other object ends
+        whatever cluster has its name.
+        """
+        owner = read_owner(self.workdir)
+        if self._claim_id and (owner is None or owner.claim_id != self._claim_id):
+            return
         remove_cluster(self.workdir)
 
     def keep(self) -> None:

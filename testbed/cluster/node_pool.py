@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import cycle, islice, repeat
+from typing import Any
 
 from testbed.cluster.errors import NodePoolError
 from testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
@@ -76,7 +77,7 @@ class NodePool:
         width = len(str(self.count - 1))
         return [f"{self.name_prefix}-{i:0{width}}" for i in range(self.count)]
 
-    def manifests(self) -> list[dict[str, object]]:
+    def manifests(self) -> list[dict[str, Any]]:
         """Return the nodes as the API server is given them, in order."""
         zones = cycle(self.zones) if self.zones else repeat(None)
         return [
@@ -86,7 +87,7 @@ class NodePool:
             )
         ]
 
-    def _manifest(self, name: str, zone: str | None) -> dict[str, object]:
+    def _manifest(self, name: str, zone: str | None) -> dict[str, Any]:
         labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
         if zone is not None:
             labels[ZONE_LABEL] = zone

@@ -26,6 +26,8 @@ class Owner:
         been reused.
     kept
         The cluster outlives its process: nobody owns it but the user.
+    claim_id
+        Tells this claim of the name from every other one.
     ports
         What the cluster listens on, so that clusters started at the same time differ.
     """
@@ -33,13 +35,14 @@ class Owner:
     pid: int
     started_s: float
     kept: bool
+    claim_id: str
     ports: Ports
 
     @classmethod
-    def this_process(cls, ports: Ports) -> Owner:
+    def this_process(cls, ports: Ports, claim_id: str) -> Owner:
         """Return the record of the running process."""
         started_s = psutil.Process().create_time()
-        return cls(os.getpid(), started_s, kept=False, ports=ports)
+        return cls(os.getpid(), started_s, kept=False, claim_id=claim_id, ports=ports)
 
     def is_alive(self) -> bool:
         """Tell whether the very process that started the cluster still runs."""
@@ -67,8 +70,7 @@ def read_owner(workdir: Path) -> Owner | None:
     """Return the record, or None where there is none that can be read."""
     try:
         raw = json.loads((workdir / _FILE).read_text(encoding="utf-8"))
-        return Owner(
-            raw["pid"], raw["started_s"], raw["kept"], ports=Ports(**raw["ports"])
-        )
+        ports = Ports(**raw.pop("ports"))
+        return Owner(**raw, ports=ports)
     except (OSError, ValueError, KeyError, TypeError):
         return None

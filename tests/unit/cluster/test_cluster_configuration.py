@@ -1,0 +1,104 @@
+"""What kwokctl is told: the traps that were found in KWOK's defaults stay shut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import yaml
+
+from testbed.cluster import kwokctl_config
+from testbed.cluster.kwokctl_config import AUDIT_POLICY, render_config
+from testbed.cluster.ports import Ports
+
+
+@pytest.fixture
+def documents(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Return the documents of one cluster's configuration."""
+    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
+    extra = {"kube-apiserver": {"v": "4"}}
+    return list(yaml.safe_load_all(render_config(Ports(1, 2, 3, 4, 5), extra)))
+
+
+def stages(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [d["spec"] for d in documents if d["kind"] == "Stage"]
+
+
+def test_no_stage_waits_or_draws_lots(documents: list[dict[str, Any]]) -> None:
+    """KWOK jitters delays and weighs stages with a generator that has no seed."""
+    for stage in stages(documents):
+        assert "delay" not in stage
+        assert "weight" not in stage
+
+
+def test_no_two_stages_match_one_pod(documents: list[dict[str, Any]]) -> None:
+    """Among several matches KWOK draws lots."""
+    pods = [s for s in stages(documents) if s["resourceRef"]["kind"] == "Pod"]
+    conditions = [
+        {rule["key"]: (rule["operator"], rule.get("values")) for rule in rules}
+        for rules in (stage["selector"]["matchExpressions"] for stage in pods)
+    ]
+    deleted = [c[".metadata.deletionTimestamp"] for c in conditions]
+    phases = [c[".status.phase"] for c in conditions if ".status.phase" in c]
+
+    assert sorted(deleted) == [
+        ("DoesNotExist", None), ("DoesNotExist", None), ("Exists", None),
+    ]  # fmt: skip
+    assert phases == [("In", ["Pending"]), ("In", ["Running"])]
+
+
+def test_everything_listens_on_the_loopback(documents: list[dict[str, Any]]) -> None:
+    """Kwokctl's default is every interface, with an administrator's rights on etcd."""
+    assert documents[0]["options"]["bindAddress"] == "127.0.0.1"
+
+
+def test_the_scheduler_is_left_to_the_release(documents: list[dict[str, Any]]) -> None:
+    """Two schedulers of one name would race for every pod."""
+    assert documents[0]["options"]["disable"] == ["kube-scheduler"]
+
+
+def test_rules_of_access_are_enforced(documents: list[dict[str, Any]]) -> None:
+    """A release without a permission must fail as it would elsewhere."""
+    options = documents[0]["options"]
+
+    assert options["securePort"] is True
+    assert options["kubeAuthorization"] is True
+
+
+def test_every_port_is_chosen_here(documents: list[dict[str, Any]]) -> None:
+    """Kwokctl counts down from one fixed port: two starts at once would collide."""
+    options = documents[0]["options"]
+
+    assert {k: v for k, v in options.items() if k.endswith("Port")} == {
+        "securePort": True,
+        "kubeApiserverPort": 1,
+        "etcdPort": 2,
+        "etcdPeerPort": 3,
+        "kubeControllerManagerPort": 4,
+        "kwokControllerPort": 5,
+    }
+
+
+def test_kwok_leaves_other_nodes_alone(documents: list[dict[str, Any]]) -> None:
+    """Else it would report the release's pods as running though nothing runs."""
+    patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
+
+    assert {"key": "manage-all-nodes", "value": "false"} in patches["kwok-controller"]
+
+
+def test_extra_arguments_come_on_top(documents: list[dict[str, Any]]) -> None:
+    """They add to the testbed's own."""
+    patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
+
+    assert {"key": "v", "value": "4"} in patches["kube-apiserver"]
+    assert len(patches["kube-apiserver"]) > 1
+
+
+def test_bindings_and_evictions_are_audited_with_their_body() -> None:
+    """They are what a run is judged by."""
+    policy = yaml.safe_load(AUDIT_POLICY.read_text(encoding="utf-8"))
+
+    (rule,) = [rule for rule in policy["rules"] if rule["level"] == "Request"]
+
+    assert rule["resources"][0]["resources"] == ["pods/binding", "pods/eviction"]
