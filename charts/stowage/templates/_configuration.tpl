@@ -5,6 +5,9 @@
 {{- if not $config.profiles -}}
 {{- fail (printf "%s has no profiles: it must be a KubeSchedulerConfiguration" $file) -}}
 {{- end -}}
+{{- if and (include "stowage.usesOptimizer" .) (not .Values.optimizer.enabled) -}}
+{{- fail (printf "profile %s asks the optimiser, but optimizer.enabled is false: enable it, or choose another profile" .Values.profile) -}}
+{{- end -}}
 {{- $_ := mergeOverwrite $config (dict
   "clientConnection" (dict "kubeconfig" (printf "%s/kubeconfig.yaml" .Values.paths.config))
   "leaderElection" (dict

@@ -33,9 +33,9 @@ args:
   {{- end }}
 ports:
   - {name: https, containerPort: {{ int64 $scheduler.securePort }}}
-# Alive by the time its informers may have filled, however large the cluster.
+# Ready only when it sees all that placements depend on, which takes a while in a large cluster.
 startupProbe:
-  httpGet: {scheme: HTTPS, port: https, path: /livez}
+  httpGet: {scheme: HTTPS, port: https, path: /readyz}
   periodSeconds: 1
   failureThreshold: 120
 livenessProbe:

@@ -1,0 +1,120 @@
+"""The scheduler's configuration that the chart composes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+from chart_render import (
+    PROFILES,
+    ChartRefusedError,
+    Manifest,
+    of_kind,
+    pod_spec,
+    profile_file,
+    render,
+    scheduler_config,
+)
+
+from testbed.helm.install import CHART
+
+pytestmark = pytest.mark.chart
+SCHEDULER = CHART.parents[1] / "scheduler"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_is_kept_as_its_file_has_it(profile: str) -> None:
+    """The files are the single source: tests of the scheduler read them too."""
+    file, rendered = (
+        profile_file(profile),
+        scheduler_config(render(f"profile={profile}")),
+    )
+    client = rendered.pop("clientConnection")
+    assert client.pop("kubeconfig") == "/etc/stowage/kubeconfig.yaml"
+    election = rendered.pop("leaderElection")
+    for entry in rendered["profiles"]:
+        entry.pop("pluginConfig", None)
+
+    assert client == file.pop("clientConnection", {})
+    assert election["leaderElect"] is True
+    assert rendered == file
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_optimisers_arguments_go_where_its_plugin_is(profile: str) -> None:
+    """Arguments of a plugin that is not enabled stop the scheduler from starting."""
+    settings = f"profile={profile}", "priorityOptimizer.seed=7"
+    (entry,) = scheduler_config(render(*settings))["profiles"]
+    enabled = entry.get("plugins", {}).get("multiPoint", {}).get("enabled", [])
+    uses = "PriorityOptimizer" in {plugin["name"] for plugin in enabled}
+
+    assert ("pluginConfig" in entry) == uses
+    if uses:
+        (config,) = entry["pluginConfig"]
+        assert config["name"] == "PriorityOptimizer"
+        assert config["args"]["kind"] == "PriorityOptimizerArgs"
+        assert config["args"]["seed"] == 7
+        assert config["args"]["protectedNamespaces"] == ["ns"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_deterministic_profiles_switch_off_batching(profile: str) -> None:
+    """Its cache lives half a second of wall clock, so placements depend on time."""
+    arguments = pod_spec(render(f"profile={profile}"))["containers"][0]["args"]
+    off = "--feature-gates=OpportunisticBatching=false" in arguments
+
+    assert off == profile.endswith("deterministic")
+
+
+def test_further_feature_gates_are_added() -> None:
+    """A user's gates must not switch batching on again."""
+    settings = (
+        "profile=deterministic",
+        "scheduler.featureGates.OpportunisticBatching=true",
+        "scheduler.featureGates.AnyVolumeDataSource=true",
+    )
+    arguments = pod_spec(render(*settings))["containers"][0]["args"]
+
+    gates = "AnyVolumeDataSource=true,OpportunisticBatching=false"
+    assert f"--feature-gates={gates}" in arguments
+
+
+def test_the_schedulers_kubeconfig_uses_the_pods_own_token() -> None:
+    """One way that works on the host and in containers."""
+    (config,) = of_kind(render("apiServer.url=https://127.0.0.1:1"), "ConfigMap")
+    kubeconfig = yaml.safe_load(config["data"]["kubeconfig.yaml"])
+
+    assert kubeconfig["clusters"][0]["cluster"] == {
+        "server": "https://127.0.0.1:1",
+        "certificate-authority": "/var/run/secrets/stowage/ca.crt",
+    }
+    assert kubeconfig["users"][0]["user"] == {
+        "tokenFile": "/var/run/secrets/stowage/token"
+    }
+
+
+def test_the_defaults_are_the_plugins_own() -> None:
+    """A default in two places must be the same in both."""
+    go = (SCHEDULER / "plugins/priorityoptimizer/defaults.go").read_text("utf-8")
+    types = (SCHEDULER / "plugins/priorityoptimizer/types.go").read_text("utf-8")
+    constants = dict(re.findall(r'^\s+(\w+)\s+(?:\w+\s+)?= (?:"(.+)")', types, re.M))
+    values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    shown = values["priorityOptimizer"]
+
+    defaults = re.findall(r"^\s+Default(\w+)\s+= (.+)$", go, re.M)
+    assert len(defaults) == len(shown)  # one for the socket, none for the namespaces
+    for name, raw in defaults:
+        field = name[0].lower() + name[1:]
+        text = re.sub(r"^int\d+\((.+)\)$", r"\1", raw).strip('"')
+        expected = yaml.safe_load(constants.get(text, text))
+        if field == "socket":
+            assert expected == f"{values['paths']['socket']}/optimizer.sock"
+        else:
+            assert shown[field] == expected, field
+
+
+def test_a_profile_with_the_plugin_needs_the_optimiser() -> None:
+    """Otherwise every solve would fail, one after the other, in a running cluster."""
+    with pytest.raises(ChartRefusedError, match=r"optimizer\.enabled is false"):
+        render("profile=optimizer", "optimizer.enabled=false")

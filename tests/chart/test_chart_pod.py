@@ -1,0 +1,115 @@
+"""The rendered pod: security, credentials, probes, paths."""
+
+from __future__ import annotations
+
+import pytest
+from chart_render import PROFILES, Manifest, of_kind, pod_spec, render
+
+pytestmark = pytest.mark.chart
+
+
+def containers(*settings: str) -> dict[str, Manifest]:
+    return {c["name"]: c for c in pod_spec(render(*settings))["containers"]}
+
+
+@pytest.mark.parametrize("name", ["scheduler", "optimizer"])
+def test_every_container_meets_the_restricted_standard(name: str) -> None:
+    """Namespaces that enforce it would refuse the pod."""
+    context = containers()[name]["securityContext"]
+
+    assert context == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "runAsNonRoot": True,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def test_the_pod_runs_as_an_ordinary_user_without_the_hosts_namespaces() -> None:
+    """RunAsNonRoot alone fails on images whose user has no number."""
+    spec = pod_spec(render())
+
+    assert spec["securityContext"]["runAsUser"] > 0
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys()
+    kinds = {kind for volume in spec["volumes"] for kind in volume if kind != "name"}
+    assert kinds <= {"configMap", "projected", "emptyDir"}
+
+
+def test_the_optimiser_holds_no_credentials() -> None:
+    """It reads untrusted snapshots, so it must have nothing to steal."""
+    objects = render()
+    spec = pod_spec(objects)
+    (account,) = of_kind(objects, "ServiceAccount")
+    optimizer = containers()["optimizer"]
+
+    assert account["automountServiceAccountToken"] is False
+    assert spec["automountServiceAccountToken"] is False
+    with_token = {
+        volume["name"]
+        for volume in spec["volumes"]
+        if "serviceAccountToken" in str(volume)
+    }
+    assert with_token == {"credentials"}
+    mounts = {mount["name"] for mount in optimizer["volumeMounts"]}
+    assert mounts == {"socket", "temporary"}
+
+
+def test_every_container_is_probed() -> None:
+    """A readiness that nobody asks for is no readiness."""
+    scheduler, optimizer = containers()["scheduler"], containers()["optimizer"]
+
+    assert scheduler["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert scheduler["livenessProbe"]["httpGet"]["scheme"] == "HTTPS"
+    for probe in ("startupProbe", "livenessProbe"):
+        command = optimizer[probe]["exec"]["command"]
+        assert command[-2:] == ["probe", "--socket=/run/stowage/optimizer.sock"]
+
+
+def test_the_plugin_and_the_optimiser_agree_on_the_socket() -> None:
+    """Both sides derive it from one value."""
+    objects = render("paths.socket=/somewhere/else")
+    socket = "/somewhere/else/optimizer.sock"
+    (config,) = of_kind(objects, "ConfigMap")
+    (_, optimizer) = pod_spec(objects)["containers"]
+
+    assert f"--socket={socket}" in optimizer["args"]
+    assert f"socket: {socket}\n" in config["data"]["scheduler.yaml"]
+
+
+def test_without_the_optimiser_the_scheduler_is_alone() -> None:
+    """The deterministic baseline must not carry what it does not use."""
+    spec = pod_spec(render("profile=deterministic", "optimizer.enabled=false"))
+
+    assert [c["name"] for c in spec["containers"]] == ["scheduler"]
+    assert {v["name"] for v in spec["volumes"]} == {"config", "credentials"}
+
+
+def test_large_numbers_are_written_out() -> None:
+    """Helm reads numbers as floats: 2 GiB must not become 2.147483648e+09."""
+    arguments = containers("optimizer.maxRequestBytes=1073741824")["optimizer"]["args"]
+
+    assert "--memory-limit-bytes=2147483648" in arguments
+    assert "--max-request-bytes=1073741824" in arguments
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_changed_configuration_restarts_the_scheduler(profile: str) -> None:
+    """The scheduler reads its configuration only once."""
+
+    def checksum(*settings: str) -> str:
+        (deployment,) = of_kind(render(*settings), "Deployment")
+        annotations = deployment["spec"]["template"]["metadata"]["annotations"]
+        return str(annotations["checksum/config"])
+
+    before = checksum(f"profile={profile}")
+
+    assert before == checksum(f"profile={profile}")
+    assert before != checksum(f"profile={profile}", "schedulerName=other")
+
+
+def test_names_of_cluster_wide_objects_carry_the_namespace() -> None:
+    """Two releases of one name in two namespaces must not share a role."""
+    names = {o["metadata"]["name"] for o in of_kind(render(), "ClusterRole")}
+
+    assert names == {"ns:stowage"}

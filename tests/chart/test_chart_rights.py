@@ -1,0 +1,109 @@
+"""What the release may do, read from the rendered chart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from chart_render import PROFILES, Manifest, of_kind, render
+
+pytestmark = pytest.mark.chart
+
+EVERYTHING_ON = (
+    "scheduler.metrics.enabled=true",
+    "podDisruptionBudget.enabled=true",
+    "networkPolicy.enabled=true",
+)
+Right = tuple[str, str, str]
+
+
+def rights(objects: list[Manifest]) -> Iterator[Right]:
+    """Yield every (group, resource, verb) that a role grants."""
+    for role in of_kind(objects, "Role", "ClusterRole"):
+        for rule in role["rules"]:
+            yield from itertools.product(
+                rule["apiGroups"], rule["resources"], rule["verbs"]
+            )
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_right_is_a_wildcard(profile: str) -> None:
+    """A wildcard grants what does not even exist yet."""
+    granted = set(rights(render(f"profile={profile}", *EVERYTHING_ON)))
+
+    assert not [right for right in granted if "*" in "".join(right)]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_pods_cannot_be_deleted_and_secrets_not_read(profile: str) -> None:
+    """Evictions go through the API that keeps disruption budgets."""
+    granted = set(rights(render(f"profile={profile}", *EVERYTHING_ON)))
+
+    assert ("", "pods", "delete") not in granted
+    assert ("", "pods", "deletecollection") not in granted
+    assert not [right for right in granted if right[1] == "secrets"]
+
+
+def test_workloads_and_nodes_are_read_only() -> None:
+    """A scheduler that can change workloads or nodes can do anything."""
+    granted = set(rights(render(*EVERYTHING_ON)))
+    read_only = {"nodes", "namespaces", "services", "replicasets", "statefulsets"}
+
+    assert {v for _, r, v in granted if r in read_only} == {"get", "list", "watch"}
+    assert {v for g, r, v in granted if (g, r) == ("", "pods")} == {
+        "get",
+        "list",
+        "watch",
+    }
+
+
+@pytest.mark.parametrize("profile", ["default", "deterministic"])
+def test_only_profiles_with_the_optimiser_may_evict(profile: str) -> None:
+    """A right that the profile does not use is one too many."""
+    plain = set(rights(render(f"profile={profile}")))
+    with_optimiser = set(rights(render("profile=optimizer")))
+
+    assert not [right for right in plain if "eviction" in right[1]]
+    assert not [right for right in plain if right[0] == "stowage.dev"]
+    assert ("", "pods/eviction", "create") in with_optimiser
+    assert ("stowage.dev", "packingplans/status", "patch") in with_optimiser
+
+
+def test_metrics_bring_only_the_rights_to_check_their_readers() -> None:
+    """Without metrics nobody has to be authenticated."""
+    without = set(rights(render()))
+    extra = set(rights(render("scheduler.metrics.enabled=true"))) - without
+
+    assert extra == {
+        ("authentication.k8s.io", "tokenreviews", "create"),
+        ("authorization.k8s.io", "subjectaccessreviews", "create"),
+    }
+
+
+def test_the_lease_is_bound_to_its_name() -> None:
+    """Another component's lease in the namespace must stay out of reach."""
+    (role,) = of_kind(render(), "Role")
+    (named,) = [rule for rule in role["rules"] if rule["verbs"] != ["create"]]
+
+    assert named["resourceNames"] == ["stowage"]
+    assert not of_kind(render("scheduler.leaderElection.enabled=false"), "Role")
+
+
+def test_stock_preemption_is_allowed_only_on_request() -> None:
+    """It deletes pods, which the chart otherwise never does."""
+    asked = set(rights(render("profile=default", "rbac.allowPreemption=true")))
+
+    assert ("", "pods", "delete") in asked
+
+
+def test_every_binding_names_the_releases_own_account() -> None:
+    """A right for another account would leak."""
+    objects = render(*EVERYTHING_ON)
+    bindings = of_kind(objects, "RoleBinding", "ClusterRoleBinding")
+
+    assert bindings
+    for binding in bindings:
+        assert binding["subjects"] == [
+            {"kind": "ServiceAccount", "name": "stowage", "namespace": "ns"}
+        ]
