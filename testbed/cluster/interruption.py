@@ -20,8 +20,8 @@ _STDERR = 2
 def running_cluster(cluster: Cluster) -> Iterator[Cluster]:
     """Bring a cluster up for the block, and down after it, also when interrupted."""
     with ending_cleanly():
-        # A start that fails or is interrupted cleans up after itself. What it refuses to
-        # start, as it is somebody else's, must not be brought down.
+        # A start that fails or is interrupted cleans up after itself. What it refuses
+        # to start, as it is somebody else's, must not be brought down.
         cluster.up()
         try:
             yield cluster
