@@ -9,7 +9,12 @@ from typing import Literal
 from filelock import FileLock
 
 from testbed import layout
-from testbed.cluster.claim import cluster_folders, is_leftover, remove_cluster
+from testbed.cluster.claim import (
+    cluster_folders,
+    is_leftover,
+    remove_cluster,
+    remove_drafts,
+)
 from testbed.cluster.errors import ClusterMissingError
 from testbed.cluster.naming import check_name
 from testbed.cluster.owner import read_owner
@@ -70,6 +75,7 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
         return []
     # The lock keeps a folder from being removed between its claim and its check.
     with FileLock(clusters / ".lock"):
+        remove_drafts(clusters)
         doomed = [f for f in cluster_folders(clusters) if everything or is_leftover(f)]
         for folder in doomed:
             remove_cluster(folder)

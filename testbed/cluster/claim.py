@@ -36,6 +36,7 @@ def claim_cluster(workdir: Path, api_port: int | None, claim_id: str) -> Owner:
     clusters = workdir.parent
     clusters.mkdir(parents=True, exist_ok=True)
     with FileLock(clusters / ".lock"):
+        remove_drafts(clusters)
         if workdir.exists():
             _refuse_live(workdir)
             remove_cluster(workdir)
@@ -67,6 +68,15 @@ def remove_cluster(workdir: Path) -> None:
         end_gently(host_pods, _GENTLE_S)
     kill_processes(workdir.name, workdir)
     shutil.rmtree(workdir, ignore_errors=True)
+
+
+def remove_drafts(clusters: Path) -> None:
+    """Remove what a process left that was killed in the middle of a claim.
+
+    The caller holds the lock, so no claim is going on.
+    """
+    for draft in clusters.glob(f"{_DRAFT}*"):
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def is_leftover(workdir: Path) -> bool:

@@ -93,6 +93,7 @@ def test_purge_removes_leftovers_alone(clusters: Path) -> None:
     """Dead owners, records that cannot be read, kept clusters that do not run."""
     of_a_dead_process(*a_cluster(clusters, "dead"))
     (clusters / "bare").mkdir()
+    (clusters / ".claim-killed").mkdir()
     stopped, owner = a_cluster(clusters, "stopped")
     write_owner(stopped, owner.as_kept())
     kept_and_running(*a_cluster(clusters, "kept"))
@@ -101,6 +102,7 @@ def test_purge_removes_leftovers_alone(clusters: Path) -> None:
     assert purge_clusters() == ["bare", "dead", "stopped"]
 
     assert [entry.name for entry in list_clusters()] == ["kept", "mine"]
+    assert not (clusters / ".claim-killed").exists()
 
 
 def test_the_list_tells_whose_each_is(clusters: Path) -> None:

@@ -1,0 +1,163 @@
+"""What a cluster with fake nodes does, on one that all tests here share."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+from kubernetes.client import ApiClient, CoreV1Api
+
+from testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
+from testbed.cluster.interruption import running_cluster
+from testbed.cluster.processes import processes_of
+from testbed.wait import wait_until
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def api(cluster: Cluster) -> Iterator[ApiClient]:
+    with cluster.api_client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def core(api: ApiClient) -> Any:
+    """Return the client; its answers are typed as if every field could be missing."""
+    return CoreV1Api(api)
+
+
+@pytest.fixture(scope="module")
+def nodes(api: ApiClient) -> list[str]:
+    taint = Taint("dedicated", "NoSchedule", "test")
+    pools = [
+        NodePool("small", 11, 1500, 2**31, zones=("a", "b")),
+        NodePool("big", 1, 8000, 2**34, labels={"disk": "ssd"}, taints=(taint,)),
+    ]
+    return create_nodes(api, pools)
+
+
+def test_default_accounts_exist_when_up_returns(core: Any) -> None:
+    """A pod that is created before its account is refused."""
+    accounts = core.list_service_account_for_all_namespaces().items
+
+    assert {"default", "kube-system"} <= {
+        account.metadata.namespace
+        for account in accounts
+        if account.metadata.name == "default"
+    }
+
+
+def test_nothing_listens_beyond_the_loopback(cluster: Cluster) -> None:
+    """Etcd knows no passwords: on another interface, anyone would be administrator."""
+    listening = [
+        connection.laddr
+        for process in processes_of(cluster.workdir)
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+
+    assert len(listening) >= 5
+    assert {address.ip for address in listening} == {"127.0.0.1"}
+
+
+def audited(cluster: Cluster, resource: str) -> list[dict[str, Any]]:
+    """Return the audit log's creations of a resource, in order."""
+    lines = cluster.audit_log.read_text(encoding="utf-8").splitlines()
+    entries: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    return [
+        entry
+        for entry in entries
+        if entry["verb"] == "create" and entry["objectRef"]["resource"] == resource
+    ]
+
+
+def test_nodes_are_created_in_order(cluster: Cluster, nodes: list[str]) -> None:
+    """The scheduler lists nodes in the order in which it learns of them."""
+    created = [entry["objectRef"].get("name") for entry in audited(cluster, "nodes")]
+
+    assert [name for name in created if name in nodes] == nodes
+    assert nodes[0] == "small-00"
+    assert nodes[-1] == "big-0"
+
+
+def test_nodes_are_ready_and_free_of_taints_of_their_birth(
+    core: Any, nodes: list[str]
+) -> None:
+    """A pod that comes a moment too early would be pending, on some runs only."""
+    for name in nodes:
+        node = core.read_node(name)
+        ready = [c.status for c in node.status.conditions if c.type == "Ready"]
+        keys = [taint.key for taint in node.spec.taints or ()]
+
+        assert ready == ["True"]
+        assert keys == (["dedicated"] if name == "big-0" else [])
+
+
+def test_nodes_offer_exactly_what_was_asked_for(core: Any, nodes: list[str]) -> None:
+    """KWOK fills in huge defaults where a size is missing."""
+    node = core.read_node(nodes[0])
+
+    assert node.status.allocatable == {
+        "cpu": "1500m",
+        "memory": "2147483648",
+        "pods": "110",
+    }
+    assert node.metadata.labels["topology.kubernetes.io/zone"] == "a"
+
+
+def a_pod(name: str, node: str) -> dict[str, object]:
+    return {
+        "metadata": {"name": name},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "pause"}]},
+    }
+
+
+def test_a_pod_on_a_fake_node_runs_and_is_audited(
+    cluster: Cluster, core: Any, nodes: list[str]
+) -> None:
+    """The audit log is the second clock of every latency."""
+    core.create_namespaced_pod("default", a_pod("on-fake", nodes[0]))
+    wait_until(
+        "the pod to run",
+        lambda: core.read_namespaced_pod("on-fake", "default").status.phase,
+        lambda phase: phase == "Running",
+        timeout_s=30,
+    )
+
+    created = [
+        entry
+        for entry in audited(cluster, "pods")
+        if entry["objectRef"].get("name") == "on-fake"
+    ]
+    assert [entry["responseStatus"]["code"] for entry in created] == [201]
+    assert "." in created[0]["stageTimestamp"]
+
+
+def test_kwok_leaves_nodes_without_the_annotation_alone(
+    cluster: Cluster, core: Any
+) -> None:
+    """The release's pods must be run by hostpods, not played by KWOK."""
+    core.create_node({"metadata": {"name": "unmanaged"}})
+
+    core.create_namespaced_pod("default", a_pod("on-unmanaged", "unmanaged"))
+    core.create_namespaced_pod("default", a_pod("after", "small-00"))
+    wait_until(
+        "KWOK to have seen the later pod",
+        lambda: core.read_namespaced_pod("after", "default").status.phase,
+        lambda phase: phase == "Running",
+        timeout_s=30,
+    )
+
+    assert core.read_namespaced_pod("on-unmanaged", "default").status.phase == "Pending"
+    assert cluster.kubeconfig.is_relative_to(cluster.workdir)

@@ -1,0 +1,142 @@
+"""Clusters come up, stand side by side, and leave nothing behind, however they end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed import layout
+from testbed.cluster import KwokBinaryCluster
+from testbed.cluster.census import find_cluster, purge_clusters
+from testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER, pid_file
+from testbed.cluster.errors import ClusterBusyError, ComponentFailedError
+from testbed.cluster.interruption import running_cluster
+from testbed.cluster.processes import processes_of
+from testbed.wait import wait_until
+
+pytestmark = pytest.mark.e2e
+
+STOWAGE = [sys.executable, "-c", "from testbed.cli import main; main()"]
+UP_AND_WAIT = """
+import sys
+from testbed.cluster import KwokBinaryCluster
+
+KwokBinaryCluster(sys.argv[1]).up()
+print("up", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """Return a new cluster's name; whatever the test leaves of it is removed."""
+    chosen = f"test-{secrets.token_hex(3)}"
+    yield chosen
+    KwokBinaryCluster(chosen).down()
+
+
+def nothing_is_left(name: str) -> bool:
+    workdir = layout.clusters_folder() / name
+    return not workdir.exists() and not processes_of(workdir)
+
+
+def test_two_clusters_stand_side_by_side(name: str) -> None:
+    """On free ports, and the same name twice is refused while the first is in use."""
+    other = KwokBinaryCluster(f"{name}-b")
+
+    with running_cluster(KwokBinaryCluster(name)), running_cluster(other):
+        ports = {find_cluster(n).api_port for n in (name, other.name)}
+        assert len(ports) == 2
+        with pytest.raises(ClusterBusyError, match=f"process {os.getpid()}"):
+            KwokBinaryCluster(name).up()
+        assert find_cluster(name).state == "owned"
+
+    assert nothing_is_left(name)
+    assert nothing_is_left(other.name)
+
+
+def test_a_killed_owners_cluster_is_purged(name: str) -> None:
+    """Nothing can be cleaned up by a process that gets no time to."""
+    owner = subprocess.Popen(
+        [sys.executable, "-c", UP_AND_WAIT, name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"up\n"
+        owner.kill()
+    assert find_cluster(name).state == "leftover"
+    assert processes_of(layout.clusters_folder() / name)
+
+    assert name in purge_clusters()
+
+    assert nothing_is_left(name)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_start_leaves_nothing(name: str, number: int) -> None:
+    """CI systems end jobs in the middle of anything."""
+    started = subprocess.Popen([*STOWAGE, "up", name], stderr=subprocess.PIPE)
+    wait_until(
+        "the API server to be started",
+        pid_file(layout.clusters_folder() / name, API_SERVER).is_file,
+        bool,
+        timeout_s=60,
+    )
+
+    started.send_signal(number)
+    started.communicate(timeout=60)
+
+    assert started.returncode != 0
+    assert nothing_is_left(name)
+
+
+@pytest.mark.parametrize("component", [API_SERVER, CONTROLLER_MANAGER])
+def test_a_failed_start_shows_the_failing_components_words(
+    name: str, component: str
+) -> None:
+    """A time-out would tell nothing, and come minutes later."""
+    broken = KwokBinaryCluster(name, extra_args={component: {"no-such-flag": "1"}})
+
+    with pytest.raises(ComponentFailedError) as caught:
+        broken.up()
+
+    assert caught.value.component == component
+    assert "unknown flag: --no-such-flag" in str(caught.value)
+    assert nothing_is_left(name)
+
+
+def test_by_hand_nothing_but_the_cache_is_written(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`~/.kube` is the user's way to real clusters."""
+    monkeypatch.setenv("STOWAGE_CACHE", str(layout.cache_folder()))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def stowage(*arguments: str) -> str:
+        run = subprocess.run(
+            [*STOWAGE, *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return run.stdout
+
+    made = stowage("up", name, "--nodes", "count=2,cpu=4,memory=8Gi")
+    assert f"cluster {name} is up with 2 nodes" in made
+    assert Path(stowage("kubeconfig", name).strip()).is_file()
+    assert find_cluster(name).state == "up"
+    assert name not in purge_clusters()
+    stowage("down", name)
+
+    assert nothing_is_left(name)
+    assert list(tmp_path.iterdir()) == []
