@@ -168,3 +168,16 @@ func (e *Execution) Bound(uid types.UID) bool {
 	}
 	return true
 }
+
+// InFlight is the room that replacements on their way will take on each node.
+func (e *Execution) InFlight() map[string]resources.Vector {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	moving := map[string]resources.Vector{}
+	for _, places := range e.places {
+		for node := range places {
+			moving[node] = e.inFlight(node)
+		}
+	}
+	return moving
+}

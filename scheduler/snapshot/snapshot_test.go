@@ -1,0 +1,222 @@
+package snapshot_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Room is counted as the scheduler counts it, or plans would overcommit nodes.
+func TestRequestsAreCountedAsTheSchedulerCountsThem(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	memory := func(amount string) v1.ResourceRequirements {
+		return v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceMemory: resource.MustParse(amount)}}
+	}
+	pod := aPod("p", "n1", func(pod *v1.Pod) {
+		pod.Spec.InitContainers = []v1.Container{
+			{Name: "sidecar", RestartPolicy: &always, Resources: memory("1Gi")},
+			{Name: "init", Resources: memory("3Gi")},
+		}
+		pod.Spec.Overhead = v1.ResourceList{v1.ResourceMemory: resource.MustParse("1Gi")}
+	})
+
+	taken := build([]*v1.Node{aNode("n1", "4", "8Gi")}, pod)
+
+	// The init container runs beside the sidecar before the 1 GiB container: 1 + 3 + overhead 1.
+	if got, want := taken.Nodes["n1"].Used.MemoryBytes, int64(5<<30); got != want {
+		t.Errorf("memory in use = %d, want %d", got, want)
+	}
+}
+
+// What takes room is counted; what does not, or is not ours to place, is left out.
+func TestEveryPodThatTakesRoomIsCounted(t *testing.T) {
+	now := metav1.Now()
+	terminating := func(pod *v1.Pod) { pod.DeletionTimestamp = &now }
+	foreign := func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" }
+	cases := map[string]struct {
+		pod  *v1.Pod
+		want string
+	}{
+		"running":             {aPod("p", "n1"), `node "n1", immovable ""`},
+		"pending":             {aPod("p", ""), `node "", immovable ""`},
+		"finished":            {aPod("p", "n1", func(p *v1.Pod) { p.Status.Phase = v1.PodSucceeded }), "not in the snapshot"},
+		"failed":              {aPod("p", "n1", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed }), "not in the snapshot"},
+		"terminating":         {aPod("p", "n1", terminating), `node "n1", immovable "terminating"`},
+		"pending terminating": {aPod("p", "", terminating), "not in the snapshot"},
+		"pending foreign":     {aPod("p", "", foreign), "not in the snapshot"},
+		"running foreign":     {aPod("p", "n1", foreign), `node "n1", immovable "foreign-scheduler"`},
+		"gated": {aPod("p", "", func(p *v1.Pod) {
+			p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}}
+		}), "not in the snapshot"},
+		"on a node that is gone": {aPod("p", "n9"), "not in the snapshot"},
+	}
+	for name, c := range cases {
+		got := describe(build([]*v1.Node{aNode("n1", "4", "8Gi")}, c.pod).Pods[c.pod.UID])
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// A pod that must not be moved is told with the reason, so that a plan leaves it alone.
+func TestImmovablePodsCarryTheirReason(t *testing.T) {
+	cases := map[string]*v1.Pod{
+		"daemonset":           aPod("p", "n1", ownedBy("DaemonSet")),
+		"unknown-controller":  aPod("p", "n1", ownedBy("Rollout")),
+		"bare":                aPod("p", "n1", func(p *v1.Pod) { p.OwnerReferences = nil }),
+		"mirror":              aPod("p", "n1", func(p *v1.Pod) { p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"} }),
+		"protected-namespace": aPod("p", "n1", func(p *v1.Pod) { p.Namespace = "stowage-system" }),
+		"system-critical":     aPod("p", "n1", priority(2_000_000_000)),
+		"host-path": aPod("p", "n1", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/x"}}}}
+		}),
+		"unsupported": aPod("p", "n1", func(p *v1.Pod) {
+			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{
+				PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+		}),
+		"opted-out": aPod("p", "n1", func(p *v1.Pod) { p.Annotations = map[string]string{snapshot.DoNotMove: "true"} }),
+		"":          aPod("p", "n1", ownedBy("StatefulSet")),
+	}
+	for reason, pod := range cases {
+		got := build([]*v1.Node{aNode("n1", "4", "8Gi")}, pod).Pods[pod.UID].Immovable
+		if got != reason {
+			t.Errorf("immovable = %q, want %q", got, reason)
+		}
+	}
+}
+
+// The Eviction API refuses pods of spent or of several budgets; a plan must not count on it.
+func TestDisruptionBudgetsMakePodsImmovable(t *testing.T) {
+	budget := func(name string, allowed int32) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}},
+			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+		}
+	}
+	notStarted := aPod("p", "n1", func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
+	cases := []struct {
+		pod     *v1.Pod
+		budgets []*policyv1.PodDisruptionBudget
+		want    string
+	}{
+		{aPod("p", "n1"), nil, ""},
+		{aPod("p", "n1"), []*policyv1.PodDisruptionBudget{budget("a", 1)}, ""},
+		{aPod("p", "n1"), []*policyv1.PodDisruptionBudget{budget("a", 0)}, snapshot.DisruptionBudget},
+		{aPod("p", "n1"), []*policyv1.PodDisruptionBudget{budget("a", 1), budget("b", 1)}, snapshot.DisruptionBudget},
+		{notStarted, []*policyv1.PodDisruptionBudget{budget("a", 1)}, snapshot.NotStarted},
+		{notStarted, nil, ""},
+	}
+	for i, c := range cases {
+		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{c.pod},
+			Budgets: c.budgets, Rules: rules()})
+		if got := s.Pods[c.pod.UID].Immovable; got != c.want {
+			t.Errorf("case %d: immovable = %q, want %q", i, got, c.want)
+		}
+	}
+}
+
+// Between Reserve and the informer's news a pod already takes its room.
+func TestPodsBeingBoundTakeTheirRoom(t *testing.T) {
+	pod := aPod("p", "")
+
+	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{pod},
+		Reserved: map[types.UID]string{pod.UID: "n1"}, Rules: rules()})
+
+	if got, want := describe(s.Pods[pod.UID]), `node "n1", immovable "binding"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if s.Pending() != 0 || s.Nodes["n1"].Used.Pods != 1 {
+		t.Errorf("the pod does not take its room: pending %d, used %+v", s.Pending(), s.Nodes["n1"].Used)
+	}
+}
+
+// A replacement must find the place of the pod it replaces, and a state be known again.
+func TestClassAndFingerprintDoNotDependOnNames(t *testing.T) {
+	nodes := []*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}
+
+	one := build(nodes, aPod("a", "n1"), aPod("b", "n2"), aPod("c", ""))
+	two := build(nodes, aPod("x", "n2"), aPod("y", "n1"), aPod("z", ""))
+	other := build(nodes, aPod("x", "n1"), aPod("y", "n1"), aPod("z", ""))
+
+	if one.Pods["uid-a"].Class != two.Pods["uid-z"].Class {
+		t.Error("the class depends on a pod's name")
+	}
+	if one.Fingerprint != two.Fingerprint {
+		t.Error("the fingerprint depends on pods' names")
+	}
+	if one.Fingerprint == other.Fingerprint {
+		t.Error("two states have one fingerprint")
+	}
+}
+
+// The state a plan leads to is known before it is reached, so that it is not asked about again.
+func TestFingerprintAfterIsThatOfTheStateReached(t *testing.T) {
+	nodes := []*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}
+	before := build(nodes, aPod("a", "n1"), aPod("b", "n2"), aPod("c", ""))
+
+	reached := build(nodes, aPod("a2", "n2"), aPod("b2", ""), aPod("c", "n1"))
+	predicted := before.FingerprintAfter(map[types.UID]string{"uid-a": "n2", "uid-b": "", "uid-c": "n1"})
+
+	if predicted != reached.Fingerprint {
+		t.Error("the predicted fingerprint is not that of the state reached")
+	}
+}
+
+// What changes an answer must change the fingerprint.
+func TestFingerprintSeesNodeChanges(t *testing.T) {
+	changes := map[string]func(*v1.Node){
+		"taint":         func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} },
+		"cordon":        func(n *v1.Node) { n.Spec.Unschedulable = true },
+		"label":         func(n *v1.Node) { n.Labels = map[string]string{"k": "v"} },
+		"allocatable":   func(n *v1.Node) { n.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("5") },
+		"being deleted": func(n *v1.Node) { now := metav1.Now(); n.DeletionTimestamp = &now },
+	}
+	plain := build([]*v1.Node{aNode("n1", "4", "8Gi")}).Fingerprint
+	for name, change := range changes {
+		node := aNode("n1", "4", "8Gi")
+		change(node)
+		if build([]*v1.Node{node}).Fingerprint == plain {
+			t.Errorf("%s does not change the fingerprint", name)
+		}
+	}
+}
+
+// Every constraint of the scheduler's that the contract knows reaches the optimiser.
+func TestConstraintsReachTheMessage(t *testing.T) {
+	domains := int32(2)
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+	term := v1.PodAffinityTerm{LabelSelector: selector, TopologyKey: "zone",
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}}
+	pod := aPod("p", "", func(p *v1.Pod) {
+		p.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+		p.Spec.Tolerations = []v1.Toleration{{Key: "k", Value: "v", Effect: v1.TaintEffectNoSchedule}}
+		p.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80, Protocol: v1.ProtocolTCP}}
+		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone",
+			WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: selector, MinDomains: &domains}}
+		p.Spec.Affinity = &v1.Affinity{
+			NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{
+					{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n1"}}}}}}},
+			PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}},
+		}
+	})
+	team := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "x"}}}
+
+	s := snapshot.Build(snapshot.Input{Pods: []*v1.Pod{pod}, Namespaces: []*v1.Namespace{team}, Rules: rules()})
+
+	class := s.Message.PodClasses[0]
+	if class.NodeSelector["disk"] != "ssd" || class.Tolerations[0].Operator != "Equal" || class.HostPorts[0].Port != 80 ||
+		class.TopologySpread[0].MinDomains != 2 || class.RequiredNodeAffinity[0].MatchFields[0].Values[0] != "n1" {
+		t.Errorf("a constraint is missing in %v", class)
+	}
+	if got := class.RequiredPodAntiAffinity[0].Namespaces; len(got) != 1 || got[0] != "blue" {
+		t.Errorf("namespaces of the anti-affinity = %v, want those its selector matches", got)
+	}
+}
