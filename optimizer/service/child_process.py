@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
@@ -50,7 +51,7 @@ class ChildProcess:
                 raise WorkerStartError(f"nothing heard in {limit_s:g} s")
             try:
                 self._ready = self.connection.recv_bytes() == READY
-            except (EOFError, ConnectionError):
+            except (EOFError, OSError):
                 how = f"it ended with exit code {self.wait()}"
                 raise WorkerStartError(how) from None
 
@@ -63,7 +64,9 @@ class ChildProcess:
         """Kill the process; harmless if it has ended."""
         with self._lock:
             if self._exit_code is None:
-                os.kill(self.pid, signal.SIGKILL)
+                # Without its nursery it is dead and gone already.
+                with suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
         """Return the exit code, or minus the signal, once the process has ended."""

@@ -112,3 +112,10 @@ class RequestUnreadableError(OptimizerError):
             f"the bytes are no SolveRequest: {why}; caller and service must be built "
             "from the same contract"
         )
+
+
+class CallLeftError(OptimizerError):
+    """The call was ended before its turn came."""
+
+    def __init__(self) -> None:
+        super().__init__("the caller went away, or the service stops; call again")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 LOGGER = logging.getLogger("stowage.optimizer")
+LOGGER.addHandler(logging.NullHandler())
 
 
 class JsonFormatter(logging.Formatter):

@@ -74,11 +74,10 @@ class Run:
 
     def _pump(self, request: bytes, time_limit_s: float) -> None:
         try:
-            last = self._read(request, time_limit_s)
+            self._tell(self._read(request, time_limit_s))
         finally:
             self._child.close()
             self._on_end()
-        self._tell(last)
 
     def _read(self, request: bytes, time_limit_s: float) -> pb.SolveUpdate:
         connection = self._child.connection
@@ -91,7 +90,7 @@ class Run:
                     return update
                 self._best = update
                 self._tell(update)
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):
             return self._ended()
         except DecodeError as error:
             return self._instead(

@@ -11,6 +11,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.errors import OptimizerError
 from optimizer.service.errors import (
+    CallLeftError,
     QueueFullError,
     RequestTooLargeError,
     RequestUnreadableError,
@@ -31,6 +32,7 @@ HEALTH_THREADS = 4
 """Threads beside those of the calls, so that health is answered while calls wait."""
 
 _STATUS: dict[type[OptimizerError], grpc.StatusCode] = {
+    CallLeftError: grpc.StatusCode.CANCELLED,
     QueueFullError: grpc.StatusCode.RESOURCE_EXHAUSTED,
     TurnTimeoutError: grpc.StatusCode.RESOURCE_EXHAUSTED,
     RequestTooLargeError: grpc.StatusCode.RESOURCE_EXHAUSTED,

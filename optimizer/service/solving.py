@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from math import isfinite
 
 from google.protobuf.message import DecodeError
 
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode.options import LARGEST_TIME_LIMIT_S
 from optimizer.service.errors import (
     RequestTooLargeError,
     RequestUnreadableError,
@@ -88,7 +88,8 @@ class Solving:
 
         Raises
         ------
-        RequestTooLargeError, RequestUnreadableError, QueueFullError, TurnTimeoutError
+        RequestTooLargeError, RequestUnreadableError, QueueFullError, TurnTimeoutError,
+        CallLeftError
             The call is not taken.
         """
         arrived = time.monotonic()
@@ -99,7 +100,8 @@ class Solving:
         try:
             on_call(lambda: call.leave(self.turns))
             self.turns.take(limit_s, call.left)
-            yield from self._answer(call, request, body, arrived, limit_s)
+            left_s = limit_s - (time.monotonic() - arrived)
+            yield from self._answer(call, request, body, left_s, arrived)
         finally:
             call.leave(self.turns)
             self._calls.remove(call)
@@ -122,8 +124,8 @@ class Solving:
         call: Call,
         request: pb.SolveRequest,
         body: bytes,
+        left_s: float,
         arrived: float,
-        limit_s: float,
     ) -> Iterator[pb.SolveUpdate]:
         log = logger_of(request.snapshot.id)
         log.info(
@@ -132,13 +134,12 @@ class Solving:
                 "nodes": len(request.snapshot.nodes),
                 "pods": len(request.snapshot.pods),
                 "strategy": request.options.strategy,
-                "time_limit_s": limit_s,
+                "time_left_s": round(left_s, 4),
             },
         )
         try:
-            run = self._start(call, body, limit_s - (time.monotonic() - arrived))
+            run = self._start(call, body, left_s)
         except WorkerStartError as error:
-            self.turns.give_back()
             yield self._account(request, _error(str(error)), arrived)
             return
         with self.metrics.inflight.track_inprogress():
@@ -153,7 +154,11 @@ class Solving:
         yield self._account(request, checked, arrived)
 
     def _start(self, call: Call, body: bytes, left_s: float) -> Run:
-        child = self.workers.take()
+        try:
+            child = self.workers.take()
+        except BaseException:
+            self.turns.give_back()
+            raise
         run = Run(
             child,
             body,
@@ -170,7 +175,7 @@ class Solving:
         self.turns.give_back()
         # A failure shows, and is told, when the next call takes its child.
         with suppress(WorkerStartError):
-            self.workers.warm()
+            self.workers.prepare()
 
     def _checked(
         self, request: pb.SolveRequest, update: pb.SolveUpdate
@@ -226,4 +231,4 @@ def _error(message: str) -> pb.SolveUpdate:
 def _time_limit_s(request: pb.SolveRequest, settings: WorkerSettings) -> float:
     asked = request.options.time_limit_s
     # A limit out of range is told by the child, together with every other fault.
-    return asked if isfinite(asked) and asked > 0 else settings.time_limit_s
+    return asked if 0 < asked <= LARGEST_TIME_LIMIT_S else settings.time_limit_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from optimizer.service.errors import QueueFullError, TurnTimeoutError
+from optimizer.service.errors import CallLeftError, QueueFullError, TurnTimeoutError
 
 
 class Turns:
@@ -38,7 +38,9 @@ class Turns:
         QueueFullError
             Too many wait already.
         TurnTimeoutError
-            The time passed, or the caller went away.
+            The time passed.
+        CallLeftError
+            The caller went away.
         """
         with self._changed:
             busy = self._taken or self._waiting
@@ -50,7 +52,9 @@ class Turns:
                 self._changed.wait_for(
                     lambda: left.is_set() or self._is_next(me), timeout_s
                 )
-                if left.is_set() or not self._is_next(me):
+                if left.is_set():
+                    raise CallLeftError
+                if not self._is_next(me):
                     raise TurnTimeoutError(timeout_s)
                 self._taken = True
             finally:

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -30,7 +29,7 @@ class _Nursery:
         try:
             socket.send_fds(self.control, [request.encode()], descriptors)
             return self.control.recv(LONGEST_PACKET).decode()
-        except ConnectionError:
+        except (ConnectionError, TimeoutError):
             return ""
 
     def close(self) -> None:
@@ -59,20 +58,29 @@ class Workers:
         self._closed = False
 
     def warm(self) -> None:
-        """Have a child ready; call it between solves.
+        """Return when a child stands ready.
 
         Raises
         ------
         WorkerStartError
             No child got ready.
         """
+        spare = self.prepare()
+        if spare is not None:
+            spare.await_ready(self._settings.start_limit_s)
+
+    def prepare(self) -> ChildProcess | None:
+        """Start the next child, if none stands ready, and do not wait for it.
+
+        Raises
+        ------
+        WorkerStartError
+            None could be started.
+        """
         with self._lock:
-            if self._closed:
-                return
-            if self._spare is None:
+            if self._spare is None and not self._closed:
                 self._spare = self._fork()
-            spare = self._spare
-        spare.await_ready(self._settings.start_limit_s)
+            return self._spare
 
     def take(self) -> ChildProcess:
         """Return a ready child, which the caller must close.
@@ -126,11 +134,15 @@ class Workers:
     def _start_nursery(self) -> _Nursery:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "optimizer.service.nursery"],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-            )
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "optimizer.service.nursery"],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                )
+            except OSError as error:
+                ours.close()
+                raise WorkerStartError(str(error)) from None
         ours.settimeout(self._settings.start_limit_s)
         ours.send(opening_packet(self._settings))
         return _Nursery(process, ours)
@@ -145,7 +157,6 @@ class Workers:
         return int(answer) if answer else -signal.SIGKILL
 
     def _let_go(self, child: ChildProcess) -> None:
-        with suppress(ProcessLookupError):
-            child.kill()
+        child.kill()
         self._ask_exit_code(child.pid)
         child.connection.close()

@@ -34,7 +34,7 @@ class Incumbent:
 
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate``, made whole, if it is better than the best so far."""
-        whole = repair(self.packing, candidate)
+        whole = repair(self.packing, candidate, self.writer.policy)
         reached = score(self.packing, whole, self.writer.policy)
         if reached > self.score:
             self.assignment, self.score = whole, reached

@@ -1,20 +1,27 @@
 """Making an assignment whole: no running pod is lost or moved for nothing.
 
 The solver may stop with an answer that leaves a running pod unplaced although it
-fits, or moves one that could have stayed. Going through the tiers from the highest,
-each running pod gets its node, else its home, else any node with room, before a
-pending pod of the same tier gets one. The result is never worse by the objective.
+fits, or moves one that could have stayed. Tier by tier from the highest, pods get the
+node they are wanted on, running pods without one get any node with room, and moved
+pods go home if they can. Going home frees room, so this repeats until nothing changes;
+each round is better by the objective, so it ends.
+
+Under the `STRICT` policy running pods look for room before the pending pods of their
+tier are placed. So whoever is left unplaced in the end would not fit anywhere even if
+every newly placed pod of its own priority, and everyone below, were not there: the
+rule that the checker holds plans to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.model.options import Policy
 from optimizer.model.packing import Assignment, Packing
 from optimizer.strategies.layout import Layout
 
 
-def repair(packing: Packing, wanted: Assignment) -> Assignment:
+def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
     """Return ``wanted`` with running pods put back, or home, where they fit.
 
     Parameters
@@ -24,7 +31,15 @@ def repair(packing: Packing, wanted: Assignment) -> Assignment:
     wanted
         The assignment to start from; where pods of different tiers clash, those of
         the higher tier win.
+    policy
+        Whether a running pod may push out a pending one of its own priority.
     """
+    while (whole := _one_round(packing, wanted, policy)) != wanted:
+        wanted = whole
+    return wanted
+
+
+def _one_round(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
     layout = Layout(packing)
     for tier in packing.tiers:
         members = [
@@ -33,8 +48,12 @@ def repair(packing: Packing, wanted: Assignment) -> Assignment:
         running = [i for i in members if packing.items[i].home is not None]
         pending = [i for i in members if packing.items[i].home is None]
         _put_where_wanted(layout, wanted, running)
-        _put_anywhere(packing, layout, running)
-        _put_where_wanted(layout, wanted, pending)
+        if policy is Policy.STRICT:
+            _put_anywhere(packing, layout, running)
+            _put_where_wanted(layout, wanted, pending)
+        else:
+            _put_where_wanted(layout, wanted, pending)
+            _put_anywhere(packing, layout, running)
         _send_home(packing, layout, running)
     return layout.assignment
 
