@@ -11,8 +11,6 @@ from typing import Annotated
 import typer
 
 from optimizer.cli.policies import POLICIES
-from optimizer.cli.solve import solve_file
-from optimizer.cli.verify import verify_file
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.errors import OptimizerError
 from testbed.cli.main import app
@@ -61,6 +59,9 @@ def solve(
     ] = False,
 ) -> None:
     """Solve a snapshot file and print the plan."""
+    # The solver takes half a second to import, which no other command needs.
+    from optimizer.cli.solve import solve_file  # noqa: PLC0415
+
     options = pb.SolveOptions(
         strategy=strategy,
         policy=POLICIES[policy],
@@ -81,6 +82,8 @@ def verify(
     policy: PolicyOption = PolicyName.STRICT,
 ) -> None:
     """Check a plan file against its snapshot with the independent checker."""
+    from optimizer.cli.verify import verify_file  # noqa: PLC0415 - as above
+
     with _told():
         typer.echo(verify_file(snapshot, plan, POLICIES[policy]))
 

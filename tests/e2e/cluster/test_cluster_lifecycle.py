@@ -8,14 +8,22 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from testbed import layout
-from testbed.cluster import KwokBinaryCluster
+from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from testbed.cluster.census import find_cluster, purge_clusters
-from testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER, pid_file
+from testbed.cluster.components import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    KWOK,
+    component_process,
+    pid_file,
+)
 from testbed.cluster.errors import ClusterBusyError, ComponentFailedError
 from testbed.cluster.interruption import running_cluster
 from testbed.cluster.processes import processes_of
@@ -140,3 +148,29 @@ def test_by_hand_nothing_but_the_cache_is_written(
 
     assert nothing_is_left(name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_components_that_gave_up_waiting_are_started_again(name: str) -> None:
+    """On a slow machine the API server comes later than they are willing to wait."""
+    impatient = (KWOK, CONTROLLER_MANAGER)
+    workdir = layout.clusters_folder() / name
+
+    def give_up() -> None:
+        for component in impatient:
+            process = wait_until(
+                f"{component} to be started",
+                partial(component_process, workdir, component),
+                bool,
+                timeout_s=60,
+            )
+            assert process is not None
+            process.kill()
+
+    with ThreadPoolExecutor(1) as pool:
+        gone = pool.submit(give_up)
+        with running_cluster(KwokBinaryCluster(name)) as cluster:
+            gone.result()
+            with cluster.api_client() as api:
+                nodes = create_nodes(api, [NodePool("node", 1, 1000, 2**30)])
+
+    assert nodes == ["node-0"]

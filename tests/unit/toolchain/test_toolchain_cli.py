@@ -1,0 +1,58 @@
+"""`stowage tools`: what it prints, and how little it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from testbed.cli import app
+from testbed.toolchain.errors import (
+    SourceOptionError,
+    ToolMissingError,
+    UnknownToolError,
+)
+
+HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
+
+
+def test_a_start_of_the_command_line_loads_nothing_heavy() -> None:
+    """Each takes half a second; with all in place an install takes less than one."""
+    code = f"import sys, testbed.cli; print([m for m in {HEAVY} if m in sys.modules])"
+
+    run = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+
+    assert run.stdout == "[]\n"
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_list_tells_what_is_missing() -> None:
+    """Versions too, for those who report a bug."""
+    result = CliRunner().invoke(app, ["tools", "list"])
+
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["etcd", "v3.6.8", "missing"] in lines
+    assert ["stowage-scheduler", "v1.36.3", "missing"] in lines
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["install", "etdc"], UnknownToolError),
+        (["path", "etcd"], ToolMissingError),
+        (["install", "--source", "release"], SourceOptionError),
+        (["install", "--mirror", "http://127.0.0.1"], SourceOptionError),
+    ],
+)
+def test_a_fault_is_one_of_the_known_errors(
+    arguments: list[str], error: type[Exception]
+) -> None:
+    """The command line prints those without a traceback."""
+    result = CliRunner().invoke(app, ["tools", *arguments])
+
+    assert isinstance(result.exception, error)
