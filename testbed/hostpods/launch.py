@@ -54,6 +54,11 @@ class Log:
         self._file.write(data)
         self._file.flush()
 
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
 
 def report(**fields: object) -> None:
     """Tell the daemon; a daemon that is gone is not an error."""

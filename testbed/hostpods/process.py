@@ -96,7 +96,12 @@ async def start_process(command: Command, log: Path | None) -> ContainerProcess:
     )  # fmt: skip
     assert launcher.stdin is not None  # noqa: S101 - started with a pipe
     launcher.stdin.write(json.dumps(order).encode() + b"\n")
-    answer = await _answer(launcher)
+    try:
+        answer = await _answer(launcher)
+    except asyncio.CancelledError:
+        launcher.stdin.close()  # which ends the launcher and whatever it started
+        await launcher.wait()
+        raise
     if answer is None or "error" in answer:
         await launcher.wait()
         cause = str(answer["error"]) if answer else "its launcher was killed"

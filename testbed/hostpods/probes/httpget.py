@@ -28,7 +28,7 @@ class HttpTarget:
         """Return a connection that is not open yet."""
         if self.scheme.upper() == "HTTPS":
             return http.client.HTTPSConnection(
-                self.host, self.port, timeout=timeout_s, context=_unverified_context()
+                self.host, self.port, timeout=timeout_s, context=unverified_context()
             )
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout_s)
 
@@ -60,7 +60,8 @@ def _ask(target: HttpTarget, timeout_s: float) -> Outcome:
     return Outcome(ok, f"{target}: {response.status} {body}")
 
 
-def _unverified_context() -> ssl.SSLContext:
+def unverified_context() -> ssl.SSLContext:
+    """Return settings that accept any certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -1,0 +1,272 @@
+"""One container's life, with real processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from host_builders import JumpingClock, a_container, a_place, a_pod
+
+from testbed.hostpods.backoff import Backoff, BackoffLimits
+from testbed.hostpods.clock import LoopClock
+from testbed.hostpods.container import ContainerRunner
+from testbed.hostpods.manifest import Manifest
+from testbed.hostpods.states import Running, Terminated, Waiting, first_record
+
+
+class Bench:
+    """A runner whose every state is noted."""
+
+    def __init__(
+        self,
+        folder: Path,
+        container: Manifest,
+        policy: str = "Always",
+        clock: LoopClock | None = None,
+        **spec: Any,
+    ) -> None:
+        self.record = first_record(container, None)
+        self.seen: list[Any] = []
+        self._changed = asyncio.Event()
+        pod = a_pod(container, **spec)
+        place = a_place(folder, clock)
+        self.runner = ContainerRunner(
+            pod, container, self.record, policy, place, changed=self._note
+        )
+        self.log = place.folder / "main.log"
+
+    def _note(self) -> None:
+        if not self.seen or self.seen[-1] != self.record.state:
+            self.seen.append(self.record.state)
+        self._changed.set()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Return when a change makes the condition hold."""
+        async with asyncio.timeout(20):
+            while not holds():
+                await self._changed.wait()
+                self._changed.clear()
+
+    def reasons(self) -> list[str]:
+        """Return the reasons of all waits seen."""
+        return [state.reason for state in self.seen if isinstance(state, Waiting)]
+
+
+def play(scene: Callable[[], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        await scene()
+
+    asyncio.run(whole())
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "restarts"),
+    [("Never", 1, 0), ("OnFailure", 0, 0), ("OnFailure", 1, 2), ("Always", 0, 2)],
+)
+def test_the_restart_policy_is_kept(
+    tmp_path: Path, policy: str, code: int, restarts: int
+) -> None:
+    """Jobs end, services come back."""
+
+    async def scene() -> None:
+        container = a_container("sh", "-c", f"exit {code}")
+        bench = Bench(tmp_path, container, policy, JumpingClock())
+        running = asyncio.create_task(bench.runner.run())
+        if restarts:
+            await bench.until(lambda: bench.record.restarts >= restarts)
+            assert bench.record.last is not None
+            assert bench.record.last.code == code
+            await bench.runner.stop(1)
+        await running
+        assert restarts or bench.record.restarts == 0
+        assert isinstance(bench.record.state, Terminated | Waiting)
+
+    play(scene)
+
+
+def test_a_crashing_container_waits_longer_each_time(tmp_path: Path) -> None:
+    """A broken release must not eat the machine."""
+    clock = JumpingClock()
+
+    async def scene() -> None:
+        bench = Bench(tmp_path, a_container("false"), clock=clock)
+        running = asyncio.create_task(bench.runner.run())
+        await bench.until(lambda: bench.record.restarts >= 5)
+        await bench.runner.stop(1)
+        await running
+        assert "CrashLoopBackOff" in bench.reasons()
+
+    play(scene)
+
+    assert clock.pauses[:5] == [0, 1, 2, 4, 8]
+
+
+def test_back_off_has_a_ceiling_and_forgets_after_a_good_run() -> None:
+    """A crash once a day is not a crash loop."""
+    backoff = Backoff(BackoffLimits(1, 5, 60))
+
+    waits = [backoff.after_run(ran_s) for ran_s in (0, 0, 0, 0, 0, 61, 0)]
+
+    assert waits == [0, 1, 2, 4, 5, 0, 1]
+
+
+def test_a_container_without_a_command_says_why_it_waits(tmp_path: Path) -> None:
+    """Images cannot be run here; the status has to say so, and what to do."""
+
+    async def scene() -> None:
+        bench = Bench(tmp_path, {"name": "main", "image": "nginx"})
+        running = asyncio.create_task(bench.runner.run())
+        await bench.until(lambda: bool(bench.seen))
+        await bench.runner.stop(1)
+        await running
+        assert bench.reasons() == ["ImageHasNoHostCommand"]
+        assert "never image 'nginx'" in bench.seen[0].message
+
+    play(scene)
+
+
+@pytest.mark.parametrize(
+    ("container", "reason"),
+    [
+        (a_container("/no/such"), "CreateContainerError"),
+        (
+            a_container("true", envFrom=[{"secretRef": {"name": "absent"}}]),
+            "CreateContainerConfigError",
+        ),
+        (
+            a_container("true", volumeMounts=[{"name": "v", "mountPath": "/etc"}]),
+            "MountRefused",
+        ),
+    ],
+)
+def test_what_cannot_start_waits_with_a_reason(
+    tmp_path: Path, container: Manifest, reason: str
+) -> None:
+    """The reason is what `helm --wait` failures are explained by."""
+
+    async def scene() -> None:
+        bench = Bench(tmp_path, container)
+        running = asyncio.create_task(bench.runner.run())
+        await bench.until(lambda: bool(bench.seen))
+        await bench.runner.stop(1)
+        await running
+        assert bench.reasons()[0] == reason
+
+    play(scene)
+
+
+def test_readiness_follows_its_probe_and_ends_with_the_process(tmp_path: Path) -> None:
+    """`Ready` has to mean that the probe said so."""
+    flag = tmp_path / "ready"
+    probe = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.05}
+    probe["failureThreshold"] = 1
+
+    async def scene() -> None:
+        container = a_container("sleep", "600", readinessProbe=probe)
+        bench = Bench(tmp_path, container)
+        running = asyncio.create_task(bench.runner.run())
+        await bench.until(lambda: isinstance(bench.record.state, Running))
+        assert not bench.record.ready
+        flag.touch()
+        await bench.until(lambda: bench.record.ready)
+        flag.unlink()
+        await bench.until(lambda: not bench.record.ready)
+        await bench.runner.stop(5)
+        await running
+
+    play(scene)
+
+
+def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
+    """A process that hangs is replaced, with the probe's words as the reason."""
+    probe = {
+        "exec": {"command": ["sh", "-c", "echo stuck; exit 1"]},
+        "periodSeconds": 0.01,
+        "failureThreshold": 2,
+    }
+
+    async def scene() -> None:
+        bench = Bench(tmp_path, a_container("sleep", "600", livenessProbe=probe))
+        running = asyncio.create_task(bench.runner.run())
+        await bench.until(lambda: bench.record.last is not None)
+        assert bench.record.last is not None
+        assert bench.record.last.code == 143
+        assert "liveness probe failed: exit code 1: stuck" in bench.record.last.message
+        await bench.runner.stop(1)
+        await running
+
+    play(scene)
+
+
+def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
+    """A slow start must not be taken for a hang."""
+    flag = tmp_path / "up"
+    startup = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.02}
+    startup["failureThreshold"] = 10_000
+    liveness = {"exec": {"command": ["test", "-e", str(flag)]}, "failureThreshold": 1}
+
+    async def scene() -> None:
+        container = a_container(
+            "sleep", "600", startupProbe=startup, livenessProbe=liveness
+        )
+        bench = Bench(tmp_path, container)
+        running = asyncio.create_task(bench.runner.run())
+        await bench.until(lambda: isinstance(bench.record.state, Running))
+        assert not bench.record.started
+        flag.touch()
+        await bench.until(lambda: bench.record.ready)
+        assert bench.record.started
+        assert bench.record.restarts == 0
+        await bench.runner.stop(5)
+        await running
+
+    play(scene)
+
+
+def test_stopping_is_gentle_first_and_runs_the_hook(tmp_path: Path) -> None:
+    """A scheduler gives its lease back when it is asked to end."""
+    hook = {"preStop": {"exec": {"command": ["touch", str(tmp_path / "hook")]}}}
+    script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done"
+
+    async def scene() -> None:
+        bench = Bench(tmp_path, a_container("sh", "-c", script, lifecycle=hook))
+        running = asyncio.create_task(bench.runner.run())
+        await bench.until(lambda: isinstance(bench.record.state, Running))
+        while not bench.log.exists() or "up" not in bench.log.read_text():
+            await asyncio.sleep(0)
+        await bench.runner.stop(10)
+        await running
+        assert isinstance(bench.record.state, Terminated)
+        assert bench.record.state.code == 7
+        assert bench.log.read_text() == "up\nbye\n"
+        assert (tmp_path / "hook").exists()
+
+    play(scene)
+
+
+def test_stopping_kills_after_the_grace_period(tmp_path: Path) -> None:
+    """A pod that ignores SIGTERM must still go away."""
+    script = "trap '' TERM; while :; do sleep 0.05; done"
+
+    async def scene() -> None:
+        bench = Bench(tmp_path, a_container("sh", "-c", script))
+        running = asyncio.create_task(bench.runner.run())
+        await bench.until(lambda: isinstance(bench.record.state, Running))
+        await bench.runner.stop(0.1)
+        await running
+        assert isinstance(bench.record.state, Terminated)
+        assert bench.record.state.code in (137, 143)  # the trap may not be set yet
+
+    play(scene)
+
+
+def test_a_restarted_daemon_counts_what_ended_with_the_old_one() -> None:
+    """`restartCount` must not jump back to zero."""
+    former = {"restartCount": 3, "state": {"running": {}}}
+    waiting = {"restartCount": 3, "state": {"waiting": {"reason": "x"}}}
+
+    assert first_record(a_container("true"), former).restarts == 4
+    assert first_record(a_container("true"), waiting).restarts == 3

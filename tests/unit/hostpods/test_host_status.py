@@ -1,0 +1,140 @@
+"""The status that is written for a pod."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from host_builders import a_container, a_pod
+
+from testbed.hostpods.manifest import Manifest
+from testbed.hostpods.states import (
+    ContainerRecord,
+    Running,
+    State,
+    Terminated,
+    Waiting,
+)
+from testbed.hostpods.status import Picture, StatusComposer, phase
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+RUNNING = Running(T0)
+WAITING = Waiting("ContainerCreating")
+DONE, FAILED = Terminated(0, T0, T0), Terminated(1, T0, T0)
+
+
+def a_record(state: State, *, ready: bool = False) -> ContainerRecord:
+    return ContainerRecord("main", "none", state, ready=ready)
+
+
+def a_picture(
+    *states: State,
+    init: State | None = None,
+    ready: bool = False,
+    finished: bool = False,
+) -> Picture:
+    initialized = init is None or init == DONE
+    return Picture(
+        volumes_ready=True,
+        initialized=initialized,
+        init=[a_record(init)] if init else [],
+        containers=[a_record(state, ready=ready) for state in states],
+        finished=finished,
+    )
+
+
+@pytest.mark.parametrize(
+    ("picture", "expected"),
+    [
+        (a_picture(WAITING), "Pending"),
+        (a_picture(RUNNING, WAITING), "Pending"),
+        (a_picture(WAITING, init=RUNNING), "Pending"),
+        (a_picture(RUNNING, init=DONE), "Running"),
+        (a_picture(FAILED), "Running"),  # until the policy has decided
+        (a_picture(DONE, finished=True), "Succeeded"),
+        (a_picture(DONE, FAILED, finished=True), "Failed"),
+        (a_picture(DONE, init=FAILED, finished=True), "Failed"),
+    ],
+)
+def test_the_phase_follows_the_containers(picture: Picture, expected: str) -> None:
+    """As a kubelet computes it: controllers act on it."""
+    assert phase(picture) == expected
+
+
+def conditions(
+    composer: StatusComposer, picture: Picture, now: datetime
+) -> dict[str, Manifest]:
+    status = composer.compose(a_pod(a_container("true")), picture, now)
+    return {condition["type"]: condition for condition in status["conditions"]}
+
+
+def test_ready_needs_every_container() -> None:
+    """A Deployment is available only when its whole pod is."""
+    composer = StatusComposer(T0)
+    half = Picture(
+        volumes_ready=True,
+        initialized=True,
+        init=[],
+        containers=[a_record(RUNNING, ready=True), a_record(RUNNING)],
+        finished=False,
+    )
+
+    shown = conditions(composer, half, T0)
+
+    assert shown["Ready"]["status"] == "False"
+    assert shown["ContainersReady"]["message"].endswith("status: ['main']")
+    ready = conditions(composer, a_picture(RUNNING, ready=True), T0)
+    assert ready["Ready"]["status"] == "True"
+    assert set(ready) == {
+        "PodReadyToStartContainers",
+        "Initialized",
+        "Ready",
+        "ContainersReady",
+        "PodScheduled",
+    }
+
+
+def test_a_condition_keeps_the_time_of_its_last_change() -> None:
+    """`minReadySeconds` and availability count from it."""
+    composer = StatusComposer(T0)
+    later = T0 + timedelta(seconds=10)
+    conditions(composer, a_picture(RUNNING), T0)
+
+    shown = conditions(composer, a_picture(RUNNING, ready=True), later)
+
+    assert shown["Ready"]["lastTransitionTime"] == "2026-01-01T00:00:10Z"
+    assert shown["Initialized"]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
+
+
+def test_a_readiness_gate_keeps_the_pod_unready() -> None:
+    """Someone else's condition has to hold too."""
+    pod = a_pod(a_container("true"), readinessGates=[{"conditionType": "theirs"}])
+    picture = a_picture(RUNNING, ready=True)
+
+    def ready(pod: Manifest) -> str:
+        status = StatusComposer(T0).compose(pod, picture, T0)
+        (shown,) = [c for c in status["conditions"] if c["type"] == "Ready"]
+        return str(shown["status"])
+
+    assert ready(pod) == "False"
+    assert ready({**pod, "status": {"conditions": [THEIRS]}}) == "True"
+
+
+THEIRS = {"type": "theirs", "status": "True"}
+
+
+def test_an_ended_container_shows_its_code_and_times() -> None:
+    """The first question after a crash."""
+    record = a_record(Waiting("CrashLoopBackOff", "back-off 2 s"))
+    record.last = Terminated(3, T0, T0 + timedelta(seconds=5), "liveness probe failed")
+
+    shown = record.manifest()
+
+    assert shown["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    assert shown["lastState"]["terminated"] == {
+        "exitCode": 3,
+        "reason": "Error",
+        "startedAt": "2026-01-01T00:00:00Z",
+        "finishedAt": "2026-01-01T00:00:05Z",
+        "message": "liveness probe failed",
+    }
