@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from testbed.observe.plan import ObservedPlan
 from testbed.observe.pod import ObservedPod
@@ -27,24 +28,38 @@ def pods_decided(namespace: str, count: int) -> Condition:
     return condition
 
 
-def packed(namespace: str, count: int) -> Condition:
-    """Hold when no plan lives, and all pods are placed or proved not to fit.
+def at_rest(namespace: str, count: int) -> Condition:
+    """Hold when no plan lives, and every pod is bound or found unschedulable.
 
-    Proof is the newest plan: it found no improvement, or it was carried out and was
-    optimal. A plan that failed or was given up makes the wait vain.
+    A plan that failed or was given up makes the wait vain.
     """
+    pods_are_decided = pods_decided(namespace, count)
 
     def condition(state: State) -> Verdict:
-        pods, plans = state.pods(namespace), state.plans()
-        words = f"{pods_in_words(pods, count)}; {plans_in_words(plans)}"
+        plans = state.plans()
+        decided = pods_are_decided(state)
+        words = f"{decided.state}; {plans_in_words(plans)}"
         broken = [plan for plan in plans if plan.broken]
         if broken:
             return Verdict(False, words, error=broken[-1].in_words())
-        whole = len(pods) == count and not _leaving(state, namespace)
-        live = [plan for plan in plans if not plan.finished]
-        pending = [pod for pod in pods if not pod.bound]
+        return Verdict(decided.holds and all(p.finished for p in plans), words)
+
+    return condition
+
+
+def packed(namespace: str, count: int) -> Condition:
+    """Hold at rest, when all pods are placed or proved not to fit.
+
+    Proof is the newest plan: it found no improvement, or it was carried out and was
+    optimal.
+    """
+    is_at_rest = at_rest(namespace, count)
+
+    def condition(state: State) -> Verdict:
+        rest, plans = is_at_rest(state), state.plans()
+        placed = all(pod.bound for pod in state.pods(namespace))
         proved = bool(plans) and plans[-1].conclusive
-        return Verdict(whole and not live and (not pending or proved), words)
+        return replace(rest, holds=rest.holds and (placed or proved))
 
     return condition
 

@@ -8,7 +8,13 @@ from watch_server import a_pod
 
 from testbed.observe.change import Change, Verb
 from testbed.observe.receipt import Receipt
-from testbed.observe.settled import objects_gone, packed, pods_decided, pods_gone
+from testbed.observe.settled import (
+    at_rest,
+    objects_gone,
+    packed,
+    pods_decided,
+    pods_gone,
+)
 from testbed.observe.state import State
 
 
@@ -102,6 +108,13 @@ def test_an_unproved_completed_plan_is_no_proof() -> None:
     state = state_of(refused("b"), plan("p", "Completed", optimal=False))
 
     assert not packed("ns", 1)(state).holds
+
+
+def test_at_rest_needs_no_proof() -> None:
+    """A plan that was asked for by hand is made once, the best or not."""
+    state = state_of(refused("b"), plan("p", "Completed", optimal=False))
+
+    assert at_rest("ns", 1)(state).holds
 
 
 def test_a_live_plan_keeps_the_state_unsettled() -> None:
