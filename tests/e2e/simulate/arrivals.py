@@ -1,0 +1,147 @@
+"""Pods that arrive at a real cluster one after the other, and where they end up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agreement_instances import PRIORITIES, Case, Pod
+from kubernetes import client, watch
+from scheduler_process import SchedulerProcess
+
+from testbed.cluster import create_nodes
+from testbed.simulate import Instance
+
+NAMESPACE = "default"
+
+
+class RealCluster:
+    """A cluster on which one case after the other is played through."""
+
+    def __init__(self, api: client.ApiClient, scheduler: SchedulerProcess) -> None:
+        self._api = api
+        # Its stubs want models where it takes plain objects, and allow None everywhere.
+        self._core: Any = client.CoreV1Api(api)
+        self._scheduler = scheduler
+
+    def create_priorities(self) -> None:
+        scheduling: Any = client.SchedulingV1Api(self._api)
+        for value in range(1, PRIORITIES + 1):
+            metadata = {"name": f"p{value}"}
+            scheduling.create_priority_class({"metadata": metadata, "value": value})
+
+    def play(self, case: Case) -> tuple[Instance, Mapping[str, str | None]]:
+        """Play a case; return the instance that it was, and where its pods are."""
+        nodes = create_nodes(self._api, case.pools)
+        try:
+            self._let_scheduler_see(nodes)
+            for service in case.objects:
+                self._core.create_namespaced_service(NAMESPACE, service)
+            instance = self._instance(case)
+            self._arrive(case.pods)
+            return instance, self._placements()
+        finally:
+            self._clear(nodes)
+
+    def _let_scheduler_see(self, nodes: Sequence[str]) -> None:
+        """Return when the scheduler itself takes every node for ready.
+
+        It learns of nodes and of pods on separate ways, so it is asked: a pod that
+        asks for nothing but one node is bound as soon as it may be.
+        """
+        before = self._scheduler.counts()
+        for node in nodes:
+            self._core.create_namespaced_pod(NAMESPACE, _probe(node))
+        self._wait_for("AssignedPodAdd", before, len(nodes))
+        self._delete_pods(before, len(nodes))
+
+    def _instance(self, case: Case) -> Instance:
+        listed = self._core.list_node(_preload_content=False).data
+        return as_instance(case, nodes=json.loads(listed)["items"])
+
+    def _arrive(self, pods: Sequence[Pod]) -> None:
+        bound_before = self._scheduler.counts().get("AssignedPodAdd", 0)
+        listed = self._core.list_namespaced_pod(NAMESPACE)
+        version = listed.metadata.resource_version
+        follow: Any = watch.Watch()  # type: ignore[no-untyped-call]
+        events = follow.stream(
+            self._core.list_namespaced_pod, NAMESPACE, resource_version=version
+        )
+        for number, pod in enumerate(pods, start=1):
+            self._core.create_namespaced_pod(NAMESPACE, pod)
+            _await_outcome(events, pod["metadata"]["name"])
+            self._scheduler.wait_for_rest(number, bound_before)
+        events.close()
+
+    def _placements(self) -> dict[str, str | None]:
+        return {
+            f"{NAMESPACE}/{pod.metadata.name}": pod.spec.node_name
+            for pod in self._core.list_namespaced_pod(NAMESPACE).items
+        }
+
+    def _clear(self, nodes: Sequence[str]) -> None:
+        before = self._scheduler.counts()
+        for service in self._core.list_namespaced_service(NAMESPACE).items:
+            if service.metadata.name != "kubernetes":
+                self._core.delete_namespaced_service(service.metadata.name, NAMESPACE)
+        placements = self._placements()
+        self._delete_pods(before, sum(node is not None for node in placements.values()))
+        for node in nodes:
+            self._core.delete_node(node)
+        self._wait_for("NodeDelete", before, len(nodes))
+
+    def _delete_pods(self, before: Mapping[str, int], bound: int) -> None:
+        self._core.delete_collection_namespaced_pod(NAMESPACE, grace_period_seconds=0)
+        self._wait_for("AssignedPodDelete", before, bound)
+        seen = self._scheduler.counts().get("AssignedPodAdd", 0)
+        self._scheduler.wait_for_rest(0, seen)
+
+    def _wait_for(self, event: str, before: Mapping[str, int], more: int) -> None:
+        self._scheduler.wait_for_event(event, before.get(event, 0) + more)
+
+
+def as_instance(
+    case: Case, nodes: Sequence[Mapping[str, Any]] | None = None
+) -> Instance:
+    """Return a case for the simulation, with the nodes as the cluster has them."""
+    manifests = [node for pool in case.pools for node in pool.manifests()]
+    return Instance(
+        case.name,
+        nodes=tuple(manifests if nodes is None else nodes),
+        pods=tuple(_with_priority(pod) for pod in case.pods),
+        objects=case.objects,
+    )
+
+
+def _await_outcome(events: Iterator[Any], name: str) -> None:
+    for event in events:
+        pod = event["object"]
+        if pod.metadata.name != name:
+            continue
+        conditions = {c.type: c for c in pod.status.conditions or []}
+        scheduled = conditions.get("PodScheduled")
+        if pod.spec.node_name or (scheduled and scheduled.status == "False"):
+            return
+    raise AssertionError(f"the watch ended before pod {name} had an outcome")
+
+
+def _probe(node: str) -> Pod:
+    tolerations = [
+        {"key": key, "operator": "Exists"}
+        for key in ("example.com/gpu", "example.com/old")
+    ]
+    return {
+        "metadata": {"name": f"probe-{node}"},
+        "spec": {
+            "containers": [{"name": "c", "image": "image"}],
+            "nodeSelector": {"kubernetes.io/hostname": node},
+            "tolerations": tolerations,
+        },
+    }
+
+
+def _with_priority(pod: Pod) -> Pod:
+    """Return the pod with what admission adds to it: the value of its class."""
+    priority = int(pod["spec"]["priorityClassName"].removeprefix("p"))
+    return {**pod, "spec": {**pod["spec"], "priority": priority}}

@@ -1,0 +1,72 @@
+"""The simulation is worth nothing unless a real cluster does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from uuid import uuid4
+
+import pytest
+from agreement_instances import FOLLOWER, Case, mixed_case, paper_case
+from arrivals import RealCluster, as_instance
+from scheduler_process import running_scheduler
+
+from testbed.cluster import KwokBinaryCluster
+from testbed.simulate import Simulator, profile_file
+from testbed.toolchain import install_tools
+
+CASES = [make(seed) for seed in range(25) for make in (paper_case, mixed_case)]
+SMOKE = 10
+"""How many of them every change must pass; the whole set takes about a minute."""
+
+
+@pytest.fixture(scope="module")
+def real_cluster(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[RealCluster]:
+    install_tools(quiet=True)
+    cluster = KwokBinaryCluster(f"agree-{uuid4().hex[:6]}")
+    cluster.up()
+    try:
+        folder = tmp_path_factory.mktemp("scheduler")
+        with (
+            closing(cluster.api_client()) as api,
+            running_scheduler(cluster.kubeconfig, folder) as scheduler,
+        ):
+            real = RealCluster(api, scheduler)
+            real.create_priorities()
+            yield real
+    finally:
+        cluster.down()
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    with Simulator(profile_file("deterministic")) as running:
+        yield running
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=[pytest.mark.smoke] * (number < SMOKE))
+        for number, case in enumerate(CASES)
+    ],
+)
+def test_the_real_cluster_agrees_pod_for_pod(
+    case: Case, real_cluster: RealCluster, simulator: Simulator
+) -> None:
+    """Same nodes, same pods, same order: every pod on the same node, or on none."""
+    instance, placements = real_cluster.play(case)
+    assert simulator.place(instance).nodes == placements
+
+
+@pytest.mark.e2e
+def test_the_cases_are_hard_enough_to_differ(simulator: Simulator) -> None:
+    """Agreement means nothing where all pods fit and none has to be tried again."""
+    answers = [simulator.place(as_instance(case)) for case in CASES]
+    with_pending = [answer for answer in answers if answer.pending()]
+    woken = [answer for answer in answers if answer.nodes.get(f"default/{FOLLOWER}")]
+    assert len(with_pending) > 40
+    assert len(woken) > 10
