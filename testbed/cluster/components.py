@@ -32,17 +32,24 @@ def log_file(workdir: Path, component: str) -> Path:
 
 def component_process(workdir: Path, component: str) -> psutil.Process | None:
     """Return a component's process, or None if it has none or it has ended."""
+    pid = _written_pid(workdir, component)
+    if pid is None:
+        return None
     try:
-        pid = int(pid_file(workdir, component).read_text(encoding="utf-8"))
         process = psutil.Process(pid)
-    except (OSError, ValueError, psutil.NoSuchProcess):
+    except psutil.NoSuchProcess:
         return None
     return process if is_alive(process) else None
 
 
+def was_started(workdir: Path, component: str) -> bool:
+    """Tell whether a component was started, whatever has become of it."""
+    return _written_pid(workdir, component) is not None
+
+
 def has_ended(workdir: Path, component: str) -> bool:
     """Tell whether a component was started and does not run any more."""
-    started = pid_file(workdir, component).is_file()
+    started = was_started(workdir, component)
     return started and component_process(workdir, component) is None
 
 
@@ -53,3 +60,11 @@ def log_tail(file: Path, lines: int = TAIL_LINES) -> list[str]:
     except OSError:
         return []
     return [line for line in text.splitlines() if line.strip()][-lines:]
+
+
+def _written_pid(workdir: Path, component: str) -> int | None:
+    # Between its creation and its writing the file is empty.
+    try:
+        return int(pid_file(workdir, component).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

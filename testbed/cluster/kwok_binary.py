@@ -88,8 +88,10 @@ class KwokBinaryCluster:
             config.write_text(
                 render_config(owner.ports, self._extra_args), encoding="utf-8"
             )
-            Startup(self.workdir, config, owner.ports, self._timeout_s).run()
+            startup = Startup(self.workdir, config, owner.ports, self._timeout_s)
+            startup.start()
             start_host_pods(self.workdir, self.kubeconfig)
+            startup.settle()
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
             with undisturbed():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +21,7 @@ from testbed.cluster.components import (
     log_file,
     log_tail,
     pid_file,
+    was_started,
 )
 from testbed.cluster.errors import ComponentFailedError, StartTimeoutError
 from testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
@@ -57,37 +58,47 @@ class Startup:
     ports: Ports
     timeout_s: float = READY_TIMEOUT_S
 
-    def run(self) -> None:
-        """Start the control plane and wait until it is ready.
+    def start(self) -> None:
+        """Start the control plane, and wait until the API server is ready.
 
         Raises
         ------
         ComponentFailedError
             A component ended; carries its last log lines.
         StartTimeoutError
-            All run, but the cluster is not ready.
+            All run, but the API server is not ready.
         """
         create = ["create", "cluster", "--kubeconfig="]
         kwokctl = start_kwokctl(self.workdir, self.config, create)
         try:
-            self._wait_for_api(kwokctl)
-            self._finish(kwokctl)
-            self._restart_early_birds()
-            self._wait_for_accounts()
+            self._wait("the components", lambda: self._missing(kwokctl), _is_empty)
         finally:
+            # Its work is done; it would only go on to start a kubectl five times a
+            # second until one is answered, and take a core from the API server.
             kwokctl.kill()
             kwokctl.wait()
+        self._wait("the API server", self._api_state, lambda state: state == "ok")
 
-    def _wait_for_api(self, kwokctl: subprocess.Popen[bytes]) -> None:
-        probe = ApiProbe(self.workdir, self.ports.kube_apiserver)
+    def settle(self) -> None:
+        """Wait until controllers and KWOK are at work.
 
-        def look() -> str:
-            if kwokctl.poll():
-                raise self._failure(KWOKCTL)
-            self._check(ETCD, API_SERVER)
-            return probe.ready()
+        Raises
+        ------
+        ComponentFailedError, StartTimeoutError
+            As above.
+        """
+        self._restart_early_birds()
+        self._wait("default service accounts", self._namespaces_without, _is_empty)
+        self._wait("KWOK", self._kwok_listens, bool)
 
-        self._wait("the API server", look, lambda state: state == "ok")
+    def _missing(self, kwokctl: subprocess.Popen[bytes]) -> list[str]:
+        if kwokctl.poll():
+            raise self._failure(KWOKCTL)
+        return [c for c in CONTROL_PLANE if not was_started(self.workdir, c)]
+
+    def _api_state(self) -> str:
+        self._check(ETCD, API_SERVER)
+        return self._probe.ready()
 
     def _restart_early_birds(self) -> None:
         """Start again what gave up, or sleeps, because the API server came late.
@@ -104,17 +115,18 @@ class Startup:
             return
         for component in late:
             pid_file(self.workdir, component).unlink(missing_ok=True)
-        self._finish(start_kwokctl(self.workdir, self.config, ["start", "cluster"]))
+        kwokctl = start_kwokctl(self.workdir, self.config, ["start", "cluster"])
+        try:
+            self._wait("kwokctl", kwokctl.poll, lambda code: code is not None)
+            if kwokctl.returncode:
+                raise self._failure(KWOKCTL)
+        finally:
+            kwokctl.kill()
+            kwokctl.wait()
 
-    def _wait_for_accounts(self) -> None:
-        probe = ApiProbe(self.workdir, self.ports.kube_apiserver)
-
-        def look() -> frozenset[str]:
-            self._check(*CONTROL_PLANE)
-            return _NAMESPACES - probe.service_accounts()
-
-        self._wait("default service accounts", look, lambda missing: not missing)
-        self._wait("KWOK", self._kwok_listens, bool)
+    def _namespaces_without(self) -> frozenset[str]:
+        self._check(*CONTROL_PLANE)
+        return _NAMESPACES - self._probe.service_accounts()
 
     def _kwok_listens(self) -> bool:
         self._check(*CONTROL_PLANE)
@@ -131,9 +143,9 @@ class Startup:
                 self.workdir.name, self.timeout_s, str(error), tail
             ) from error
 
-    def _finish(self, kwokctl: subprocess.Popen[bytes]) -> None:
-        if kwokctl.wait(self.timeout_s):
-            raise self._failure(KWOKCTL)
+    @property
+    def _probe(self) -> ApiProbe:
+        return ApiProbe(self.workdir, self.ports.kube_apiserver)
 
     def _check(self, *components: str) -> None:
         for component in components:
@@ -143,6 +155,10 @@ class Startup:
     def _failure(self, component: str) -> ComponentFailedError:
         log = log_file(self.workdir, component)
         return ComponentFailedError(self.workdir.name, component, log, log_tail(log))
+
+
+def _is_empty(things: Collection[str]) -> bool:
+    return not things
 
 
 def _listens(port: int) -> bool:
