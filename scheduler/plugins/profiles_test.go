@@ -104,11 +104,7 @@ func start(t *testing.T, profile string) (*config.KubeSchedulerConfiguration, fr
 	if err := yaml.UnmarshalStrict(data, &content); err != nil {
 		t.Fatal(err)
 	}
-	if _, ours := plugins.Registry()["PriorityOptimizer"]; !ours && profile[0] == 'o' {
-		t.Skip("PriorityOptimizer is not registered")
-	}
-	opts := optionsFor(t, content)
-	completed, scheduler, err := setup(t, opts)
+	completed, scheduler, err := setup(t, optionsFor(t, content))
 	if err != nil {
 		t.Fatalf("%s: %v", profile, err)
 	}

@@ -53,3 +53,17 @@ func TestAnUnknownPluginIsFoundBeforeTheFirstInstance(t *testing.T) {
 		t.Errorf("want an error that names the plugin, got %v", err)
 	}
 }
+
+// TestTheOptimizerIsRefused: its moves need a cluster, and leaving them out would be a silent lie.
+func TestTheOptimizerIsRefused(t *testing.T) {
+	for _, profile := range []string{"optimizer", "optimizer-deterministic"} {
+		configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, profile+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = simulation.New(context.Background(), configuration, plugins.Registry())
+		if err == nil || !strings.Contains(err.Error(), "simulate a profile without it") {
+			t.Errorf("%s: want a refusal, got %v", profile, err)
+		}
+	}
+}

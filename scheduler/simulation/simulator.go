@@ -24,7 +24,7 @@ type Simulator struct {
 func New(
 	ctx context.Context, configuration *config.KubeSchedulerConfiguration, plugins frameworkruntime.Registry,
 ) (*Simulator, error) {
-	simulator := &Simulator{configuration: configuration, plugins: plugins}
+	simulator := &Simulator{configuration: configuration, plugins: withoutOptimizer(plugins)}
 	trial, err := simulator.start(ctx, Instance{})
 	if err != nil {
 		return nil, err

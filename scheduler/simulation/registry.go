@@ -1,0 +1,28 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+)
+
+// withoutOptimizer returns the plugins, with one that refuses to start in the place of PriorityOptimizer.
+// That plugin answers to an optimiser and a cluster, in its own time; here are neither, and a profile that
+// silently did without it would simulate something else.
+func withoutOptimizer(plugins frameworkruntime.Registry) frameworkruntime.Registry {
+	registry := maps.Clone(plugins)
+	if registry == nil {
+		registry = frameworkruntime.Registry{}
+	}
+	registry[priorityoptimizer.Name] = func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return nil, errors.New("it moves pods of a running cluster, which a simulation does not have; " +
+			"simulate a profile without it")
+	}
+	return registry
+}
