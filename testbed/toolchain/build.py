@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.toolchain.errors import BuildFailedError
@@ -12,6 +13,7 @@ from testbed.toolchain.manifest import Tool
 from testbed.toolchain.watcher import Watcher
 
 _TAIL_LINES = 15
+_DOWNLOADING = "go: downloading "
 _DISK_FULL = "no space left on device"
 
 
@@ -29,36 +31,52 @@ def build_tool(tool: Tool, go: Go, target: Path, watcher: Watcher) -> None:
     DiskFullError
         The disk filled up.
     """
-    packages = _run(tool, [str(go.file), "list", "-deps", tool.package], watcher)
-    watcher.total(packages)
+    go_list = [str(go.file), "list", "-deps", tool.package]
+    watcher.total(_run(tool, go_list, target.parent, watcher))
     flags = ["-trimpath", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
-    _run(tool, [str(go.file), "build", *flags, tool.package], watcher)
+    go_build = [str(go.file), "build", *flags, tool.package]
+    _run(tool, go_build, target.parent, watcher)
 
 
-def _run(tool: Tool, command: list[str], watcher: Watcher) -> int:
-    """Run a Go command, pass its progress on, and return its lines of output."""
-    tail: deque[str] = deque(maxlen=_TAIL_LINES)
-    lines = 0
+def _run(tool: Tool, command: list[str], scratch: Path, watcher: Watcher) -> int:
+    """Run a Go command, pass its progress on, and return its lines of output.
+
+    Its temporary files go to ``scratch``, which is cleared away with what else a
+    killed build leaves.
+    """
     with subprocess.Popen(
         command,
         cwd=tool.folder,
-        env=go_environment(),
+        env={**go_environment(), "GOTMPDIR": str(scratch)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     ) as process:
-        assert process.stdout is not None  # noqa: S101 - it is a pipe by construction
-        for raw in process.stdout:
-            line = raw.rstrip()
-            tail.append(line)
-            if line.startswith("go: downloading "):
-                watcher.note(f"fetching {line.removeprefix('go: downloading ')}")
-                continue
-            lines += 1
-            if command[1] == "build" and " " not in line:
-                watcher.advance(1, line)
+        try:
+            lines, tail = _follow(process, watcher)
+        except BaseException:
+            # An interrupt must not wait for the build that it interrupts.
+            process.kill()
+            raise
     if process.returncode:
         if any(_DISK_FULL in line for line in tail):
             raise DiskFullError
         raise BuildFailedError(tool.name, command, tail)
     return lines
+
+
+def _follow(
+    process: subprocess.Popen[str], watcher: Watcher
+) -> tuple[int, Sequence[str]]:
+    """Return the number of packages that were named, and the last lines."""
+    tail: deque[str] = deque(maxlen=_TAIL_LINES)
+    packages = 0
+    for raw in process.stdout or ():
+        line = raw.rstrip()
+        tail.append(line)
+        if line.startswith(_DOWNLOADING):
+            watcher.note(f"fetching {line.removeprefix(_DOWNLOADING)}")
+        elif " " not in line:
+            packages += 1
+            watcher.advance(1, line)
+    return packages, tail

@@ -32,11 +32,8 @@ def go_environment() -> dict[str, str]:
     cache = layout.cache_folder()
     config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     settings = config / "go" / "env"
-    temporary = cache / "go-tmp"
-    temporary.mkdir(parents=True, exist_ok=True)
     own = {
         "GOTOOLCHAIN": "local",
-        "GOTMPDIR": str(temporary),
         "XDG_CONFIG_HOME": str(cache / "go-config"),
     }
     if "GOENV" not in os.environ and settings.is_file():

@@ -30,8 +30,8 @@ class ToolWatcher:
     task: TaskID
 
     def total(self, steps: int) -> None:
-        """Set the bar's length."""
-        self.progress.update(self.task, total=steps)
+        """Set the bar's length, and begin at its start."""
+        self.progress.update(self.task, total=steps, completed=0)
 
     def advance(self, steps: int, note: str) -> None:
         """Move the bar."""
