@@ -1,0 +1,331 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2/ktesting"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/stowage/stowage/scheduler/optimizerclient"
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+// optimizerProfile is the profile the chart ships.
+const optimizerProfile = "../../../charts/stowage/profiles/optimizer.yaml"
+
+// patience is how long a test waits, in real time, before it gives up.
+const patience = 20 * time.Second
+
+var podsResource = v1.SchemeGroupVersion.WithResource("pods")
+
+// cluster is a fake API server with the real scheduler and this plugin at work on it. Evicted
+// pods linger until the test lets them go, and their controller replaces them at once.
+type cluster struct {
+	t       *testing.T
+	ctx     context.Context
+	client  *fake.Clientset
+	plans   *dynamicfake.FakeDynamicClient
+	clock   *testingclock.FakeClock
+	plugin  *Plugin
+	handles chan *Plugin
+
+	mu       sync.Mutex
+	names    int
+	linger   bool
+	refuse   bool
+	evicted  []string
+	boundAt  map[types.UID]time.Time
+	overfull string
+}
+
+// startCluster runs the scheduler against the optimiser on the socket.
+func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArgs), objects ...runtime.Object) *cluster {
+	t.Helper()
+	logger, ctx := ktesting.NewTestContext(t)
+	_ = logger
+	ctx, cancel := context.WithCancel(ctx)
+	c := &cluster{t: t, ctx: ctx, client: fake.NewClientset(objects...), handles: make(chan *Plugin, 1),
+		clock: testingclock.NewFakeClock(time.Now()), boundAt: map[types.UID]time.Time{}}
+	c.plans = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
+	c.client.PrependReactor("create", "pods", c.react)
+	args := &PriorityOptimizerArgs{Socket: socket}
+	if change != nil {
+		change(args)
+	}
+	SetDefaults(args)
+	stopped := make(chan struct{})
+	c.runScheduler(args, stopped)
+	t.Cleanup(func() { cancel(); <-stopped })
+	return c
+}
+
+func (c *cluster) runScheduler(args *PriorityOptimizerArgs, stopped chan struct{}) {
+	c.t.Helper()
+	client, err := optimizerclient.New(args.Socket)
+	c.must(err)
+	c.t.Cleanup(func() { _ = client.Close() })
+	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		plugin, err := assemble(ctx, args, handle, parts{clock: c.clock, dynamic: c.plans, solver: client})
+		c.plugin = plugin
+		return plugin, err
+	}}
+	configuration, err := options.LoadConfigFromFile(klogBackground(), optimizerProfile)
+	c.must(err)
+	informers := kubescheduler.NewInformerFactory(c.client, 0)
+	built, err := kubescheduler.New(c.ctx, c.client, informers, nil,
+		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
+		kubescheduler.WithProfiles(configuration.Profiles...),
+		kubescheduler.WithFrameworkOutOfTreeRegistry(registry),
+		kubescheduler.WithPodInitialBackoffSeconds(1), kubescheduler.WithPodMaxBackoffSeconds(1))
+	c.must(err)
+	informers.Start(c.ctx.Done())
+	informers.WaitForCacheSync(c.ctx.Done())
+	c.must(built.WaitForHandlersSync(c.ctx))
+	go func() { built.Run(c.ctx); close(stopped) }()
+}
+
+func (c *cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// react plays the API server's part of bindings and evictions.
+func (c *cluster) react(action clienttesting.Action) (bool, runtime.Object, error) {
+	create, ok := action.(clienttesting.CreateAction)
+	if !ok {
+		return false, nil, nil
+	}
+	switch object := create.GetObject().(type) {
+	case *v1.Binding:
+		return true, object, c.bind(object)
+	case *policyv1.Eviction:
+		return true, object, c.evict(object)
+	}
+	return false, nil, nil
+}
+
+func (c *cluster) bind(binding *v1.Binding) error {
+	found, err := c.client.Tracker().Get(podsResource, binding.Namespace, binding.Name)
+	if err != nil {
+		return err
+	}
+	pod := found.(*v1.Pod).DeepCopy()
+	pod.Spec.NodeName, pod.Status.Phase = binding.Target.Name, v1.PodRunning
+	c.mu.Lock()
+	c.boundAt[pod.UID] = c.clock.Now()
+	c.mu.Unlock()
+	return c.client.Tracker().Update(podsResource, pod, pod.Namespace)
+}
+
+func (c *cluster) evict(eviction *policyv1.Eviction) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse {
+		return apierrors.NewTooManyRequests("the budget is spent", 1)
+	}
+	found, err := c.client.Tracker().Get(podsResource, eviction.Namespace, eviction.Name)
+	if err != nil {
+		return err
+	}
+	pod := found.(*v1.Pod)
+	if uid := eviction.DeleteOptions.Preconditions.UID; uid == nil || *uid != pod.UID {
+		return apierrors.NewConflict(v1.Resource("pods"), pod.Name, fmt.Errorf("precondition failed"))
+	}
+	c.evicted = append(c.evicted, pod.Name)
+	if c.linger {
+		now := metav1.Now()
+		terminating := pod.DeepCopy()
+		terminating.DeletionTimestamp = &now
+		terminating.Finalizers = []string{"test/lingers"}
+		err = c.client.Tracker().Update(podsResource, terminating, pod.Namespace)
+	} else {
+		err = c.client.Tracker().Delete(podsResource, pod.Namespace, pod.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return c.client.Tracker().Add(c.replacement(pod))
+}
+
+// replacement is what the pod's controller creates in its stead.
+func (c *cluster) replacement(of *v1.Pod) *v1.Pod {
+	c.names++
+	pod := of.DeepCopy()
+	pod.Name = fmt.Sprintf("%s-again-%d", of.OwnerReferences[0].Name, c.names)
+	pod.UID = types.UID("uid-" + pod.Name)
+	pod.Spec.NodeName, pod.DeletionTimestamp, pod.Finalizers = "", nil, nil
+	pod.Status = v1.PodStatus{Phase: v1.PodPending}
+	return pod
+}
+
+// letGo ends the lingering of terminating pods.
+func (c *cluster) letGo() {
+	c.mu.Lock()
+	c.linger = false
+	c.mu.Unlock()
+	for _, pod := range c.pods() {
+		if pod.DeletionTimestamp != nil {
+			c.must(c.client.Tracker().Delete(podsResource, pod.Namespace, pod.Name))
+		}
+	}
+}
+
+func (c *cluster) add(pods ...*v1.Pod) {
+	c.t.Helper()
+	for _, pod := range pods {
+		_, err := c.client.CoreV1().Pods(pod.Namespace).Create(c.ctx, pod, metav1.CreateOptions{})
+		c.must(err)
+	}
+}
+
+// addInTurn waits for each pod to be placed before it adds the next.
+func (c *cluster) addInTurn(pods ...*v1.Pod) {
+	c.t.Helper()
+	for _, pod := range pods {
+		c.add(pod)
+		c.eventually(pod.Name+" is placed", func() bool { return c.nodeOf(pod.Name) != "" })
+	}
+}
+
+func (c *cluster) pods() []*v1.Pod {
+	c.t.Helper()
+	found, err := c.client.Tracker().List(podsResource, v1.SchemeGroupVersion.WithKind("Pod"), "")
+	c.must(err)
+	list := found.(*v1.PodList)
+	var pods []*v1.Pod
+	for i := range list.Items {
+		pods = append(pods, &list.Items[i])
+	}
+	return pods
+}
+
+// nodeOf is the node of the pod with that name, or "".
+func (c *cluster) nodeOf(name string) string {
+	for _, pod := range c.pods() {
+		if pod.Name == name {
+			return pod.Spec.NodeName
+		}
+	}
+	return ""
+}
+
+// nodesOf are the nodes of the owner's pods; "" for a waiting one.
+func (c *cluster) nodesOf(owner string) (nodes []string) {
+	for _, pod := range c.pods() {
+		if pod.OwnerReferences[0].Name == owner && pod.DeletionTimestamp == nil {
+			nodes = append(nodes, pod.Spec.NodeName)
+		}
+	}
+	return nodes
+}
+
+func (c *cluster) plansOf() []*packingplan.Record {
+	list, err := c.plans.Resource(packingplan.Resource).List(c.ctx, metav1.ListOptions{LabelSelector: labels.Everything().String()})
+	c.must(err)
+	var records []*packingplan.Record
+	for i := range list.Items {
+		record, err := packingplan.Read(&list.Items[i])
+		c.must(err)
+		records = append(records, record)
+	}
+	return records
+}
+
+// phases counts the plans by phase.
+func (c *cluster) phases() map[packingplan.Phase]int {
+	phases := map[packingplan.Phase]int{}
+	for _, record := range c.plansOf() {
+		phases[record.Status.Phase]++
+	}
+	return phases
+}
+
+func (c *cluster) evictions() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.evicted...)
+}
+
+// eventually lets the fake time flow until the condition holds.
+func (c *cluster) eventually(what string, condition func() bool) {
+	c.t.Helper()
+	c.await(what, condition, true)
+}
+
+// await waits in real time; the fake clock only moves if time flows.
+func (c *cluster) await(what string, condition func() bool, flows bool) {
+	c.t.Helper()
+	err := wait.PollUntilContextTimeout(c.ctx, 5*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		if condition() {
+			return true, nil
+		}
+		if flows {
+			c.clock.Step(20 * time.Millisecond)
+		}
+		return false, nil
+	})
+	if err != nil {
+		c.t.Fatalf("waiting until %s: %v; %s", what, err, c.state())
+	}
+}
+
+// state is the last state seen, for messages.
+func (c *cluster) state() string {
+	text := ""
+	for _, pod := range c.pods() {
+		text += fmt.Sprintf("pod %s on %q; ", pod.Name, pod.Spec.NodeName)
+	}
+	for _, record := range c.plansOf() {
+		text += fmt.Sprintf("plan %s %s: %s; ", record.Name(), record.Status.Phase, record.Status.Message)
+	}
+	return text
+}
+
+func gigabytes(count int) resource.Quantity {
+	return *resource.NewQuantity(int64(count)*1e9, resource.DecimalSI)
+}
+
+func testNode(name string, memoryGB int) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
+		Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("100"),
+			v1.ResourceMemory: gigabytes(memoryGB), v1.ResourcePods: resource.MustParse("110")}}}
+}
+
+// testPod is the first pod of a ReplicaSet of the same name.
+func testPod(owner string, memoryGB int, priority int32) *v1.Pod {
+	yes := true
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: owner, UID: types.UID("uid-" + owner),
+			Labels: map[string]string{"app": owner},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner,
+				UID: types.UID("rs-" + owner), Controller: &yes}}},
+		Spec: v1.PodSpec{SchedulerName: v1.DefaultSchedulerName, Priority: &priority, Containers: []v1.Container{{
+			Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceMemory: gigabytes(memoryGB)}}}}},
+		Status: v1.PodStatus{Phase: v1.PodPending},
+	}
+}

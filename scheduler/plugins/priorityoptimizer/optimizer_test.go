@@ -1,0 +1,111 @@
+package priorityoptimizer
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"k8s.io/klog/v2"
+
+	"github.com/stowage/stowage/scheduler/contract"
+)
+
+func klogBackground() klog.Logger { return klog.Background() }
+
+// script is what the scripted optimiser does with a request.
+type script func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error
+
+// optimizer is a real gRPC server on a real Unix socket with scripted answers.
+type optimizer struct {
+	contract.UnimplementedOptimizerServer
+	socket string
+	server *grpc.Server
+
+	mu       sync.Mutex
+	script   script
+	requests []*contract.SolveRequest
+}
+
+func startOptimizer(t *testing.T, does script) *optimizer {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "so") // t.TempDir() may exceed the length of a socket's path
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &optimizer{socket: filepath.Join(folder, "s"), server: grpc.NewServer(), script: does}
+	listener, err := net.Listen("unix", o.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract.RegisterOptimizerServer(o.server, o)
+	go func() { _ = o.server.Serve(listener) }()
+	t.Cleanup(func() { o.server.Stop(); _ = os.RemoveAll(folder) })
+	return o
+}
+
+// Solve answers by the script.
+func (o *optimizer) Solve(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	o.mu.Lock()
+	o.requests = append(o.requests, request)
+	does := o.script
+	o.mu.Unlock()
+	return does(request, stream)
+}
+
+func (o *optimizer) asked() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.requests)
+}
+
+func (o *optimizer) now(does script) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.script = does
+}
+
+// silent never answers.
+func silent(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	<-stream.Context().Done()
+	return stream.Context().Err()
+}
+
+// nothing proves that nothing can be gained.
+func nothing(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_NO_IMPROVEMENT,
+		Plan: &contract.Plan{SnapshotId: request.Snapshot.Id, Optimal: true}})
+}
+
+// answers makes a script of a function from snapshots to plans.
+func answers(plan func(*contract.Snapshot) *contract.Plan) script {
+	return func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		answer := plan(request.Snapshot)
+		answer.SnapshotId = request.Snapshot.Id
+		return stream.Send(&contract.SolveUpdate{Last: true, Plan: answer, Strategy: "scripted",
+			EndReason: contract.EndReason_END_REASON_OPTIMAL})
+	}
+}
+
+// solveFigureOne moves the pod of ReplicaSet one beside two and gives its node to the waiting
+// pods; once nothing waits, nothing is to be gained.
+func solveFigureOne(snapshot *contract.Snapshot) *contract.Plan {
+	owners := map[string]string{}
+	for _, class := range snapshot.PodClasses {
+		owners[class.Id] = class.GetOwner().GetName()
+	}
+	byOwner := map[string]*contract.Pod{}
+	plan := &contract.Plan{Optimal: true}
+	for _, pod := range snapshot.Pods {
+		byOwner[owners[pod.ClassId]] = pod
+	}
+	one, two, three := byOwner["one"], byOwner["two"], byOwner["three"]
+	if one == nil || two == nil || three == nil || three.Node != "" || one.Node == two.Node {
+		return plan
+	}
+	plan.Moves = []*contract.Move{{PodUid: one.Uid, FromNode: one.Node, ToNode: two.Node}}
+	plan.Placements = []*contract.Placement{{PodUid: three.Uid, Node: one.Node}}
+	return plan
+}
