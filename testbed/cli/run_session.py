@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
-from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
@@ -20,16 +18,11 @@ from testbed.report.screen import screen
 from testbed.run.listener import Listener, Listeners
 from testbed.run.outcome import RunOutcome
 from testbed.run.request import RunRequest
+from testbed.run.run_id import new_run_id
 from testbed.run.runner import Runner
 
 STDOUT = Path("-")
 INTERRUPTED = 130
-
-
-def new_run_id() -> str:
-    """Return a name for a run: its time, and what keeps two of one second apart."""
-    now = datetime.now(tz=UTC)
-    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 class RunSession(Listener):

@@ -1,0 +1,87 @@
+"""Scenarios run by pytest: one cluster and one results bundle a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from testbed.cluster.protocol import Cluster
+from testbed.observe.observer import Observer
+from testbed.report.bundle import Bundle
+from testbed.report.environment import environment
+from testbed.report.evidence_keeper import EvidenceKeeper
+from testbed.run.bench import Bench
+from testbed.run.divergence import divergences
+from testbed.run.listener import Listeners
+from testbed.run.outcome import RunOutcome, ScenarioOutcome
+from testbed.run.run_id import new_run_id
+from testbed.run.scenario_run import run_scenario
+from testbed.scenario.model import Scenario
+
+
+class ScenarioSession:
+    """Runs scenarios one by one on a cluster that is up.
+
+    Parameters
+    ----------
+    bench
+        The cluster and its watches.
+    bundle
+        Takes the results.
+    """
+
+    def __init__(self, bench: Bench, bundle: Bundle) -> None:
+        self._bench = bench
+        self._said: list[str] = []
+        keeper = EvidenceKeeper(bundle.folder, self._said.append)
+        self._listener = Listeners(bundle, keeper)
+        self._rounds: dict[str, int] = {}
+        self.outcomes: list[ScenarioOutcome] = []
+
+    def run(self, scenario: Scenario) -> ScenarioOutcome:
+        """Run a scenario once more and return its outcome."""
+        name = scenario.scenario_id
+        self._rounds[name] = self._rounds.get(name, 0) + 1
+        outcome = run_scenario(
+            self._bench, scenario, self._rounds[name], self._listener
+        )
+        self.outcomes.append(outcome)
+        return outcome
+
+    def faults(self, scenario: Scenario) -> str:
+        """Run a scenario and return what went wrong; empty if nothing did."""
+        self._said.clear()
+        outcome = self.run(scenario)
+        lines = [
+            f"{check.name}: expected {check.expected}, got {check.actual}"
+            for check in outcome.failed_checks
+        ]
+        if outcome.error:
+            lines.append(outcome.error)
+        return "\n".join([*lines, *self._said]) if lines else ""
+
+
+@contextmanager
+def scenario_session(cluster: Cluster, results: Path) -> Iterator[ScenarioSession]:
+    """Watch the cluster and keep a bundle while scenarios run."""
+    run_id = new_run_id()
+    bundle = Bundle(results, run_id, environment())
+    with cluster.api_client() as api, Observer(api) as observer:
+        session = ScenarioSession(Bench(cluster, api, observer, run_id[-4:]), bundle)
+        try:
+            yield session
+        finally:
+            outcomes = tuple(session.outcomes)
+            bundle.folder.mkdir(parents=True, exist_ok=True)
+            bundle.run_finished(
+                RunOutcome(
+                    run_id=run_id,
+                    started=datetime.now(tz=UTC).isoformat(timespec="seconds"),
+                    cluster=cluster.name,
+                    outcomes=outcomes,
+                    divergences=divergences(outcomes),
+                    durations_s={},
+                )
+            )

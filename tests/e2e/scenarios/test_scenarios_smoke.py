@@ -1,0 +1,86 @@
+"""The smoke scenarios, through the runner's own interface, on one cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from testbed.report.bundle import Bundle
+from testbed.report.environment import environment
+from testbed.report.faults_table import faults_table
+from testbed.report.junit import junit_xml
+from testbed.report.summary_table import summary_table
+from testbed.run.outcome import RunOutcome
+from testbed.run.request import RunRequest, choose_scenarios
+from testbed.run.runner import Runner
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+
+pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return Bundle(tmp_path_factory.mktemp("results"), "run-1", environment())
+
+
+@pytest.fixture(scope="module")
+def outcome(bundle: Bundle) -> RunOutcome:
+    chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
+    return Runner(RunRequest(chosen), "smoke-e2e0", bundle).run()
+
+
+def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
+    """The main job: from files to verified placements."""
+    assert outcome.passed, faults_table(outcome)
+
+
+def test_every_scenario_was_run(outcome: RunOutcome) -> None:
+    """A run that stops early must not pass for a short one."""
+    chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
+
+    assert [item.scenario.scenario_id for item in outcome.outcomes] == [
+        scenario.scenario_id for scenario in chosen
+    ]
+
+
+def test_the_figure_of_the_paper_is_reproduced(outcome: RunOutcome) -> None:
+    """Stock: the third pod waits. Optimiser: all three placed, one move."""
+    (figure,) = (o for o in outcome.outcomes if o.scenario.name == "paper/figure-1")
+
+    assert figure.before is not None
+    assert figure.after is not None
+    assert (figure.before.placed, figure.after.placed) == (2, 3)
+    assert (figure.moves, figure.evictions, figure.optimal) == (1, 0, True)
+
+
+def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
+    """A watch that misses a pod would bend the percentiles."""
+    for item in outcome.outcomes:
+        assert item.before is not None
+        assert item.before.latency.n == item.before.placed
+        assert item.before.latency.audit_lag_s is not None
+
+
+def test_the_bundle_holds_events_and_configuration(
+    outcome: RunOutcome, bundle: Bundle
+) -> None:
+    """Every table must be made again from it, without a cluster."""
+    document = json.loads((bundle.folder / "run.json").read_text())
+
+    assert document["passed"] is True
+    assert len(document["scenarios"]) == len(outcome.outcomes)
+    folder = bundle.folder / "paper-figure-1" / "round-1"
+    changes = [json.loads(line) for line in (folder / "events.jsonl").open()]
+    assert {"Pod", "Node", "PackingPlan"} <= {change["kind"] for change in changes}
+    receipts = [change["monotonic_ns"] for change in changes]
+    assert receipts == sorted(receipts)
+    assert "PriorityOptimizer" in (folder / "scheduler-optimizer.yaml").read_text()
+
+
+def test_the_reports_can_be_made(outcome: RunOutcome) -> None:
+    """Real outcomes are richer than the ones that unit tests make up."""
+    assert "paper/figure-1" in summary_table(outcome.outcomes)
+    assert "figure-1 round 1" in junit_xml(outcome)

@@ -1,0 +1,111 @@
+"""What pytest makes of scenario files, without a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SCENARIO = """\
+name: topic/{name}
+description: One pod on one node.
+labels: [{label}]
+parameters:
+  replicas: {{type: integer, default: 1, description: Number of pods.}}
+variants:
+  two: {{set: {{replicas: 2}}}}
+nodes:
+  - {{count: 1, cpu: "4", memory: 4G}}
+workload:
+  - {{name: only, replicas: "${{replicas}}", cpu: 100m, memory: 1G}}
+expect:
+  deterministic:
+    placed: ${{replicas}}
+  optimizer:
+    solves: 0
+"""
+
+CONFTEST = "from testbed.pytest.collection import pytest_collect_file"
+
+
+def a_folder(pytester: pytest.Pytester, text: str) -> None:
+    pytester.makeconftest(CONFTEST)
+    folder = pytester.mkdir("topic")
+    (folder / "single.yaml").write_text(text)
+
+
+def collected(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line]
+
+
+def test_each_variant_is_a_test(pytester: pytest.Pytester) -> None:
+    """A variant that fails must be named, and be runnable alone."""
+    a_folder(pytester, SCENARIO.format(name="single", label="paper"))
+
+    result = pytester.runpytest_inprocess("--collect-only", "-q")
+
+    assert collected(result) == [
+        "topic/single.yaml::default",
+        "topic/single.yaml::two",
+    ]
+
+
+def test_smoke_scenarios_bear_the_smoke_mark(pytester: pytest.Pytester) -> None:
+    """`pytest -m smoke` is the part that every change must pass."""
+    a_folder(pytester, SCENARIO.format(name="single", label="smoke"))
+
+    chosen = pytester.runpytest_inprocess("--collect-only", "-q", "-m", "smoke")
+    others = pytester.runpytest_inprocess("--collect-only", "-q", "-m", "not e2e")
+
+    assert len(collected(chosen)) == 2
+    assert collected(others) == []
+
+
+def test_a_faulty_file_is_named_with_line_and_no_traceback(
+    pytester: pytest.Pytester,
+) -> None:
+    """The author of a scenario need not read our code to mend it."""
+    a_folder(pytester, SCENARIO.format(name="single", label="smoke") + "surprise: 1\n")
+
+    result = pytester.runpytest_inprocess("--collect-only", "-q")
+
+    text = result.stdout.str()
+    assert "single.yaml:17:" in text
+    assert "surprise" in text
+    assert "Traceback" not in text
+    assert "collection.py" not in text
+
+
+def test_without_opting_in_yaml_files_are_left_alone(
+    pytester: pytest.Pytester,
+) -> None:
+    """The plugin is active in every project of the environment."""
+    pytester.mkdir("topic").joinpath("single.yaml").write_text("not: ours\n")
+
+    result = pytester.runpytest_inprocess("--collect-only", "-q")
+
+    assert collected(result) == []
+
+
+def test_the_options_are_explained(pytester: pytest.Pytester) -> None:
+    """`pytest --help` is where other projects find them."""
+    result = pytester.runpytest_inprocess("--help")
+
+    result.stdout.fnmatch_lines(["*--stowage-keep-cluster*", "*--stowage-results=DIR*"])
+
+
+def test_the_plugin_is_light() -> None:
+    """Every pytest of the environment pays for what the plugin imports."""
+    code = (
+        "import sys, testbed.pytest_plugin; "
+        "print([m for m in sys.modules if m.split('.')[0] in "
+        "('kubernetes', 'yaml', 'ortools', 'grpc', 'rich')])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert answer.stdout.strip() == "[]"
