@@ -29,6 +29,8 @@ class Run:
         What the child is told, and when it is killed, in seconds from now.
     on_end
         Called once, when the child is gone.
+    prepare
+        Called last, to have the next child ready.
     """
 
     def __init__(
@@ -39,9 +41,11 @@ class Run:
         time_limit_s: float,
         kill_after_s: float,
         on_end: Callable[[], None],
+        prepare: Callable[[], object],
     ) -> None:
         self._child = child
         self._on_end = on_end
+        self._prepare = prepare
         self._deadline = time.monotonic() + kill_after_s
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
@@ -74,10 +78,14 @@ class Run:
 
     def _pump(self, request: bytes, time_limit_s: float) -> None:
         try:
-            self._tell(self._read(request, time_limit_s))
-        finally:
-            self._child.close()
-            self._on_end()
+            last = self._read(request, time_limit_s)
+        except Exception as error:  # the thread's edge: the caller must hear something
+            last = self._instead(pb.END_REASON_ERROR, f"{type(error).__name__}: {error}")
+        self._child.close()
+        # Whoever hears the last update may call again and must find the turn free.
+        self._on_end()
+        self._tell(last)
+        self._prepare()
 
     def _read(self, request: bytes, time_limit_s: float) -> pb.SolveUpdate:
         connection = self._child.connection

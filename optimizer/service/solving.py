@@ -164,15 +164,15 @@ class Solving:
             body,
             time_limit_s=max(0.0, left_s - min(FINISHING_S, 0.05 * left_s)),
             kill_after_s=left_s + self.settings.kill_margin_s,
-            on_end=self._turn_ended,
+            on_end=self.turns.give_back,
+            prepare=self._prepare,
         )
         call.run = run
         if call.left.is_set():
             run.cancel()
         return run
 
-    def _turn_ended(self) -> None:
-        self.turns.give_back()
+    def _prepare(self) -> None:
         # A failure shows, and is told, when the next call takes its child.
         with suppress(WorkerStartError):
             self.workers.prepare()

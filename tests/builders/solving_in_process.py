@@ -1,0 +1,49 @@
+"""Solving a snapshot in this very process, without child or socket."""
+
+from __future__ import annotations
+
+import time
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_options, decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.encode import encode_plan
+from optimizer.model.plan import Plan
+from optimizer.strategies.paper import PaperStrategy
+from optimizer.strategies.strategy import Answer
+
+
+def answer_to(
+    snapshot: pb.Snapshot,
+    *,
+    policy: pb.Policy = pb.POLICY_STRICT,
+    time_limit_s: float = 20.0,
+    seed: int = 1,
+    published: list[Plan] | None = None,
+    deterministic: bool = False,
+) -> Answer:
+    """Return the paper strategy's answer; one thread keeps tests from crowding."""
+    faults = Faults()
+    model = decode_snapshot(snapshot, faults)
+    options = decode_options(
+        pb.SolveOptions(
+            policy=policy,
+            time_limit_s=time_limit_s,
+            workers=1,
+            seed=seed,
+            deterministic=deterministic,
+        ),
+        faults,
+        strategies=["paper"],
+        default_time_limit_s=1.0,
+    )
+    faults.raise_if_any()
+    seen = [] if published is None else published
+    return PaperStrategy().solve(
+        model, options, clock=time.monotonic, publish=seen.append
+    )
+
+
+def plan_for(snapshot: pb.Snapshot, *, policy: pb.Policy = pb.POLICY_STRICT) -> pb.Plan:
+    """Return the paper strategy's plan as the contract's message."""
+    return encode_plan(answer_to(snapshot, policy=policy).plan)

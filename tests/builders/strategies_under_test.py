@@ -1,0 +1,97 @@
+"""Strategies that misbehave, each in one way; only tests register them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from optimizer.model.options import SolveOptions
+from optimizer.model.plan import EndReason, Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.paper import PaperStrategy
+from optimizer.strategies.strategy import Answer, Clock, Strategy
+
+PATH = "strategies_under_test:strategies"
+"""What a service is told so that its children find these."""
+
+Publish = Callable[[Plan], None]
+Misdeed = Callable[[Snapshot, Publish], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperThen:
+    """Publishes what the paper's strategy finds, then misbehaves."""
+
+    misdeed: Misdeed
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Publish,
+    ) -> Answer:
+        """Publish good plans, then do the deed."""
+        PaperStrategy().solve(snapshot, options, clock=clock, publish=publish)
+        return self.misdeed(snapshot, publish)
+
+
+@dataclass(frozen=True, slots=True)
+class AtOnce:
+    """Misbehaves before it has published anything."""
+
+    misdeed: Misdeed
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Publish,
+    ) -> Answer:
+        """Do the deed."""
+        return self.misdeed(snapshot, publish)
+
+
+def strategies() -> Mapping[str, Strategy]:
+    """Return the paper's strategy and every misbehaving one."""
+    return {
+        "paper": PaperStrategy(),
+        "hang": PaperThen(_hang),
+        "hang-at-once": AtOnce(_hang),
+        "eat-memory": PaperThen(_eat_memory),
+        "be-killed": PaperThen(_be_killed),
+        "crash": AtOnce(_crash),
+        "lie": AtOnce(_lie),
+    }
+
+
+def _hang(_snapshot: Snapshot, _publish: Publish) -> Answer:
+    # Deaf to everything but SIGKILL, as an uninterruptible presolve is.
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    while True:
+        pass
+
+
+def _eat_memory(snapshot: Snapshot, _publish: Publish) -> Answer:
+    hoard = bytearray(2**40)
+    return Answer(Plan(f"{snapshot.id}{len(hoard)}"), EndReason.OPTIMAL)
+
+
+def _be_killed(_snapshot: Snapshot, _publish: Publish) -> Answer:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("still alive")
+
+
+def _crash(_snapshot: Snapshot, _publish: Publish) -> Answer:
+    raise RuntimeError("a bug in the strategy")
+
+
+def _lie(_snapshot: Snapshot, publish: Publish) -> Answer:
+    wrong = Plan("another snapshot")
+    publish(wrong)
+    return Answer(wrong, EndReason.OPTIMAL)

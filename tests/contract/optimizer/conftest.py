@@ -1,0 +1,64 @@
+"""One service for the whole folder: its start is what takes the time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+import strategies_under_test
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from optimizer.service.server import Service
+from optimizer.service.settings import GIB, MIB, ServiceSettings, WorkerSettings
+
+Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
+
+
+@pytest.fixture(scope="session")
+def socket_folder() -> Iterator[Path]:
+    """Return a folder whose name is short enough for any socket."""
+    with tempfile.TemporaryDirectory(prefix="sto-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def service_settings(socket_folder: Path) -> ServiceSettings:
+    """Return a service with misbehaving strategies and no queue."""
+    return ServiceSettings(
+        socket=socket_folder / "o.sock",
+        max_request_bytes=MIB,
+        queue_length=0,
+        worker=WorkerSettings(
+            workers=1, memory_limit_bytes=GIB, strategies=strategies_under_test.PATH
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def service(service_settings: ServiceSettings) -> Iterator[Service]:
+    """Return the running service."""
+    service = Service(service_settings)
+    service.start()
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def channel(
+    service: Service, service_settings: ServiceSettings
+) -> Iterator[grpc.Channel]:
+    """Return a channel to the service."""
+    del service
+    with grpc.insecure_channel(f"unix:{service_settings.socket}") as channel:
+        yield channel
+
+
+@pytest.fixture
+def solve(channel: grpc.Channel) -> Solve:
+    """Return a function that calls Solve and collects the updates."""
+    stub = pb_grpc.OptimizerStub(channel)
+    return lambda request: list(stub.Solve(request))

@@ -1,0 +1,269 @@
+"""The service keeps its promises to a real client on a real socket."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from collections.abc import Callable
+
+import grpc
+import psutil
+import pytest
+from snapshot_builder import SnapshotBuilder, figure_1
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from optimizer.service.server import SERVICE, Service
+from optimizer.service.settings import ServiceSettings
+from optimizer.verify import verify_plan
+from testbed.wait import wait_until
+
+Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
+
+
+def request(strategy: str = "paper", time_limit_s: float = 30.0) -> pb.SolveRequest:
+    return pb.SolveRequest(
+        snapshot=figure_1(),
+        options=pb.SolveOptions(strategy=strategy, time_limit_s=time_limit_s),
+    )
+
+
+def counted(service: Service, name: str) -> float:
+    return service.metrics.registry.get_sample_value(name) or 0.0
+
+
+def busy_children() -> list[psutil.Process]:
+    """Return the processes two steps below this one: children of the nursery."""
+    nurseries = [
+        child
+        for child in psutil.Process().children()
+        if "optimizer.service.nursery" in child.cmdline()
+    ]
+    return [child for nursery in nurseries for child in nursery.children()]
+
+
+def test_figure_1_is_answered_with_one_move(solve: Solve) -> None:
+    """The paper's own example, through every layer."""
+    updates = solve(request())
+
+    last = updates[-1]
+    assert last.end_reason == pb.END_REASON_OPTIMAL
+    assert last.plan.snapshot_id == "snapshot-1"
+    assert (len(last.plan.placements), len(last.plan.moves)) == (1, 1)
+    assert not last.plan.evictions
+    assert last.durations.total_s > last.durations.solve_s > 0
+
+
+def test_only_the_last_update_is_marked_and_every_one_can_stand_alone(
+    solve: Solve,
+) -> None:
+    """A client that loses the stream may carry out what it has."""
+    updates = solve(request())
+
+    assert [update.last for update in updates] == [False] * (len(updates) - 1) + [True]
+    for update in updates:
+        assert verify_plan(figure_1(), update.plan, pb.POLICY_STRICT) == []
+
+
+def test_the_socket_is_for_its_owner_only(
+    service: Service, service_settings: ServiceSettings
+) -> None:
+    """Whoever may write to the socket may have pods moved."""
+    del service
+
+    mode = service_settings.socket.stat().st_mode
+
+    assert stat.S_ISSOCK(mode)
+    assert stat.S_IMODE(mode) == 0o600
+
+
+def test_a_solve_that_hangs_is_killed_and_its_best_plan_returned(
+    solve: Solve, service: Service
+) -> None:
+    """The solver's own limit is not to be trusted (R4)."""
+    killed = counted(service, "stowage_optimizer_killed_total")
+
+    last = solve(request("hang", time_limit_s=1.0))[-1]
+
+    assert last.end_reason == pb.END_REASON_TIME_LIMIT
+    assert (len(last.plan.placements), len(last.plan.moves)) == (1, 1)
+    assert counted(service, "stowage_optimizer_killed_total") == killed + 1
+    assert solve(request())[-1].end_reason == pb.END_REASON_OPTIMAL
+
+
+def test_a_solve_that_hangs_at_once_is_answered_without_a_plan(solve: Solve) -> None:
+    """Never hang, whatever happens (R4)."""
+    last = solve(request("hang-at-once", time_limit_s=0.2))[-1]
+
+    assert last.end_reason == pb.END_REASON_TIME_LIMIT
+    assert not last.HasField("plan")
+
+
+def test_a_solve_that_eats_all_memory_is_an_error_and_the_next_one_works(
+    solve: Solve,
+) -> None:
+    """The limit is the child's own, so that the service lives (R5)."""
+    last = solve(request("eat-memory"))[-1]
+
+    assert last.end_reason == pb.END_REASON_ERROR
+    assert "--memory-limit-bytes" in last.message
+    assert solve(request())[-1].end_reason == pb.END_REASON_OPTIMAL
+
+
+def test_a_child_that_is_killed_is_told_with_its_signal_and_best_plan(
+    solve: Solve,
+) -> None:
+    """The kernel's memory killer gives no other notice."""
+    last = solve(request("be-killed"))[-1]
+
+    assert last.end_reason == pb.END_REASON_ERROR
+    assert "SIGKILL" in last.message
+    assert len(last.plan.placements) == 1
+    assert solve(request())[-1].end_reason == pb.END_REASON_OPTIMAL
+
+
+def test_a_strategy_that_crashes_is_an_error_with_its_cause(solve: Solve) -> None:
+    """A bug is told, not hidden behind an empty plan."""
+    last = solve(request("crash"))[-1]
+
+    assert last.end_reason == pb.END_REASON_ERROR
+    assert "RuntimeError: a bug in the strategy" in last.message
+
+
+def test_a_plan_that_fails_the_checker_never_leaves(
+    solve: Solve, service: Service
+) -> None:
+    """Wrong answers of the solver must not reach a cluster (R12)."""
+    failures = counted(service, "stowage_optimizer_verify_failures_total")
+
+    updates = solve(request("lie"))
+
+    assert len(updates) == 1
+    assert updates[0].end_reason == pb.END_REASON_ERROR
+    assert not updates[0].HasField("plan")
+    assert "snapshot-id" in updates[0].message
+    after = counted(service, "stowage_optimizer_verify_failures_total")
+    assert after == failures + 1
+
+
+def test_every_fault_of_a_snapshot_is_told_at_once(solve: Solve) -> None:
+    """One round trip is enough to correct everything."""
+    builder = SnapshotBuilder().node("n", cpu_milli=-1).node("n")
+    builder.pod("p", of="missing", node="nowhere")
+
+    last = solve(
+        pb.SolveRequest(
+            snapshot=builder.message,
+            options=pb.SolveOptions(strategy="magic", alpha=2, time_limit_s=-1),
+        )
+    )[-1]
+
+    assert last.end_reason == pb.END_REASON_INFEASIBLE_INPUT
+    for part in ("cpu_milli", "'n' appears twice", "missing", "nowhere"):
+        assert part in last.message
+    for part in ("options.strategy", "options.alpha", "options.time_limit_s"):
+        assert part in last.message
+
+
+def test_bytes_of_no_request_are_refused_as_such(channel: grpc.Channel) -> None:
+    """Garbage in, nothing out (R11)."""
+    call: grpc.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(
+        f"/{SERVICE}/Solve"
+    )
+
+    with pytest.raises(grpc.RpcError) as caught:
+        list(call(b"\xff\xff\xff\xff"))
+
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "same contract" in str(caught.value.details())
+
+
+@pytest.mark.parametrize("factor", [1.5, 3])
+def test_a_request_over_the_limit_is_refused(
+    channel: grpc.Channel, service_settings: ServiceSettings, factor: float
+) -> None:
+    """Memory is bounded before anything is parsed (R5)."""
+    call: grpc.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(
+        f"/{SERVICE}/Solve"
+    )
+
+    with pytest.raises(grpc.RpcError) as caught:
+        list(call(b"\0" * int(factor * service_settings.max_request_bytes)))
+
+    assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_a_call_beyond_the_queue_is_refused_and_a_client_that_leaves_frees_the_turn(
+    channel: grpc.Channel, solve: Solve
+) -> None:
+    """One solve at a time; an abandoned one must not hold up the next (R21)."""
+    stub = pb_grpc.OptimizerStub(channel)
+    hanging = stub.Solve(request("hang"))
+    next(iter(hanging))
+    hung = busy_children()
+
+    with pytest.raises(grpc.RpcError) as caught:
+        solve(request())
+    hanging.cancel()
+
+    assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "call again" in str(caught.value.details())
+    wait_until(
+        "the hanging child to be gone",
+        lambda: [child.pid for child in hung if child.is_running()],
+        lambda alive: len(alive) <= 1,
+        timeout_s=10,
+    )
+    wait_for_turn(solve)
+
+
+def test_updates_stream_while_the_solve_goes_on(
+    channel: grpc.Channel, solve: Solve
+) -> None:
+    """A client may use the first plan long before the last."""
+    wait_for_turn(solve)
+    stub = pb_grpc.OptimizerStub(channel)
+    call = stub.Solve(request("hang"))
+
+    first = next(iter(call))
+    call.cancel()
+
+    assert not first.last
+    assert len(first.plan.placements) == 1
+
+
+def test_calls_in_several_threads_are_all_answered(solve: Solve) -> None:
+    """Refused or solved, but never mixed up."""
+    wait_for_turn(solve)
+    outcomes: list[object] = []
+    threads = [
+        threading.Thread(target=lambda: outcomes.append(_outcome(solve)))
+        for _ in range(8)
+    ]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(outcomes) == 8
+    allowed = {pb.END_REASON_OPTIMAL, grpc.StatusCode.RESOURCE_EXHAUSTED}
+    assert set(outcomes) <= allowed
+    assert pb.END_REASON_OPTIMAL in outcomes
+
+
+def wait_for_turn(solve: Solve) -> None:
+    """Wait until a client that left earlier no longer holds the turn."""
+    wait_until(
+        "the turn to be free",
+        lambda: _outcome(solve),
+        lambda outcome: outcome == pb.END_REASON_OPTIMAL,
+        timeout_s=10,
+    )
+
+
+def _outcome(solve: Solve) -> object:
+    try:
+        return solve(request())[-1].end_reason
+    except grpc.RpcError as error:
+        return error.code()
