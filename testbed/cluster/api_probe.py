@@ -15,10 +15,24 @@ _TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ApiProbe:
-    """Reads single documents as the cluster's administrator."""
+    """Reads single documents as the cluster's administrator.
 
-    workdir: Path
+    Attributes
+    ----------
+    context
+        The cluster's certificates; loading them takes longer than a request.
+    """
+
     port: int
+    context: ssl.SSLContext
+
+    @classmethod
+    def of(cls, workdir: Path, port: int) -> ApiProbe:
+        """Return the probe of the cluster in ``workdir``, whose certificates exist."""
+        pki = workdir / "pki"
+        context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        return cls(port, context)
 
     def ready(self) -> str:
         """Return "ok" once the API server is ready, and what it says before."""
@@ -42,11 +56,8 @@ class ApiProbe:
         return {item["metadata"]["namespace"] for item in items}
 
     def _get(self, path: str) -> tuple[int, str]:
-        pki = self.workdir / "pki"
-        context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
         connection = http.client.HTTPSConnection(
-            LOOPBACK, self.port, timeout=_TIMEOUT_S, context=context
+            LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context
         )
         try:
             connection.request("GET", path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,12 +32,12 @@ from testbed.wait import WaitTimeoutError, wait_until
 READY_TIMEOUT_S = 120.0
 """Twenty times what a start takes on two idle cores."""
 
-_POLL_S = 0.02
+_POLL_S = 0.03
 _NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Startup:
     """One cluster on its way up.
 
@@ -57,6 +57,7 @@ class Startup:
     config: Path
     ports: Ports
     timeout_s: float = READY_TIMEOUT_S
+    _probe: ApiProbe = field(init=False)
 
     def start(self) -> None:
         """Start the control plane, and wait until the API server is ready.
@@ -77,6 +78,7 @@ class Startup:
             # second until one is answered, and take a core from the API server.
             kwokctl.kill()
             kwokctl.wait()
+        self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
         self._wait("the API server", self._api_state, lambda state: state == "ok")
 
     def settle(self) -> None:
@@ -142,10 +144,6 @@ class Startup:
             raise StartTimeoutError(
                 self.workdir.name, self.timeout_s, str(error), tail
             ) from error
-
-    @property
-    def _probe(self) -> ApiProbe:
-        return ApiProbe(self.workdir, self.ports.kube_apiserver)
 
     def _check(self, *components: str) -> None:
         for component in components:
