@@ -73,7 +73,8 @@ def test_the_bundle_holds_events_and_configuration(
     assert document["passed"] is True
     assert len(document["scenarios"]) == len(outcome.outcomes)
     folder = bundle.folder / "paper-figure-1" / "round-1"
-    changes = [json.loads(line) for line in (folder / "events.jsonl").open()]
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    changes = [json.loads(line) for line in lines]
     assert {"Pod", "Node", "PackingPlan"} <= {change["kind"] for change in changes}
     receipts = [change["monotonic_ns"] for change in changes]
     assert receipts == sorted(receipts)
