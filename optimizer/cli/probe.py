@@ -10,6 +10,13 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+_QUICK_RETRIES = [
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 50),
+]
+"""A socket on this machine costs nothing to ask again."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
@@ -19,18 +26,25 @@ def run(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--socket", type=Path, required=True)
     parser.add_argument("--timeout-s", type=float, default=2.0)
+    parser.add_argument(
+        "--wait",
+        action="store_true",
+        help="for the service to be there, as long as the time-out allows",
+    )
     given = parser.parse_args(arguments)
-    state = probe(given.socket, given.timeout_s)
+    state = probe(given.socket, given.timeout_s, wait=given.wait)
     print(state, file=sys.stdout if state == "SERVING" else sys.stderr)
     return 0 if state == "SERVING" else 1
 
 
-def probe(socket: Path, timeout_s: float) -> str:
+def probe(socket: Path, timeout_s: float, *, wait: bool = False) -> str:
     """Return the state of the service, or why it cannot be told."""
-    with grpc.insecure_channel(f"unix:{socket}") as channel:
+    with grpc.insecure_channel(f"unix:{socket}", _QUICK_RETRIES) as channel:
         try:
             answer = health_pb2_grpc.HealthStub(channel).Check(
-                health_pb2.HealthCheckRequest(), timeout=timeout_s
+                health_pb2.HealthCheckRequest(),
+                timeout=timeout_s,
+                wait_for_ready=wait,
             )
         except grpc.RpcError as error:
             return f"{socket}: {error.code().name}: {error.details()}"

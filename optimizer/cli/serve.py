@@ -73,6 +73,11 @@ def parse_settings(arguments: Sequence[str]) -> ServiceSettings:
         default=defaults.queue_length,
         help="calls that may wait",
     )
+    parser.add_argument(
+        "--strategies",
+        default=worker.strategies,
+        help="module:function that brings the strategies",
+    )
     given = parser.parse_args(arguments)
     return ServiceSettings(
         socket=given.socket,
@@ -83,5 +88,6 @@ def parse_settings(arguments: Sequence[str]) -> ServiceSettings:
             time_limit_s=given.time_limit_s,
             memory_limit_bytes=given.memory_limit_bytes,
             workers=given.workers,
+            strategies=given.strategies,
         ),
     )

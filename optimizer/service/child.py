@@ -23,12 +23,10 @@ from optimizer.model.options import SolveOptions
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.service.confinement import confine
+from optimizer.service.packets import READY
 from optimizer.service.settings import WorkerSettings
 from optimizer.strategies.source import load_strategies
 from optimizer.strategies.strategy import Answer, Strategy
-
-READY = b"ready"
-"""The first message of a child."""
 
 
 def solve_one(connection: Connection, settings: WorkerSettings) -> None:

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
-from optimizer.service.child import READY
 from optimizer.service.errors import WorkerStartError
+from optimizer.service.packets import READY
 
 
 @dataclass(slots=True)

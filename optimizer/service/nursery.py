@@ -12,25 +12,17 @@ closes, the nursery ends, and the kernel kills its children.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
 import sys
-from dataclasses import asdict
 from multiprocessing.connection import Connection
 
 from optimizer.service.child import solve_one
+from optimizer.service.packets import LONGEST_PACKET, open_packet
 from optimizer.service.settings import WorkerSettings
 from optimizer.service.warmup import warm_up
 from optimizer.strategies.source import load_strategies
-
-LONGEST_PACKET = 1024 * 64
-
-
-def opening_packet(settings: WorkerSettings) -> bytes:
-    """Return the first packet, which tells the nursery what its children may do."""
-    return json.dumps({"path": sys.path, "settings": asdict(settings)}).encode()
 
 
 def main() -> None:
@@ -40,9 +32,7 @@ def main() -> None:
     packet = control.recv(LONGEST_PACKET)
     if not packet:
         return
-    opening = json.loads(packet)
-    sys.path[:] = opening["path"]
-    settings = WorkerSettings(**opening["settings"])
+    sys.path[:], settings = open_packet(packet)
     load_strategies(settings.strategies)
     warm_up()
     while True:

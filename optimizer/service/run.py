@@ -80,7 +80,9 @@ class Run:
         try:
             last = self._read(request, time_limit_s)
         except Exception as error:  # the thread's edge: the caller must hear something
-            last = self._instead(pb.END_REASON_ERROR, f"{type(error).__name__}: {error}")
+            last = self._instead(
+                pb.END_REASON_ERROR, f"{type(error).__name__}: {error}"
+            )
         self._child.close()
         # Whoever hears the last update may call again and must find the turn free.
         self._on_end()

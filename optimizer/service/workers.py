@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 
 from optimizer.service.child_process import ChildProcess
 from optimizer.service.errors import WorkerStartError
-from optimizer.service.nursery import LONGEST_PACKET, opening_packet
+from optimizer.service.packets import LONGEST_PACKET, opening_packet
 from optimizer.service.settings import WorkerSettings
 
 STOP_LIMIT_S = 5.0

@@ -1,0 +1,241 @@
+"""`stowage-optimizer serve` as a process: it starts and ends without a trace."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grpc
+import psutil
+import pytest
+import strategies_under_test
+from snapshot_builder import figure_1
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from testbed.wait import wait_until
+
+Serve = Callable[..., subprocess.Popen[str]]
+COMMAND = [sys.executable, "-c", "from optimizer.cli import main; main()"]
+
+
+@pytest.fixture
+def path(socket_folder: Path, request: pytest.FixtureRequest) -> Path:
+    """Return a socket path of this test's own, short enough for the kernel."""
+    return socket_folder / f"{abs(hash(request.node.name)) % 10**8}.sock"
+
+
+@pytest.fixture
+def serve(path: Path) -> Iterator[Serve]:
+    """Return a function that starts the service; whatever is left is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [*COMMAND, "serve", "--socket", str(path), *arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def probe(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, "probe", "--socket", str(path), "--timeout-s", "5"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def wait_for_serving(path: Path) -> None:
+    wait_until(
+        "the service to be ready",
+        lambda: probe(path).stdout,
+        lambda said: said == "SERVING\n",
+        timeout_s=60,
+    )
+
+
+def alive(processes: list[psutil.Process]) -> list[int]:
+    return [
+        process.pid
+        for process in processes
+        if process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+def wait_for_end(processes: list[psutil.Process]) -> None:
+    wait_until(
+        "every child to be gone",
+        lambda: alive(processes),
+        lambda pids: not pids,
+        timeout_s=10,
+    )
+
+
+def test_sigterm_ends_it_with_code_0_and_leaves_no_child_and_no_socket(
+    serve: Serve, path: Path
+) -> None:
+    """What Kubernetes sends must be enough, also with a solve going on."""
+    process = serve()
+    wait_for_serving(path)
+    children = psutil.Process(process.pid).children(recursive=True)
+
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(20) == 0
+    assert children
+    wait_for_end(children)
+    assert not path.exists()
+
+
+def test_its_death_kills_a_child_that_is_deaf_to_everything_else(
+    serve: Serve, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A solver that nobody waits for must not eat the node's CPU for ever."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(strategies_under_test.__file__).parent))
+    process = serve("--strategies", strategies_under_test.PATH)
+    wait_for_serving(path)
+    with grpc.insecure_channel(f"unix:{path}") as channel:
+        call = pb_grpc.OptimizerStub(channel).Solve(
+            pb.SolveRequest(
+                snapshot=figure_1(),
+                options=pb.SolveOptions(strategy="hang", time_limit_s=60),
+            )
+        )
+        next(iter(call))
+        children = psutil.Process(process.pid).children(recursive=True)
+
+        process.kill()
+        process.wait()
+        call.cancel()
+
+    assert len(children) >= 2
+    wait_for_end(children)
+
+
+def test_a_socket_left_behind_is_replaced(serve: Serve, path: Path) -> None:
+    """A service that was killed must be able to start again."""
+    with socket.socket(socket.AF_UNIX) as left_behind:
+        left_behind.bind(str(path))
+    assert path.is_socket()
+
+    serve()
+
+    wait_for_serving(path)
+
+
+def test_a_second_service_on_the_same_socket_is_refused(
+    serve: Serve, path: Path
+) -> None:
+    """Stealing the socket of a live service would cut off its scheduler."""
+    serve()
+    wait_for_serving(path)
+
+    second = serve()
+    _, said = second.communicate(timeout=30)
+
+    assert second.returncode == 1
+    assert "another process serves on" in said
+    assert probe(path).returncode == 0
+
+
+def test_metrics_are_served_on_the_loopback_port(serve: Serve, path: Path) -> None:
+    """What a Prometheus beside it would scrape."""
+    port = free_port()
+    serve("--metrics-port", str(port))
+    wait_for_serving(path)
+    with grpc.insecure_channel(f"unix:{path}") as channel:
+        list(pb_grpc.OptimizerStub(channel).Solve(pb.SolveRequest(snapshot=figure_1())))
+
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        text = answer.read().decode()
+
+    solves = 'stowage_optimizer_solves_total{end_reason="OPTIMAL",strategy="paper"} 1.0'
+    assert solves in text
+    for name in ("solve_seconds_count", "killed_total", "verify_failures_total"):
+        assert f"stowage_optimizer_{name}" in text
+
+
+def test_a_metrics_port_in_use_is_one_clear_message(serve: Serve) -> None:
+    """No traceback, and the way out."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        process = serve("--metrics-port", str(taken.getsockname()[1]))
+        _, said = process.communicate(timeout=30)
+
+    assert process.returncode == 1
+    assert "choose another --metrics-port" in said
+    assert "Traceback" not in said
+
+
+def test_every_log_line_is_json_and_names_its_snapshot(
+    serve: Serve, path: Path
+) -> None:
+    """Logs must be joined with plans by a machine."""
+    process = serve()
+    wait_for_serving(path)
+    with grpc.insecure_channel(f"unix:{path}") as channel:
+        list(pb_grpc.OptimizerStub(channel).Solve(pb.SolveRequest(snapshot=figure_1())))
+    process.send_signal(signal.SIGTERM)
+
+    _, said = process.communicate(timeout=20)
+
+    lines = [json.loads(line) for line in said.splitlines()]
+    assert all("snapshot" in line for line in lines)
+    ended = next(line for line in lines if line["event"] == "solve ended")
+    assert (ended["snapshot"], ended["end_reason"]) == ("snapshot-1", "OPTIMAL")
+
+
+def test_the_probe_says_no_when_nobody_serves(path: Path) -> None:
+    """An exec probe reads the exit code only."""
+    answer = probe(path)
+
+    assert answer.returncode == 1
+    assert "UNAVAILABLE" in answer.stderr
+
+
+def test_the_probe_does_not_load_the_solver() -> None:
+    """It runs every few seconds beside the service."""
+    script = (
+        "import sys, optimizer.cli.probe, optimizer.cli; "
+        "sys.exit(any(name.startswith(('ortools', 'numpy')) for name in sys.modules))"
+    )
+
+    answer = subprocess.run([sys.executable, "-c", script], check=False)
+
+    assert answer.returncode == 0
+
+
+def test_the_serving_process_does_not_load_the_solver() -> None:
+    """Only the nursery and its children may be brought down by it."""
+    script = (
+        "import sys, optimizer.cli.serve; "
+        "sys.exit(any(name.startswith(('ortools', 'numpy')) for name in sys.modules))"
+    )
+
+    answer = subprocess.run([sys.executable, "-c", script], check=False)
+
+    assert answer.returncode == 0
+
+
+def free_port() -> int:
+    with socket.socket() as probing:
+        probing.bind(("127.0.0.1", 0))
+        return int(probing.getsockname()[1])
