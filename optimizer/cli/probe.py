@@ -29,7 +29,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--wait",
         action="store_true",
-        help="for the service to be there, as long as the time-out allows",
+        help="for the service to be ready, as long as the time-out allows",
     )
     given = parser.parse_args(arguments)
     state = probe(given.socket, given.timeout_s, wait=given.wait)
@@ -40,12 +40,20 @@ def run(arguments: Sequence[str]) -> int:
 def probe(socket: Path, timeout_s: float, *, wait: bool = False) -> str:
     """Return the state of the service, or why it cannot be told."""
     with grpc.insecure_channel(f"unix:{socket}", _QUICK_RETRIES) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        request = health_pb2.HealthCheckRequest()
+        state = "UNKNOWN"
         try:
-            answer = health_pb2_grpc.HealthStub(channel).Check(
-                health_pb2.HealthCheckRequest(),
-                timeout=timeout_s,
-                wait_for_ready=wait,
-            )
+            if not wait:
+                return _name(stub.Check(request, timeout=timeout_s))
+            for answer in stub.Watch(request, timeout=timeout_s, wait_for_ready=True):
+                state = _name(answer)
+                if state == "SERVING":
+                    break
         except grpc.RpcError as error:
-            return f"{socket}: {error.code().name}: {error.details()}"
+            return f"{socket}: {error.code().name}: {error.details()}; was {state}"
+    return state
+
+
+def _name(answer: health_pb2.HealthCheckResponse) -> str:
     return str(health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status))

@@ -29,9 +29,9 @@ from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.bounds import TierBounds, trivial_bounds
 from optimizer.strategies.incumbent import Incumbent
 from optimizer.strategies.objective import TierScore
+from optimizer.strategies.paper import solving
 from optimizer.strategies.paper.model import PaperModel
-from optimizer.strategies.paper.solving import maximise
-from optimizer.strategies.paper.time_split import TimeSplit
+from optimizer.strategies.paper.time_split import HALF, TimeSplit
 from optimizer.strategies.planning import PlanWriter
 from optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
@@ -67,6 +67,13 @@ class PaperStrategy:
         return Answer(plan, end_reason_of(plan), packing.refusals)
 
 
+@dataclass(frozen=True, slots=True)
+class _Phase:
+    name: str
+    metric: cp_model.LinearExpr
+    share: float
+
+
 @dataclass(slots=True)
 class _Run:
     """One run of the loop over the tiers."""
@@ -100,8 +107,7 @@ class _Run:
         """Phase 1, first half of `STRICT`: keep the running pods of this priority."""
         bounds = self.bounds[tier]
         bounds.kept = self._phase(
-            f"tier {priority}, keep",
-            self._model.kept(priority),
+            _Phase(f"tier {priority}, keep", self._model.kept(priority), HALF / 2),
             lambda: self._reached(tier).kept,
             bounds.kept,
         )
@@ -109,9 +115,10 @@ class _Run:
     def _place(self, tier: int) -> None:
         """Phase 1: place as many pods as possible (lines 5 to 10)."""
         bounds = self.bounds[tier]
+        name = f"tier {self.packing.tiers[tier]}, place"
+        strict = self.options.policy is Policy.STRICT
         bounds.placed = self._phase(
-            f"tier {self.packing.tiers[tier]}, place",
-            self._model.placed(),
+            _Phase(name, self._model.placed(), HALF / 2 if strict else HALF),
             lambda: self._reached(tier).placed,
             bounds.placed,
         )
@@ -121,45 +128,40 @@ class _Run:
         bounds = self.bounds[tier]
         calmest = 3 * self._model.running()
         limit = self._phase(
-            f"tier {self.packing.tiers[tier]}, calm",
-            self._model.calm(),
+            _Phase(f"tier {self.packing.tiers[tier]}, calm", self._model.calm(), HALF),
             lambda: calmest + self._reached(tier).calm,
             calmest,
         )
         bounds.disturbed = calmest - limit
 
-    def _phase(
-        self,
-        name: str,
-        metric: cp_model.LinearExpr,
-        reached: Callable[[], int],
-        limit: int,
-    ) -> int:
-        """Maximise ``metric``, hold what is reached, return the proved limit."""
+    def _phase(self, phase: _Phase, reached: Callable[[], int], limit: int) -> int:
+        """Maximise the metric, hold what is reached, return the proved limit."""
         if reached() < limit:
-            limit = min(limit, self._solve(name, metric, limit))
-        if reached() == limit:
-            self._model.cp.add(metric == limit)  # Lines 8 and 17.
+            limit = min(limit, self._solve(phase, limit))
         else:
-            self._model.cp.add(metric >= reached())  # Lines 10 and 19.
+            self._split.spent(0, phase.share)
+        if reached() == limit:
+            self._model.cp.add(phase.metric == limit)  # Lines 8 and 16.
+        else:
+            self._model.cp.add(phase.metric >= reached())  # Lines 10 and 18.
         return limit
 
-    def _solve(self, name: str, metric: cp_model.LinearExpr, limit: int) -> int:
-        budget = self._split.phase()
+    def _solve(self, phase: _Phase, limit: int) -> int:
+        budget = self._split.phase(phase.share)
         if not self.options.deterministic:
             budget = min(budget, self.deadline - self.clock())
         if budget < SHORTEST_SOLVE_S:
             return limit
-        outcome = maximise(
-            metric,
-            phase=name,
+        outcome = solving.maximise(
+            phase.metric,
+            phase=phase.name,
             model=self._model,
             incumbent=self.incumbent,
             limit=budget,
             options=self.options,
             clock=self.clock,
         )
-        self._split.spent(outcome.spent)
+        self._split.spent(outcome.spent, phase.share)
         return limit if outcome.bound is None else outcome.bound
 
     def _reached(self, tier: int) -> TierScore:

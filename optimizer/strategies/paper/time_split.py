@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+HALF = 0.5
+"""Part of a tier's reserve that each of the paper's two phases has."""
+
 
 @dataclass(slots=True)
 class TimeSplit:
@@ -32,13 +35,19 @@ class TimeSplit:
     def __post_init__(self) -> None:
         self._pool = (1 - self.alpha) * self.total
 
-    def phase(self) -> float:
-        """Return what the next phase may use: its reserved half and the pool."""
-        return self._reserved() + self._pool
+    def phase(self, share: float = HALF) -> float:
+        """Return what the next phase may use: its part of the reserve, and the pool.
 
-    def spent(self, amount: float) -> None:
+        Parameters
+        ----------
+        share
+            The phase's part of its tier's reserve.
+        """
+        return share * self._reserve() + self._pool
+
+    def spent(self, amount: float, share: float = HALF) -> None:
         """Charge ``amount`` to the phase that ended; what it saved joins the pool."""
-        self._pool = max(0.0, self._pool + self._reserved() - amount)
+        self._pool = max(0.0, self._pool + share * self._reserve() - amount)
 
-    def _reserved(self) -> float:
-        return self.alpha * self.total / max(1, self.tiers) / 2
+    def _reserve(self) -> float:
+        return self.alpha * self.total / max(1, self.tiers)

@@ -1,0 +1,223 @@
+"""Algorithm 1, the parts that an oracle of small instances cannot pin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ortools.sat.python import cp_model
+from snapshot_builder import GB, SnapshotBuilder, figure_1
+from solving_in_process import answer_to
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.plan import EndReason, Plan
+from optimizer.strategies.errors import SolverContradictionError
+from optimizer.strategies.paper import solving
+from optimizer.strategies.paper.solving import Outcome
+from optimizer.strategies.paper.time_split import TimeSplit
+
+
+def two_tiers() -> pb.Snapshot:
+    """Return a high tier that needs one move, and a low pod that would need another."""
+    builder = SnapshotBuilder()
+    for name in ("n1", "n2", "n3"):
+        builder.node(name, memory_bytes=4 * GB)
+    for name in ("n1", "n2", "n3"):
+        builder.pod(f"at-{name}", memory_bytes=2 * GB, priority=1, node=name)
+    builder.pod("high", memory_bytes=3 * GB, priority=1)
+    return builder.pod("low", memory_bytes=1 * GB).message
+
+
+def test_figure_1_takes_one_move() -> None:
+    """The paper's first example."""
+    plan = answer_to(figure_1()).plan
+
+    assert (len(plan.placements), len(plan.moves), len(plan.evictions)) == (1, 1, 0)
+    assert plan.optimal
+
+
+def test_line_18_reads_at_least_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the printed ``<=`` a lower tier may undo what phase 2 won above it.
+
+    Phase 2 is made to look unproved, as after a time-out; then the model that is left
+    is asked for the *worst* value of that phase's metric.
+    """
+    calm_of_high: list[cp_model.LinearExpr] = []
+    models: list[cp_model.CpModel] = []
+    solve = solving.maximise
+
+    def unproved(metric: cp_model.LinearExpr, **how: Any) -> Outcome:
+        if how["phase"] == "tier 1, calm":
+            calm_of_high.append(metric)
+            models.append(how["model"].cp)
+        return Outcome(None, solve(metric, **how).spent)
+
+    monkeypatch.setattr(solving, "maximise", unproved)
+
+    plan = answer_to(two_tiers()).plan
+
+    assert not plan.tiers[0].optimal
+    solver = cp_model.CpSolver()
+    models[0].minimize(calm_of_high[0])
+    assert solver.solve(models[0]) == cp_model.OPTIMAL
+    # Three pods run: two stay (3 each) and one moves (1).
+    assert solver.objective_value == 7
+
+
+def test_a_higher_tier_is_not_moved_for_a_lower_one() -> None:
+    """Phase 2 of each tier is fixed before the next begins."""
+    builder = SnapshotBuilder()
+    builder.node("n1", memory_bytes=4 * GB).node("n2", memory_bytes=4 * GB)
+    builder.pod("a", memory_bytes=2 * GB, priority=1, node="n1")
+    builder.pod("b", memory_bytes=2 * GB, priority=1, node="n2")
+    builder.pod("low", memory_bytes=3 * GB)
+
+    answer = answer_to(builder.message)
+
+    assert answer.plan.empty
+    assert answer.plan.optimal
+    assert answer.end_reason is EndReason.NO_IMPROVEMENT
+
+
+def test_nothing_pending_is_certified_without_solving(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A phase whose limit is met needs no solver."""
+
+    def never(*_: object, **__: object) -> Outcome:
+        raise AssertionError("the solver was called")
+
+    monkeypatch.setattr(solving, "maximise", never)
+    builder = SnapshotBuilder().node("n").pod("a", node="n").pod("b", node="n")
+
+    answer = answer_to(builder.message)
+
+    assert answer.plan.empty
+    assert answer.plan.optimal
+
+
+def test_the_plan_is_empty_when_phase_2_timed_out_and_nothing_was_gained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Running pods must not be moved for nothing."""
+    solve = solving.maximise
+
+    def without_phase_2(metric: cp_model.LinearExpr, **how: Any) -> Outcome:
+        if how["phase"].endswith("calm"):
+            return Outcome(None, 0.0)
+        return solve(metric, **how)
+
+    monkeypatch.setattr(solving, "maximise", without_phase_2)
+    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
+    builder.pod("a", cpu_milli=3, node="n1").pod("b", cpu_milli=3, node="n2")
+    builder.pod("c", cpu_milli=2)
+
+    answer = answer_to(builder.message)
+
+    assert answer.plan.empty
+    assert answer.plan.optimal
+
+
+def test_no_time_at_all_keeps_the_current_placement() -> None:
+    """The current placement is always there to fall back on."""
+    published: list[Plan] = []
+
+    answer = answer_to(figure_1(), time_limit_s=1e-9, published=published)
+
+    assert answer.plan.empty
+    assert not answer.plan.optimal
+    assert answer.end_reason is EndReason.NO_IMPROVEMENT
+    assert [plan.empty for plan in published] == [True]
+
+
+def test_a_solver_that_denies_the_incumbent_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """CP-SAT has claimed infeasibility wrongly before; such an answer is no proof."""
+    monkeypatch.setattr(
+        cp_model.CpSolver, "solve", lambda *_, **__: cp_model.INFEASIBLE
+    )
+    monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_, **__: "INFEASIBLE")
+
+    with pytest.raises(SolverContradictionError, match="place"):
+        answer_to(figure_1())
+
+
+def test_the_same_seed_and_steps_give_the_same_plan() -> None:
+    """Deterministic solves count steps, so that the machine's load does not matter."""
+    snapshot = two_tiers()
+
+    plans = {answer_to(snapshot, deterministic=True, seed=7).plan for _ in range(3)}
+
+    assert len(plans) == 1
+
+
+def test_tiers_are_the_distinct_priorities_present() -> None:
+    """Priorities are 32-bit numbers: a range over them would never end."""
+    builder = SnapshotBuilder().node("n")
+    builder.pod("a", priority=2_000_000_000, node="n").pod("b", priority=-5)
+
+    plan = answer_to(builder.message).plan
+
+    assert [tier.priority for tier in plan.tiers] == [2_000_000_000, -5]
+
+
+def test_the_time_split_reserves_alpha_for_the_tiers_in_halves() -> None:
+    """Alpha * T / tiers for a tier, half of it for a phase, plus the unused rest."""
+    split = TimeSplit(total=10, alpha=0.4, tiers=2)
+
+    assert split.phase() == pytest.approx(1 + 6)
+
+
+def test_time_that_a_phase_saves_goes_to_the_next() -> None:
+    """Nothing of the limit is lost."""
+    split = TimeSplit(total=10, alpha=0.4, tiers=2)
+
+    split.spent(0.25)
+
+    assert split.phase() == pytest.approx(1 + 6 + 0.75)
+
+
+def test_a_greedy_phase_leaves_the_others_their_reserve() -> None:
+    """No tier may starve those after it."""
+    split = TimeSplit(total=10, alpha=0.4, tiers=2)
+
+    split.spent(split.phase())
+
+    assert split.phase() == pytest.approx(1)
+
+
+def test_all_phases_together_stay_within_the_limit() -> None:
+    """Each takes all it may; the sum is the limit."""
+    split = TimeSplit(total=10, alpha=0.4, tiers=3)
+    used = 0.0
+
+    for share in [0.25, 0.25, 0.5] * 3:
+        limit = split.phase(share)
+        used += limit
+        split.spent(limit, share)
+
+    assert used == pytest.approx(10)
+
+
+def test_the_reserve_of_tiers_that_need_no_solving_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With many tiers most of the limit would be reserved for nothing."""
+    limits: list[float] = []
+
+    def note(_: cp_model.LinearExpr, **how: Any) -> Outcome:
+        limits.append(how["limit"])
+        return Outcome(None, how["limit"])
+
+    monkeypatch.setattr(solving, "maximise", note)
+    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
+    for priority in range(1, 10):
+        builder.pod(f"p{priority}", priority=priority, node="n1")
+    builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=2, node="n2")
+    builder.pod("c", cpu_milli=3)
+
+    answer_to(builder.message, time_limit_s=100)
+
+    # All but what is reserved for phase 2 of the last tier: 0.4 * 100 / 10 / 2.
+    assert limits == [pytest.approx(98, abs=0.5)]
