@@ -8,24 +8,28 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from kubernetes import client
-from urllib3.exceptions import HTTPError, ProtocolError
 
 from testbed.errors import StowageError
+from testbed.observe.arrivals import (
+    Arrival,
+    Arrivals,
+    Broken,
+    Relisted,
+    Stopped,
+)
 from testbed.observe.change import Change, JsonObject, Verb
 from testbed.observe.errors import (
     NotSettledError,
     UnreachableStateError,
-    WatchFailedError,
 )
+from testbed.observe.follower import JOIN_TIMEOUT_S, Follower
 from testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
 from testbed.observe.source import CORE_SOURCES, Source
 from testbed.observe.state import State
-from testbed.observe.stream import HistoryGoneError, Stream
+from testbed.observe.stream import Stream
 from testbed.observe.verdict import Verdict
 
 T = TypeVar("T")
-
-JOIN_TIMEOUT_S = 5.0
 
 
 class Observer:
@@ -55,12 +59,16 @@ class Observer:
         self._changed = threading.Condition()
         self._state = State()
         self._journal: list[Change] = []
-        self._streams: dict[str, Stream] = {}
-        self._threads: list[threading.Thread] = []
+        self._arrivals = Arrivals()
+        self._followers: dict[str, Follower] = {}
         self._failure: StowageError | None = None
-        self._stopping = False
+        self._stopped = False
+        self._applier = threading.Thread(
+            target=self._apply_all, name="apply-changes", daemon=True
+        )
 
     def __enter__(self) -> Self:
+        self._applier.start()
         try:
             for source in self._sources:
                 self.watch(source)
@@ -79,27 +87,23 @@ class Observer:
 
     def watch(self, source: Source) -> None:
         """Watch a source from now on; its list is in the state on return."""
-        if source.kind in self._streams:
+        if source.kind in self._followers:
             return
         stream = Stream(self._api, source, self.clock)
-        self._take(stream.listed())
-        thread = threading.Thread(
-            target=self._follow,
-            args=(source, stream),
-            name=f"watch-{source.kind}",
-            daemon=True,
+        listed = stream.listed()
+        with self._changed:
+            self._take(listed)
+            self._changed.notify_all()
+        self._followers[source.kind] = Follower(
+            source, stream, self._arrivals, self.clock
         )
-        self._streams[source.kind] = stream
-        self._threads.append(thread)
-        thread.start()
 
     def stop(self) -> None:
         """End every watch and wait for its thread."""
-        self._stopping = True
-        for stream in self._streams.values():
-            stream.close()
-        for thread in self._threads:
-            thread.join(JOIN_TIMEOUT_S)
+        for follower in self._followers.values():
+            follower.stop()
+        self._arrivals.put(Stopped())
+        self._applier.join(JOIN_TIMEOUT_S)
 
     def read(self, look: Callable[[State], T]) -> T:
         """Return what ``look`` reads from the state, while nothing changes it."""
@@ -170,45 +174,30 @@ class Observer:
             raise self._failure
 
     def _take(self, changes: Iterable[Change]) -> None:
-        with self._changed:
-            for change in changes:
-                self._state.apply(change)
-                self._journal.append(change)
-            self._changed.notify_all()
+        for change in changes:
+            self._state.apply(change)
+            self._journal.append(change)
 
-    def _follow(self, source: Source, stream: Stream) -> None:
-        try:
-            while not self._stopping:
-                self._follow_once(source, stream)
-        except StowageError as error:
-            self._fail(error)
-        except (HTTPError, OSError) as error:
-            self._fail(WatchFailedError(source.kind, str(error)))
+    def _apply_all(self) -> None:
+        while not self._stopped:
+            arrivals = self._arrivals.take_all()
+            with self._changed:
+                for arrival in arrivals:
+                    self._apply(arrival)
+                self._changed.notify_all()
 
-    def _follow_once(self, source: Source, stream: Stream) -> None:
-        try:
-            for change in stream.watched():
-                self._take([change])
-        except HistoryGoneError:
-            self._relist(source, stream)
-        except ProtocolError:
-            # The connection was cut in the middle of a line; the next watch resumes
-            # from the last whole change, and fails if the server is gone.
-            return
-
-    def _relist(self, source: Source, stream: Stream) -> None:
-        listed = stream.listed()
-        receipt = self.clock.now()
-        gone = self.read(lambda state: state.vanished(source.kind, listed))
-        self._take(_deletion(source, body, receipt) for body in gone)
-        self._take(listed)
-
-    def _fail(self, error: StowageError) -> None:
-        if self._stopping:
-            return
-        with self._changed:
-            self._failure = error
-            self._changed.notify_all()
+    def _apply(self, arrival: Arrival) -> None:
+        match arrival:
+            case Change():
+                self._take([arrival])
+            case Relisted(source, listed, receipt):
+                gone = self._state.vanished(source.kind, listed)
+                self._take(_deletion(source, body, receipt) for body in gone)
+                self._take(listed)
+            case Broken(error):
+                self._failure = error
+            case Stopped():
+                self._stopped = True
 
 
 def _deletion(source: Source, body: JsonObject, receipt: Receipt) -> Change:
