@@ -33,7 +33,8 @@ func (h *hold) begin(most time.Duration) {
 	defer h.mu.Unlock()
 	deadline := h.clock.Now().Add(most)
 	h.deadline = deadline
-	h.timer = h.clock.AfterFunc(most, func() { h.endIf(deadline) })
+	// In a goroutine of its own, since not every clock promises one and waking up pods asks back.
+	h.timer = h.clock.AfterFunc(most, func() { go h.endIf(deadline) })
 }
 
 // end lets the pods go. It may be called when there is no hold.

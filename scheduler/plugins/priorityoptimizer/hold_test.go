@@ -1,0 +1,212 @@
+package priorityoptimizer
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+// fullNode leaves one pod pending on one node, so that a solve starts.
+func fullNode(t *testing.T, does script, change func(*PriorityOptimizerArgs)) (*cluster, *optimizer) {
+	o := startOptimizer(t, does)
+	c := startCluster(t, o.socket, change, testNode("n1", 4))
+	c.addInTurn(testPod("resident", 2, 0))
+	c.add(testPod("waiting", 3, 0))
+	return c, o
+}
+
+// An optimiser that goes silent, dies or answers nonsense must not freeze the cluster: new pods
+// are held for the time limit plus one second and not a moment longer.
+func TestHoldEndsAtTimeLimitPlusOneSecond(t *testing.T) {
+	c, o := fullNode(t, silent, nil)
+	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
+	began := c.clock.Now()
+	c.add(testPod("newcomer", 1, 0))
+
+	c.await("the newcomer is held", func() bool { return c.plugin.hold.room.size() == 1 }, false)
+	if c.nodeOf("newcomer") != "" {
+		t.Fatal("the newcomer was placed during the solve")
+	}
+	c.eventually("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" })
+
+	c.mu.Lock()
+	held := c.boundAt["uid-newcomer"].Sub(began)
+	c.mu.Unlock()
+	if most := time.Second + holdMargin + 40*time.Millisecond; held > most {
+		t.Errorf("held for %s of fake time, at most %s is promised", held, most)
+	}
+	c.eventually("the plan failed", func() bool { return c.phases()[packingplan.Failed] >= 1 })
+}
+
+// The deadline holds also if nothing else of the plugin ever runs again: no loop, no timer.
+func TestHoldNeedsNobodyToEnd(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	h := &hold{clock: clock, room: newWaitingRoom(clock, func(time.Duration) {}), released: func() {}}
+	pod := &v1.Pod{}
+	h.begin(2 * time.Second)
+
+	clock.SetTime(clock.Now().Add(2*time.Second - time.Nanosecond))
+	during := h.keeps(pod)
+	clock.SetTime(clock.Now().Add(time.Nanosecond))
+	after := h.keeps(pod)
+
+	if !during || after {
+		t.Errorf("held during the hold: %v, at its deadline: %v", during, after)
+	}
+}
+
+// The timer of one hold must not end the next one.
+func TestOldTimerDoesNotEndANewHold(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	h := &hold{clock: clock, room: newWaitingRoom(clock, func(time.Duration) {}), released: func() {}}
+	h.begin(time.Second)
+	old := h.deadline
+	h.end()
+	h.begin(3 * time.Second)
+
+	h.endIf(old)
+
+	if !h.active() {
+		t.Error("the new hold ended")
+	}
+}
+
+// activations counts the wake-ups of each pod, as the scheduling queue gets them.
+type activations map[string]int
+
+func (a activations) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
+	for uid := range pods {
+		a[uid]++
+	}
+}
+
+// A wake-up that comes before the queue has parked the pod is lost. The pod is woken up again
+// and again, until it is seen passing.
+func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	woken := activations{}
+	p := &Plugin{activator: woken, keptOut: newWaitingRoom(clock, func(time.Duration) {}), wake: make(chan struct{}, 1)}
+	p.hold = &hold{clock: clock, room: newWaitingRoom(clock, func(time.Duration) {})}
+	p.hold.released = func() { p.activate(p.hold.room.all()) }
+	l := &loop{Plugin: p}
+	pod := &v1.Pod{}
+	pod.UID = types.UID("p")
+	p.hold.begin(time.Second)
+	if p.PreEnqueue(t.Context(), pod).IsSuccess() {
+		t.Fatal("the pod was not held")
+	}
+
+	p.hold.end() // the queue does not know the pod yet: nothing comes of it
+	l.wakeWaiting()
+	l.wakeWaiting()
+	repeated := woken["p"]
+	passed := p.PreEnqueue(t.Context(), pod).IsSuccess()
+	l.wakeWaiting()
+
+	if repeated != 3 || !passed || woken["p"] != 3 {
+		t.Errorf("woken %d times before it passed (%v), %d in the end", repeated, passed, woken["p"])
+	}
+}
+
+// A pod that passed PreFilter before the hold began must not be bound behind the solve's back.
+func TestReserveIsRefusedDuringAHold(t *testing.T) {
+	c, o := fullNode(t, silent, nil)
+	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
+	late := testPod("late", 1, 0)
+
+	status := c.plugin.Reserve(c.ctx, nil, late, "n1")
+
+	if status.IsSuccess() || len(c.plugin.inFlight.all()) != 0 {
+		t.Errorf("Reserve = %v, in flight %v", status, c.plugin.inFlight.all())
+	}
+}
+
+// Without an optimiser nothing is held and pods are placed as by the stock scheduler.
+func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
+	c := startCluster(t, t.TempDir()+"/nobody", nil, testNode("n1", 4))
+	c.addInTurn(testPod("resident", 2, 0))
+	c.add(testPod("waiting", 3, 0))
+	c.eventually("the back-off has begun", func() bool {
+		c.plugin.trigger.mu.Lock()
+		defer c.plugin.trigger.mu.Unlock()
+		return c.plugin.trigger.failures >= 2
+	})
+
+	c.addInTurn(testPod("newcomer", 1, 0))
+
+	if plans := c.plansOf(); len(plans) != 0 {
+		t.Errorf("%d plans were recorded without anybody to ask", len(plans))
+	}
+}
+
+// What goes wrong in the optimiser ends as a failed plan, and the pods are let go at once.
+func TestBrokenAnswersFailThePlanAndReleaseThePods(t *testing.T) {
+	scripts := map[string]script{
+		"unknown pod": answers(func(*contract.Snapshot) *contract.Plan {
+			return &contract.Plan{Placements: []*contract.Placement{{PodUid: "nobody", Node: "n1"}}}
+		}),
+		"over capacity": answers(func(s *contract.Snapshot) *contract.Plan {
+			plan := &contract.Plan{}
+			for _, pod := range s.Pods {
+				if pod.Node == "" {
+					plan.Placements = append(plan.Placements, &contract.Placement{PodUid: pod.Uid, Node: "n1"})
+				}
+			}
+			return plan
+		}),
+		"evicts for an equal": answers(func(s *contract.Snapshot) *contract.Plan {
+			plan := &contract.Plan{}
+			for _, pod := range s.Pods {
+				if pod.Node == "" {
+					plan.Placements = append(plan.Placements, &contract.Placement{PodUid: pod.Uid, Node: "n1"})
+				} else {
+					plan.Evictions = append(plan.Evictions, &contract.Eviction{PodUid: pod.Uid, Node: pod.Node})
+				}
+			}
+			return plan
+		}),
+		"stream without an end": func(*contract.SolveRequest, grpc.ServerStreamingServer[contract.SolveUpdate]) error { return nil },
+		"error end": func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+			return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_ERROR})
+		},
+	}
+	for name, does := range scripts {
+		t.Run(name, func(t *testing.T) {
+			c, _ := fullNode(t, does, nil)
+
+			c.eventually("the plan failed", func() bool { return c.phases()[packingplan.Failed] >= 1 })
+
+			c.addInTurn(testPod("newcomer", 1, 0))
+			if evicted := c.evictions(); len(evicted) != 0 {
+				t.Errorf("%v evicted by a plan that failed", evicted)
+			}
+		})
+	}
+}
+
+// The best plan that came in time counts, also if the optimiser never says it was its last word.
+func TestPlanThatCameInTimeIsUsed(t *testing.T) {
+	c, _ := figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		plan := solveFigureOne(request.Snapshot)
+		plan.SnapshotId, plan.Optimal = request.Snapshot.Id, false
+		if err := stream.Send(&contract.SolveUpdate{Plan: plan}); err != nil {
+			return err
+		}
+		return silent(request, stream)
+	}, nil)
+
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	if got := c.plansOf()[0].Status.EndReason; got != "TIME_LIMIT" {
+		t.Errorf("end reason %s, want TIME_LIMIT", got)
+	}
+}
