@@ -80,6 +80,7 @@ class ContainerRunner:
 
     def on_started(self) -> None:
         """Take note that the startup probe succeeded, or that there is none."""
+        _log.info("container %s is up", self.record.name)
         self.record.started = True
         self.healthy.set()
         self._changed()
@@ -110,11 +111,13 @@ class ContainerRunner:
             return None
         self._attempt = attempt
         since = self._place.clock.wall()
+        _log.info("container %s runs as %d", self.record.name, attempt.process.pid)
         self._show(Running(since))
         if self._stopping.is_set():  # told to stop while it was being started
             attempt.process.kill()
         ended = await attempt.run(self)
         self._attempt = None
+        _log.info("container %s ended with %d", self.record.name, ended.code)
         self.record.ready = self.record.started = False
         until = self._place.clock.wall()
         self._show(Terminated(ended.code, since, until, attempt.condemned))

@@ -57,7 +57,8 @@ class Mounts:
         if ".." in path.parts or self.root not in path.parents:
             raise MountRefusedError(
                 f"mount path {path} does not lie under {self.root}; host pods can "
-                "only show volumes there, so set the chart's paths to folders below it"
+                "only show volumes there: set the chart's paths to folders below it, "
+                "and automountServiceAccountToken to false"
             )
         if path.is_symlink():
             current = path.readlink()

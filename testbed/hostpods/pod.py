@@ -77,7 +77,9 @@ class PodRunner:
         await self._deleted.wait()
         default_s = self._pod["spec"].get("terminationGracePeriodSeconds")
         grace_s = self._pod["metadata"].get("deletionGracePeriodSeconds", default_s)
-        await self._end(living, DEFAULT_GRACE_S if grace_s is None else grace_s)
+        grace_s = DEFAULT_GRACE_S if grace_s is None else grace_s
+        _log.info("pod %s ends, grace %g s", pod_key(self._pod), grace_s)
+        await self._end(living, grace_s)
         reporting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await reporting

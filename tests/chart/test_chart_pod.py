@@ -63,7 +63,11 @@ def test_every_container_is_probed() -> None:
     assert scheduler["livenessProbe"]["httpGet"]["scheme"] == "HTTPS"
     for probe in ("startupProbe", "livenessProbe"):
         command = optimizer[probe]["exec"]["command"]
-        assert command[-2:] == ["probe", "--socket=/run/stowage/optimizer.sock"]
+        assert command[1:3] == ["probe", "--socket=/run/stowage/optimizer.sock"]
+    assert optimizer["startupProbe"]["exec"]["command"][3:] == [
+        "--wait",
+        "--timeout-s=4",
+    ]
 
 
 def test_the_plugin_and_the_optimiser_agree_on_the_socket() -> None:

@@ -78,12 +78,12 @@ env:
   - {name: TMPDIR, value: {{ .Values.paths.temporary | quote }}}
 # Alive by the time its solver has been loaded and warmed up.
 startupProbe:
-  exec: {command: {{ include "stowage.probeCommand" . }}}
+  exec: {command: {{ include "stowage.probeCommand" (list . "--wait" (printf "--timeout-s=%d" (sub $optimizer.probes.timeoutSeconds 1))) }}}
   periodSeconds: 1
   timeoutSeconds: {{ int64 $optimizer.probes.timeoutSeconds }}
   failureThreshold: 60
 livenessProbe:
-  exec: {command: {{ include "stowage.probeCommand" . }}}
+  exec: {command: {{ include "stowage.probeCommand" (list .) }}}
   periodSeconds: {{ int64 $optimizer.probes.periodSeconds }}
   timeoutSeconds: {{ int64 $optimizer.probes.timeoutSeconds }}
   failureThreshold: {{ int64 $optimizer.probes.failureThreshold }}
@@ -94,6 +94,9 @@ volumeMounts:
   - {name: temporary, mountPath: {{ .Values.paths.temporary | quote }}}
 {{- end -}}
 
+{{/* The command that asks the optimiser how it is; the argument is (list context flag...). */}}
 {{- define "stowage.probeCommand" -}}
-{{- toJson (concat .Values.optimizer.command (list "probe" (printf "--socket=%s" (include "stowage.socket" .)))) -}}
+{{- $context := first . -}}
+{{- $socket := printf "--socket=%s" (include "stowage.socket" $context) -}}
+{{- toJson (concat $context.Values.optimizer.command (list "probe" $socket) (rest .)) -}}
 {{- end -}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from testbed.hostpods.clock import LoopClock
@@ -30,23 +30,29 @@ class Prober:
     async def run(self, judged: Judged) -> None:
         """Ask for ever; ``judged`` hears every verdict, repeated ones included."""
         thresholds = self._thresholds()
-        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
-        while True:
-            self._judge(await self._ask(), thresholds, judged)
-            await self.clock.pause(self.probe.get("periodSeconds", 10))
+        async for outcome in self._outcomes():
+            verdict = thresholds.record(ok=outcome.ok)
+            if verdict is not None:
+                judged(verdict, outcome)
 
     async def until_success(self, failed: Callable[[Outcome], None]) -> None:
         """Ask until the verdict is good; ``failed`` hears the bad ones."""
         thresholds = self._thresholds()
-        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
-        while True:
-            outcome = await self._ask()
+        async for outcome in self._outcomes():
             verdict = thresholds.record(ok=outcome.ok)
             if verdict:
                 return
             if verdict is False:
                 failed(outcome)
-            await self.clock.pause(self.probe.get("periodSeconds", 10))
+
+    async def _outcomes(self) -> AsyncIterator[Outcome]:
+        """Ask once a period, counted from the start of one asking to the next."""
+        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
+        while True:
+            asked = self.clock.now()
+            yield await self._ask()
+            due = asked + self.probe.get("periodSeconds", 10)
+            await self.clock.pause(max(0.0, due - self.clock.now()))
 
     def _thresholds(self) -> Thresholds:
         return Thresholds(
@@ -64,9 +70,3 @@ class Prober:
             name = self.inside.container["name"]
             _log.info("%s probe of %s failed: %s", self.kind, name, outcome.message)
         return outcome
-
-    @staticmethod
-    def _judge(outcome: Outcome, thresholds: Thresholds, judged: Judged) -> None:
-        verdict = thresholds.record(ok=outcome.ok)
-        if verdict is not None:
-            judged(verdict, outcome)

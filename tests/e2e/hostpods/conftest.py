@@ -1,0 +1,28 @@
+"""One cluster for the tests of host pods and of the release on them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from release_scene import Scene
+
+from testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
+from testbed.cluster.interruption import running_cluster
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[Cluster]:
+    """Return a cluster with one fake node of 2 CPUs."""
+    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
+        with running.api_client() as client:
+            create_nodes(client, [NodePool("fake", 1, 2000, 2**32)])
+        yield running
+
+
+@pytest.fixture(scope="package")
+def scene(cluster: Cluster) -> Iterator[Scene]:
+    """Return the cluster with a client."""
+    with cluster.api_client() as client:
+        yield Scene(cluster, client)

@@ -1,0 +1,146 @@
+"""Pods of the host node, on a live cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+from release_scene import Scene, is_ready, processes_in, state
+
+from testbed.cluster.components import HOST_PODS, component_process, pid_file
+from testbed.cluster.host_pods import HOST_NODE, start_host_pods
+from testbed.wait import wait_until
+
+pytestmark = pytest.mark.e2e
+
+SLEEP = {"name": "main", "image": "none", "command": ["sleep", "600"]}
+
+
+def test_the_host_node_is_ready_and_closed_to_others(scene: Scene) -> None:
+    """Workloads under test must not land on a node that is not fake."""
+    name = f"metadata.name={HOST_NODE}"
+    (node,) = wait_until(
+        "the host node to be Ready",
+        lambda: scene.core.list_node(field_selector=name).items,
+        lambda nodes: bool(nodes) and is_ready(nodes[0]),
+        timeout_s=10,
+    )
+
+    assert node.metadata.labels["stowage.dev/host"] == "true"
+    taints = {(taint.key, taint.effect) for taint in node.spec.taints}
+    assert ("stowage.dev/host", "NoSchedule") in taints
+
+
+def test_a_finished_pod_says_how_it_ended(scene: Scene) -> None:
+    """Phases are what Jobs and `kubectl wait` go by."""
+    script = {**SLEEP, "command": ["sh", "-c", "exit 4"]}
+    scene.host_pod("ends", [script], restartPolicy="Never")
+
+    pod = scene.until("ends", "to end", lambda pod: pod.status.phase == "Failed")
+
+    assert state(pod).terminated.exit_code == 4
+    scene.remove("ends")
+
+
+def test_a_pod_waits_for_its_config_map_and_says_so(scene: Scene) -> None:
+    """Objects may be created in any order."""
+    volume = {"name": "v", "configMap": {"name": "late"}}
+    path = str(scene.cluster.workdir / "mnt" / "late")
+    mount = {"name": "v", "mountPath": path}
+    container = {
+        **SLEEP,
+        "command": ["sh", "-c", f"cat {path}/greeting; exec sleep 600"],
+        "volumeMounts": [mount],
+    }
+    scene.host_pod("waits", [container], volumes=[volume])
+    waiting = scene.until(
+        "waits", "to wait", lambda pod: state(pod) and state(pod).waiting.message
+    )
+    assert state(waiting).waiting.reason == "VolumeNotReady"
+    assert "ConfigMap default/late" in state(waiting).waiting.message
+
+    body = {"metadata": {"name": "late"}, "data": {"greeting": "hello"}}
+    scene.core.create_namespaced_config_map("default", body)
+
+    pod = scene.until("waits", "to be Ready", is_ready)
+    folder = scene.cluster.workdir / "hostpods" / pod.metadata.uid[:8]
+    wait_until(
+        "the greeting",
+        (folder / "main.log").read_text,
+        lambda text: text == "hello",
+        timeout_s=5,
+    )
+    scene.remove("waits")
+    assert not (folder / "volumes").exists()
+    assert not Path(path).is_symlink()
+
+
+def test_init_containers_come_first_and_sidecars_stay(scene: Scene) -> None:
+    """In order, each one done before the next."""
+    done = scene.cluster.workdir / "order"
+    note = f"echo $NAME >> {done}"
+
+    def noting(name: str, *, then: str = "true") -> dict[str, object]:
+        env = [{"name": "NAME", "value": name}]
+        command = ["sh", "-c", f"{note}; {then}"]
+        return {"name": name, "image": "none", "command": command, "env": env}
+
+    sidecar = {**noting("sidecar", then="exec sleep 600"), "restartPolicy": "Always"}
+    sidecar["startupProbe"] = {"exec": {"command": ["grep", "sidecar", str(done)]}}
+    scene.host_pod(
+        "ordered",
+        [noting("main", then="exec sleep 600")],
+        initContainers=[noting("first"), sidecar, noting("second")],
+    )
+
+    pod = scene.until("ordered", "to be Ready", is_ready)
+
+    assert done.read_text().split() == ["first", "sidecar", "second", "main"]
+    assert [s.ready for s in pod.status.init_container_statuses] == [True, True, True]
+    scene.remove("ordered")
+
+
+def test_processes_end_with_the_daemon_and_come_back_with_it(scene: Scene) -> None:
+    """Neither an interrupted run nor a restart may leave two of anything."""
+    workdir = scene.cluster.workdir
+    scene.host_pod("comes-back", [SLEEP])
+    before = scene.until("comes-back", "to be Ready", is_ready)
+    folder = workdir / "hostpods" / before.metadata.uid[:8]
+    pid = int((folder / "main.pid").read_text())
+    daemon = component_process(workdir, HOST_PODS)
+    assert daemon is not None
+
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        os.kill(int(pid_file(workdir, HOST_PODS).read_text()), number)
+        wait_until(
+            "every process of the pod to end",
+            lambda: processes_in(folder.parent),
+            lambda alive: not alive,
+            timeout_s=10,
+        )
+        assert not psutil.pid_exists(pid)
+        wait_until(
+            "the daemon to end",
+            lambda: component_process(workdir, HOST_PODS),
+            lambda process: process is None,
+            timeout_s=10,
+        )
+        start_host_pods(workdir, scene.cluster.kubeconfig)
+        former = pid
+        pid = wait_until(
+            "the pod's new process",
+            lambda: int((folder / "main.pid").read_text()),
+            lambda new, former=former: new != former,  # type: ignore[misc]
+            timeout_s=10,
+        )
+
+    pod = scene.until(
+        "comes-back",
+        "to have been restarted twice",
+        lambda pod: pod.status.container_statuses[0].restart_count == 2,
+    )
+    assert pod.metadata.uid == before.metadata.uid
+    scene.remove("comes-back")

@@ -1,0 +1,241 @@
+"""The chart's release on host pods: ready when it says so, gone when removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes.client import ApiException, AppsV1Api, AuthenticationV1Api
+from release_scene import Scene, is_ready, processes_in
+
+from testbed.helm import Release, install_release, uninstall_release
+from testbed.helm.command import helm_folder, run_helm
+from testbed.helm.errors import ChartValuesError, ReleaseNotReadyError
+from testbed.helm.install import CHART
+from testbed.helm.values import merge_values
+from testbed.toolchain import tool_path
+from testbed.wait import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
+
+
+@pytest.fixture(scope="module")
+def release(scene: Scene) -> Iterator[Release]:
+    """Return a release with the optimiser."""
+    installed = install_release(
+        scene.cluster, profile="optimizer", optimizer_enabled=True
+    )
+    yield installed
+    uninstall_release(installed)
+
+
+def test_installed_means_ready(release: Release, scene: Scene) -> None:
+    """`helm --wait` waits for the readiness probes of real processes."""
+    deployment = AppsV1Api(scene.client).read_namespaced_deployment(
+        release.name, release.namespace
+    )
+    (pod,) = release.pods()
+
+    assert deployment.status is not None
+    assert deployment.status.available_replicas == 1
+    assert is_ready(pod)
+    assert {s.name: s.started for s in pod.status.container_statuses} == {
+        "scheduler": True,
+        "optimizer": True,
+    }
+    for pid in release.process_ids().values():
+        os.kill(pid, 0)
+    assert "Serving securely on 127.0.0.1" in (
+        release.log_files()["scheduler"].read_text()
+    )
+    assert "serving" in release.log_files()["optimizer"].read_text()
+
+
+def test_the_scheduler_holds_a_token_of_its_own_pod(
+    release: Release, scene: Scene
+) -> None:
+    """Its rights are those of the chart, not those of the testbed."""
+    token = (scene.cluster.workdir / "mnt" / "credentials" / "token").read_text()
+    reviews: Any = AuthenticationV1Api(scene.client)
+
+    answer = reviews.create_token_review({"spec": {"token": token}}).status
+
+    (pod,) = release.pods()
+    assert answer.user.username == "system:serviceaccount:stowage-system:stowage"
+    extra = answer.user.extra
+    assert extra["authentication.kubernetes.io/pod-uid"] == [pod.metadata.uid]
+
+
+def test_the_optimiser_is_given_no_credentials(release: Release) -> None:
+    """Nothing in its environment, and no kubeconfig in its arguments."""
+    pid = release.process_ids()["optimizer"]
+    environ = Path(f"/proc/{pid}/environ").read_text()
+    names = {entry.split("=")[0] for entry in environ.split("\0")}
+
+    assert not {name for name in names if "TOKEN" in name or name == "KUBECONFIG"}
+
+
+def test_a_pod_is_placed_by_the_release(release: Release, scene: Scene) -> None:
+    """The cluster has no other scheduler."""
+    scene.core.create_namespaced_pod("default", a_small_pod("placed"))
+
+    pod = scene.until("placed", "to be bound", lambda pod: pod.spec.node_name)
+
+    assert pod.spec.node_name == "fake-0"
+    scene.remove("placed")
+
+
+def test_a_crashed_container_comes_back(release: Release) -> None:
+    """The optimiser may die; the scheduler goes on, and the pod recovers."""
+
+    def look() -> dict[str, tuple[int, bool]]:
+        (pod,) = release.pods()
+        return {
+            s.name: (s.restart_count, s.ready) for s in pod.status.container_statuses
+        }
+
+    before = look()
+    os.kill(release.process_ids()["optimizer"], signal.SIGKILL)
+
+    after = wait_until(
+        "the optimiser to be back",
+        look,
+        lambda now: now["optimizer"] == (before["optimizer"][0] + 1, True),
+        timeout_s=30,
+    )
+
+    assert after["scheduler"] == before["scheduler"]
+    (pod,) = release.pods()
+    ended = {s.name: s.last_state.terminated for s in pod.status.container_statuses}
+    assert ended["optimizer"].exit_code == 137
+
+
+def test_the_namespace_refuses_pods_outside_the_restricted_standard(
+    release: Release, scene: Scene
+) -> None:
+    """So the release's own pod has passed it."""
+    body = a_small_pod("privileged")
+    body["spec"]["containers"][0]["securityContext"] = {"privileged": True}
+
+    with pytest.raises(ApiException, match="violates PodSecurity") as refused:
+        scene.core.create_namespaced_pod(release.namespace, body)
+
+    assert refused.value.status == 403
+
+
+def test_another_profile_replaces_the_scheduler(release: Release, scene: Scene) -> None:
+    """A scenario runs the same workload under several profiles."""
+    before = release.process_ids()["scheduler"]
+
+    install_release(scene.cluster, profile="deterministic", optimizer_enabled=False)
+
+    (pod,) = release.pods()
+    assert is_ready(pod)
+    assert release.process_ids().keys() == {"scheduler"}
+    assert release.process_ids()["scheduler"] != before
+    install_release(scene.cluster, profile="optimizer", optimizer_enabled=True)
+
+
+def test_values_that_the_chart_refuses_are_named(scene: Scene) -> None:
+    """The schema's message has to reach whoever wrote the value."""
+    with pytest.raises(ChartValuesError) as refused:
+        install_release(
+            scene.cluster,
+            profile="deterministic",
+            optimizer_enabled=True,
+            values={"optimizer": {"workers": -1}, "colour": "red"},
+            name="refused",
+        )
+
+    assert "'/optimizer/workers': minimum: got -1" in str(refused.value)
+    assert "'colour' not allowed" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["/no/such/scheduler"], "CreateContainerError: cannot start"),
+        (["sh", "-c", "echo the reason; exit 3"], "    the reason"),
+    ],
+)
+def test_a_release_that_does_not_come_up_says_why(
+    scene: Scene, command: list[str], expected: str
+) -> None:
+    """A time-out alone would send its reader searching for logs."""
+    paths = {
+        part: str(scene.cluster.workdir / "mnt" / "broken" / part)
+        for part in ("config", "credentials")
+    }
+    broken = Release(scene.cluster, "broken", "stowage-broken")
+    values = merge_values({"paths": paths}, {"scheduler": {"command": command}})
+
+    with pytest.raises(ReleaseNotReadyError) as failed:
+        install_release(
+            scene.cluster,
+            profile="deterministic",
+            optimizer_enabled=False,
+            values=values,
+            namespace=broken.namespace,
+            name=broken.name,
+            timeout_s=3,
+        )
+
+    assert expected in str(failed.value)
+    assert "container scheduler" in str(failed.value)
+    uninstall_release(broken)
+
+
+def test_a_helm_that_was_killed_does_not_lock_the_release(scene: Scene) -> None:
+    """Killing a run at any second and starting it again must work."""
+    release = Release(scene.cluster, "stowage", "stowage-system")
+    values = helm_folder(scene.cluster) / "stowage-system-stowage.yaml"
+    history = ["history", release.name, "--namespace", release.namespace]
+    arguments = ["upgrade", release.name, str(CHART), "--install", "--wait"]
+    arguments += ["--namespace", release.namespace, "--values", str(values)]
+    # This change never becomes ready, so Helm is surely in the middle of it.
+    arguments += ["--set", "scheduler.command={/no/such}"]
+    with subprocess.Popen(
+        [str(tool_path("helm")), *arguments],
+        env={"HOME": "/nonexistent", "KUBECONFIG": str(scene.cluster.kubeconfig)},
+        stdout=subprocess.DEVNULL,
+    ) as helm:
+        wait_until(
+            "Helm to have begun",
+            lambda: run_helm(scene.cluster, history, 10).stdout,
+            lambda shown: "pending-" in shown,
+            timeout_s=20,
+        )
+        helm.kill()
+
+    install_release(scene.cluster, profile="optimizer", optimizer_enabled=True)
+
+    assert is_ready(release.pods()[0])
+
+
+def test_an_uninstalled_release_leaves_no_process(scene: Scene) -> None:
+    """The next scenario must find an empty machine."""
+    release = install_release(
+        scene.cluster, profile="optimizer", optimizer_enabled=True
+    )
+    pids = release.process_ids().values()
+    folder = release.pod_folder()
+    assert folder is not None
+
+    uninstall_release(release)
+
+    assert processes_in(folder) == []
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    mounts = scene.cluster.workdir / "mnt"
+    assert not [path for path in mounts.rglob("*") if path.is_symlink()]
+
+
+def a_small_pod(name: str) -> dict[str, Any]:
+    container = {"name": "main", "image": "none"}
+    return {"metadata": {"name": name}, "spec": {"containers": [container]}}

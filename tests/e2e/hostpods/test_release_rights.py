@@ -1,0 +1,212 @@
+"""The chart's rights are enforced, sufficient, and each of them needed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from kubernetes.client import AuthorizationV1Api, RbacAuthorizationV1Api
+from release_scene import Scene
+
+from testbed.helm import Release, install_release, uninstall_release
+from testbed.wait import wait_until
+
+pytestmark = pytest.mark.e2e
+
+ROLE = "stowage-system:stowage"
+ACCOUNT = "system:serviceaccount:stowage-system:stowage"
+
+READ = ("list", "watch")
+NEEDED = {
+    ("", "nodes"): READ,
+    ("", "pods"): READ,
+    ("", "namespaces"): READ,
+    ("", "services"): READ,
+    ("", "replicationcontrollers"): READ,
+    ("", "persistentvolumes"): READ,
+    ("", "persistentvolumeclaims"): READ,
+    ("apps", "replicasets"): READ,
+    ("apps", "statefulsets"): READ,
+    ("policy", "poddisruptionbudgets"): READ,
+    ("storage.k8s.io", "csidrivers"): READ,
+    ("storage.k8s.io", "csinodes"): READ,
+    ("storage.k8s.io", "csistoragecapacities"): READ,
+    ("storage.k8s.io", "storageclasses"): READ,
+    ("storage.k8s.io", "volumeattachments"): READ,
+    ("resource.k8s.io", "deviceclasses"): READ,
+    ("resource.k8s.io", "resourceclaims"): READ,
+    ("resource.k8s.io", "resourceslices"): READ,
+    ("stowage.dev", "packingplans"): (*READ, "create", "delete"),
+    ("stowage.dev", "packingplans/status"): ("patch", "update"),
+    ("", "pods/binding"): ("create",),
+    ("", "pods/eviction"): ("create",),
+    ("", "pods/status"): ("patch",),
+    ("events.k8s.io", "events"): ("create", "patch"),
+}
+"""Written down here a second time, so that taking one out of the chart fails."""
+
+FORBIDDEN = {
+    ("", "pods"): ("delete", "deletecollection", "create", "update", "patch"),
+    ("", "secrets"): ("get", "list", "watch"),
+    ("", "nodes"): ("update", "patch", "delete"),
+    ("apps", "replicasets"): ("update", "delete"),
+    ("rbac.authorization.k8s.io", "clusterroles"): ("create", "update", "escalate"),
+}
+
+
+@pytest.fixture(scope="module")
+def release(scene: Scene) -> Iterator[Release]:
+    """Return a release with the optimiser, which needs the most."""
+    installed = install_release(
+        scene.cluster, profile="optimizer", optimizer_enabled=True
+    )
+    yield installed
+    uninstall_release(installed)
+
+
+def allowed(scene: Scene, group: str, resource: str, verb: str) -> bool:
+    """Ask the API server whether the release's account may do something."""
+    kind, _, part = resource.partition("/")
+    attributes = {"group": group, "resource": kind, "verb": verb, "subresource": part}
+    body = {"spec": {"user": ACCOUNT, "resourceAttributes": attributes}}
+    answer = AuthorizationV1Api(scene.client).create_subject_access_review(body)  # type: ignore[arg-type] # a plain object does as well
+    assert answer.status is not None
+    return bool(answer.status.allowed)
+
+
+@pytest.mark.usefixtures("release")
+@pytest.mark.parametrize(("group", "resource"), NEEDED)
+def test_every_needed_right_is_granted(scene: Scene, group: str, resource: str) -> None:
+    """One that is missing breaks the scheduler only when it is first used."""
+    verbs = NEEDED[group, resource]
+
+    assert {verb: allowed(scene, group, resource, verb) for verb in verbs} == (
+        dict.fromkeys(verbs, True)
+    )
+
+
+@pytest.mark.usefixtures("release")
+@pytest.mark.parametrize(("group", "resource"), FORBIDDEN)
+def test_nothing_beyond_is_granted(scene: Scene, group: str, resource: str) -> None:
+    """What the role does not say, no other binding may add."""
+    verbs = FORBIDDEN[group, resource]
+
+    assert not any(allowed(scene, group, resource, verb) for verb in verbs)
+
+
+def test_the_release_is_never_refused_anything(release: Release, scene: Scene) -> None:
+    """A placement, a failed placement and a plan, without one 403."""
+    for name, cpu in (("fits", "100m"), ("too-large", "100")):
+        scene.core.create_namespaced_pod("default", a_pod(name, cpu))
+    scene.until("fits", "to be bound", lambda pod: pod.spec.node_name)
+    scene.until(
+        "too-large",
+        "to be unschedulable",
+        lambda pod: (
+            "Unschedulable"
+            in [condition.reason for condition in pod.status.conditions or ()]
+        ),
+    )
+    log = release.log_files()["scheduler"]
+    for name in ("fits", "too-large"):
+        scene.remove(name)
+
+    assert [line for line in log.read_text().splitlines() if "forbidden" in line] == []
+    refused = [
+        (entry["verb"], entry["objectRef"])
+        for line in scene.cluster.audit_log.read_text().splitlines()
+        if ACCOUNT in line
+        for entry in [json.loads(line)]
+        if entry["user"]["username"] == ACCOUNT
+        and entry["responseStatus"]["code"] == 403
+    ]
+    assert refused == []
+
+
+def test_without_the_right_to_bind_no_pod_is_placed(
+    release: Release, scene: Scene
+) -> None:
+    """The role is what lets the scheduler work, and nothing else does."""
+    rbac: Any = RbacAuthorizationV1Api(scene.client)
+    role = rbac.read_cluster_role(ROLE)
+    crippled = copy.deepcopy(role)
+    crippled.rules = [r for r in role.rules if r.resources != ["pods/binding"]]
+    assert len(crippled.rules) == len(role.rules) - 1
+    crippled.metadata.resource_version = None
+    rbac.replace_cluster_role(ROLE, crippled)
+    try:
+        wait_until(
+            "the right to be gone",
+            lambda: allowed(scene, "", "pods/binding", "create"),
+            lambda may: not may,
+            timeout_s=10,
+        )
+        scene.core.create_namespaced_pod("default", a_pod("unbound", "100m"))
+        log = release.log_files()["scheduler"]
+
+        wait_until(
+            "the scheduler to be refused",
+            log.read_text,
+            lambda text: "pods/binding" in text and "forbidden" in text,
+            timeout_s=10,
+        )
+
+        assert scene.pod("default", "unbound").spec.node_name is None
+    finally:
+        role.metadata.resource_version = None
+        rbac.replace_cluster_role(ROLE, role)
+    scene.until("unbound", "to be bound after all", lambda pod: pod.spec.node_name)
+    scene.remove("unbound")
+
+
+def test_without_the_right_to_watch_the_release_is_not_ready(scene: Scene) -> None:
+    """Readiness means that the scheduler sees all that placements depend on."""
+    rbac: Any = RbacAuthorizationV1Api(scene.client)
+    role = rbac.read_cluster_role(ROLE)
+    crippled = copy.deepcopy(role)
+    crippled.rules = [r for r in role.rules if "csinodes" not in r.resources]
+    crippled.metadata.resource_version = None
+    rbac.replace_cluster_role(ROLE, crippled)
+    pods = Release(scene.cluster, "stowage", "stowage-system").pods()
+    try:
+        scene.core.delete_namespaced_pod(pods[0].metadata.name, "stowage-system")
+        release = Release(scene.cluster, "stowage", "stowage-system")
+
+        wait_until(
+            "the new scheduler to be refused a watch",
+            lambda: refusals(release, pods[0].metadata.uid),
+            lambda text: "csinodes" in text,
+            timeout_s=20,
+        )
+
+        statuses = release.pods()[0].status.container_statuses
+        ready = {status.name: status.ready for status in statuses}
+        assert ready["scheduler"] is False
+    finally:
+        role.metadata.resource_version = None
+        rbac.replace_cluster_role(ROLE, role)
+    wait_until(
+        "the release to recover",
+        lambda: [s.ready for s in release.pods()[0].status.container_statuses or ()],
+        lambda ready: ready == [True, True],
+        timeout_s=60,
+    )
+
+
+def refusals(release: Release, former_uid: str) -> str:
+    """Return what the newest pod's scheduler was refused."""
+    pods = release.pods()
+    if not pods or pods[0].metadata.uid == former_uid:
+        return ""
+    log = release.log_files().get("scheduler")
+    lines = log.read_text().splitlines() if log else []
+    return "\n".join(line for line in lines if "forbidden" in line)
+
+
+def a_pod(name: str, cpu: str) -> dict[str, Any]:
+    requests = {"requests": {"cpu": cpu}}
+    container = {"name": "main", "image": "none", "resources": requests}
+    return {"metadata": {"name": name}, "spec": {"containers": [container]}}
