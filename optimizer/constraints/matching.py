@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from optimizer.model.integers import parse_integer
 from optimizer.model.selectors import LabelSelector, Operator, Requirement
 
 
@@ -52,12 +53,7 @@ def _less(labels: Mapping[str, str], requirement: Requirement) -> bool:
 
 
 def _number(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        return None
+    return None if text is None else parse_integer(text)
 
 
 _HOLDS: dict[Operator, Callable[[Mapping[str, str], Requirement], bool]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -143,15 +143,28 @@ class Solving:
             yield self._account(request, _error(str(error)), arrived)
             return
         with self.metrics.inflight.track_inprogress():
-            for update in run.updates():
-                checked = self._checked(request, update)
-                if checked.last:
-                    break
-                if _changes_something(checked):
-                    yield checked
+            last = yield from self._passing(request, run)
         if run.killed:
             self.metrics.killed.inc()
-        yield self._account(request, checked, arrived)
+        yield self._account(request, last, arrived)
+
+    def _passing(
+        self, request: pb.SolveRequest, run: Run
+    ) -> Generator[pb.SolveUpdate, None, pb.SolveUpdate]:
+        """Yield the updates that pass the checker; return the last one."""
+        last: pb.SolveUpdate | None = None
+        for update in run.updates():
+            if last is not None:
+                # A plan was withheld; only the end of the run is awaited.
+                continue
+            checked = self._checked(request, update)
+            if checked.last:
+                last = checked
+                run.cancel()
+            elif _changes_something(checked):
+                yield checked
+        assert last is not None  # noqa: S101 - the last update of a run says so
+        return last
 
     def _start(self, call: Call, body: bytes, left_s: float) -> Run:
         try:

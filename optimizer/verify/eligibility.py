@@ -77,8 +77,7 @@ def _holds(requirement: pb.Requirement, labels: Mapping[str, str]) -> bool:
 
 
 def _numbers_hold(operator: str, value: str, limit: str) -> bool:
-    try:
-        left, right = int(value), int(limit)
-    except ValueError:
+    digits = value[1:] if value.startswith(("+", "-")) else value
+    if not (digits.isascii() and digits.isdigit()):
         return False
-    return left > right if operator == "Gt" else left < right
+    return int(value) > int(limit) if operator == "Gt" else int(value) < int(limit)

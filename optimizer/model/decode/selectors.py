@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.decode.faults import Faults
+from optimizer.model.integers import parse_integer
 from optimizer.model.selectors import (
     LabelSelector,
     NodeSelectorTerm,
@@ -70,14 +71,8 @@ def _requirement(where: str, message: pb.Requirement, faults: Faults) -> Require
     values = tuple(message.values)
     if operator in _SET and not values:
         faults.add(f"{where}.values", f"is empty, but {operator} needs values")
-    if operator in _NUMERIC and not (len(values) == 1 and _is_integer(values[0])):
+    if operator in _NUMERIC and not (
+        len(values) == 1 and parse_integer(values[0]) is not None
+    ):
         faults.add(f"{where}.values", f"{operator} needs exactly one integer")
     return Requirement(message.key, operator, values)
-
-
-def _is_integer(text: str) -> bool:
-    try:
-        int(text)
-    except ValueError:
-        return False
-    return True

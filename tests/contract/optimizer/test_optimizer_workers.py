@@ -1,0 +1,89 @@
+"""Warm children come back whatever kills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from optimizer.service.errors import WorkerStartError
+from optimizer.service.settings import WorkerSettings
+from optimizer.service.workers import Workers
+from testbed.wait import wait_until
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    """Return workers of the shipped strategies."""
+    workers = Workers(WorkerSettings())
+    workers.warm()
+    yield workers
+    workers.close()
+
+
+def wait_for_end(pid: int) -> None:
+    wait_until(
+        f"process {pid} to have ended",
+        lambda: (
+            psutil.Process(pid).status() if psutil.pid_exists(pid) else "no process"
+        ),
+        lambda status: status in (psutil.STATUS_ZOMBIE, "no process"),
+        timeout_s=10,
+    )
+
+
+def test_every_call_gets_a_child_of_its_own(workers: Workers) -> None:
+    """Nothing of one solve reaches the next."""
+    first, second = workers.take(), workers.take()
+
+    assert first.pid != second.pid
+    first.close()
+    second.close()
+
+
+def test_a_spare_child_that_was_killed_is_replaced(workers: Workers) -> None:
+    """The kernel's memory killer may take the idle one."""
+    spare = workers.prepare()
+    assert spare is not None
+    workers.warm()
+    spare.kill()
+    wait_for_end(spare.pid)
+
+    child = workers.take()
+
+    assert child.pid != spare.pid
+    child.close()
+
+
+def test_a_nursery_that_was_killed_is_replaced(workers: Workers) -> None:
+    """The service heals itself, without a restart of the pod."""
+    nursery = next(
+        process
+        for process in psutil.Process().children()
+        if "optimizer.service.nursery" in process.cmdline()
+        and any(child.pid == spare_pid(workers) for child in process.children())
+    )
+    nursery.kill()
+    wait_for_end(nursery.pid)
+
+    child = workers.take()
+
+    assert psutil.pid_exists(child.pid)
+    child.close()
+
+
+def test_strategies_that_cannot_be_loaded_are_told_at_the_start() -> None:
+    """Not at the first call, hours later."""
+    workers = Workers(WorkerSettings(strategies="no.such.module:strategies"))
+
+    with pytest.raises(WorkerStartError):
+        workers.warm()
+
+    workers.close()
+
+
+def spare_pid(workers: Workers) -> int:
+    spare = workers.prepare()
+    assert spare is not None
+    return spare.pid

@@ -1,0 +1,184 @@
+"""Decoding is strict, and tells every fault at once with its path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from snapshot_builder import SnapshotBuilder, figure_1
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_options, decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.errors import InvalidInputError
+
+Spoil = Callable[[pb.Snapshot], object]
+
+
+def faults_of(snapshot: pb.Snapshot) -> list[str]:
+    faults = Faults()
+    decode_snapshot(snapshot, faults)
+    try:
+        faults.raise_if_any()
+    except InvalidInputError as error:
+        return [str(fault) for fault in error.faults]
+    return []
+
+
+def spoil_spread(snapshot: pb.Snapshot) -> None:
+    snapshot.pod_classes[0].topology_spread.add(
+        max_skew=0, topology_key="zone", when_unsatisfiable="DoNotSchedule"
+    )
+
+
+def spoil_affinity(snapshot: pb.Snapshot) -> None:
+    term = snapshot.pod_classes[0].required_node_affinity.add()
+    term.match_fields.add(key="metadata.uid", operator="In", values=["x"])
+
+
+def spoil_operator(snapshot: pb.Snapshot) -> None:
+    term = snapshot.pod_classes[0].required_node_affinity.add()
+    term.match_expressions.add(key="k", operator="Like")
+
+
+def spoil_number(snapshot: pb.Snapshot) -> None:
+    term = snapshot.pod_classes[0].required_node_affinity.add()
+    term.match_expressions.add(key="k", operator="Gt", values=["many"])
+
+
+def spoil_total(snapshot: pb.Snapshot) -> None:
+    snapshot.pod_classes[0].requests.memory_bytes = 2**55
+    for index in range(65):
+        snapshot.pods.add(
+            uid=f"u{index}",
+            namespace="default",
+            name=f"u{index}",
+            class_id=snapshot.pod_classes[0].id,
+        )
+
+
+CASES: list[tuple[Spoil, str]] = [
+    (lambda s: s.ClearField("id"), "id: is empty"),
+    (lambda s: s.nodes.add(), "nodes[2].name: is empty"),
+    (lambda s: s.nodes.add(name="node-1"), "nodes[2].name: node 'node-1' appears"),
+    (
+        lambda s: s.nodes.add(name="n", allocatable=pb.Resources(memory_bytes=-1)),
+        "nodes[2].allocatable.memory_bytes: is negative (-1)",
+    ),
+    (
+        lambda s: s.nodes.add(name="n", allocatable=pb.Resources(pods=2**60)),
+        "nodes[2].allocatable.pods: is 1152921504606846976, above",
+    ),
+    (
+        lambda s: s.nodes[0].taints.add(key="k", effect="Never"),
+        "nodes[0].taints[0].effect: is 'Never', not one of NoSchedule",
+    ),
+    (
+        lambda s: s.pod_classes.add(id="class-pod-1", namespace="default"),
+        "pod_classes[3].id: class 'class-pod-1' appears twice",
+    ),
+    (
+        lambda s: s.pod_classes[0].requests.extended.update({"gpu": -2}),
+        "pod_classes[0].requests.extended[gpu]: is negative",
+    ),
+    (
+        lambda s: s.pod_classes[0].tolerations.add(key="k", operator="Maybe"),
+        "pod_classes[0].tolerations[0].operator: is 'Maybe'",
+    ),
+    (
+        lambda s: s.pod_classes[0].tolerations.add(value="v"),
+        "pod_classes[0].tolerations[0].key: is empty",
+    ),
+    (
+        lambda s: s.pod_classes[0].host_ports.add(port=70_000),
+        "pod_classes[0].host_ports[0].port: is 70000",
+    ),
+    (spoil_spread, "pod_classes[0].topology_spread[0].max_skew: is 0"),
+    (spoil_affinity, "required_node_affinity[0].match_fields[0]: only metadata.name"),
+    (spoil_operator, "match_expressions[0].operator: is 'Like', not one of In"),
+    (spoil_number, "match_expressions[0].values: Gt needs exactly one integer"),
+    (
+        lambda s: s.pods.add(uid="pod-1", name="x", namespace="default", class_id="c"),
+        "pods[3].uid: pod UID 'pod-1' appears twice",
+    ),
+    (
+        lambda s: s.pods.add(uid="x", name="x", class_id="class-pod-1"),
+        "pods[3].namespace: is '', but class 'class-pod-1' is of namespace 'default'",
+    ),
+    (
+        lambda s: s.pods.add(uid="x", name="x", class_id="c"),
+        "pods[3].class_id: names the unknown class 'c'",
+    ),
+    (
+        lambda s: s.pods.add(uid="x", name="x", class_id="class-pod-1", node="n"),
+        "pods[3].node: names the unknown node 'n'",
+    ),
+    (
+        lambda s: s.disruption_budgets.add(disruptions_allowed=-1),
+        "disruption_budgets[0].disruptions_allowed: is negative",
+    ),
+    (
+        lambda s: s.reservations.add(node="n", held=pb.Resources(cpu_milli=-1)),
+        "reservations[0].held.cpu_milli: is negative",
+    ),
+    (
+        lambda s: s.forbidden_pairs.add(class_id="c", node="node-1"),
+        "forbidden_pairs[0].class_id: names the unknown class 'c'",
+    ),
+    (spoil_total, "pods: request"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "told"), CASES, ids=[told for _, told in CASES])
+def test_a_fault_is_told_with_its_path(spoil: Spoil, told: str) -> None:
+    """Whoever made the snapshot must find the place."""
+    snapshot = figure_1()
+
+    spoil(snapshot)
+
+    assert any(told in fault for fault in faults_of(snapshot))
+
+
+def test_every_fault_is_told_at_once() -> None:
+    """One round trip, not one for each fault."""
+    snapshot = figure_1()
+    chosen = [CASES[index] for index in (0, 3, 5, 8, 10, 19, 20)]
+
+    for spoil, _ in chosen:
+        spoil(snapshot)
+
+    assert len(faults_of(snapshot)) >= len(chosen)
+
+
+def test_a_class_without_pods_is_fine() -> None:
+    """The scheduler need not sort them out."""
+    builder = SnapshotBuilder().node("n")
+    builder.pod_class("unused")
+
+    assert faults_of(builder.message) == []
+
+
+def test_options_out_of_range_are_told_together() -> None:
+    """NaN passes no comparison and must still be caught."""
+    faults = Faults()
+    message = pb.SolveOptions(
+        strategy="magic", time_limit_s=float("nan"), alpha=1.5, workers=-1
+    )
+    message.policy = 7  # type: ignore[assignment] # what a newer client may send
+
+    decode_options(message, faults, strategies=["paper"], default_time_limit_s=1)
+
+    with pytest.raises(InvalidInputError) as caught:
+        faults.raise_if_any()
+    told = str(caught.value)
+    for name in ("strategy", "time_limit_s", "alpha", "workers", "policy"):
+        assert f"options.{name}" in told
+
+
+def test_zero_means_the_default() -> None:
+    """Proto's absent numbers."""
+    options = decode_options(
+        pb.SolveOptions(), Faults(), strategies=["paper"], default_time_limit_s=7
+    )
+
+    assert (options.strategy, options.time_limit_s, options.alpha) == ("paper", 7, 0.4)
