@@ -36,6 +36,9 @@ def last_lines(file: Path, count: int = LOG_LINES) -> list[str]:
 def _pod_lines(pod: Any) -> Iterator[str]:
     status = pod.status
     yield f"  {pod.metadata.name}: {status.phase} on node {pod.spec.node_name}"
+    for condition in status.conditions or ():
+        if condition.type == "Ready" and condition.message:
+            yield f"  not ready: {condition.message}"
     statuses = [
         *(status.init_container_statuses or ()),
         *(status.container_statuses or ()),

@@ -21,6 +21,8 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 REQUEST_TIMEOUT_S = 10.0
 HTTP_ERROR = 400
+TOO_MANY_REQUESTS = 429
+SERVER_ERROR = 500
 NOT_FOUND = 404
 CONFLICT = 409
 
@@ -93,7 +95,10 @@ class ApiServer:
         self, method: str, path: str, body: Manifest | None, content_type: str
     ) -> Manifest:
         response = self._send(method, path, body, content_type, REQUEST_TIMEOUT_S)
-        answer: Manifest = json.loads(response.read())
+        try:
+            answer: Manifest = json.loads(response.read())
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise ApiUnreachableError(method, path, str(error)) from error
         return answer
 
     def _send(
@@ -115,9 +120,12 @@ class ApiServer:
             response = self._client.call_api(
                 *request, _request_timeout=timeout_s
             ).response
-            if response.status >= HTTP_ERROR:
-                message = json.loads(response.read()).get("message", "")
-                raise ApiRefusedError(method, path, response.status, message)
-        except (urllib3.exceptions.HTTPError, ApiException, ValueError) as error:
+            status = int(response.status)
+            if status < HTTP_ERROR:
+                return response
+            text = response.read().decode(errors="replace")
+        except (urllib3.exceptions.HTTPError, ApiException) as error:
             raise ApiUnreachableError(method, path, str(error)) from error
-        return response
+        if status >= SERVER_ERROR or status == TOO_MANY_REQUESTS:
+            raise ApiUnreachableError(method, path, f"{status}: {text}")
+        raise ApiRefusedError(method, path, status, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -33,6 +34,10 @@ class HealthListener(Protocol):
 
     def on_ready(self, *, ready: bool) -> None:
         """Take note of the readiness probe's verdict."""
+        ...
+
+    def on_complaint(self, message: str) -> None:
+        """Take note of why the container is not ready yet, or no longer."""
         ...
 
 
@@ -83,13 +88,13 @@ class Attempt:
         if not hook.ok:
             self._condemn("postStart hook", {}, hook)
             return
-        if startup := self._prober("startup"):
+        if startup := self._prober("startup", listener.on_complaint):
             await startup.until_success(
                 lambda seen: self._condemn("startup probe", startup.probe, seen)
             )
         listener.on_started()
         async with asyncio.TaskGroup() as probes:
-            if readiness := self._prober("readiness"):
+            if readiness := self._prober("readiness", listener.on_complaint):
                 probes.create_task(
                     readiness.run(lambda ok, _: listener.on_ready(ready=ok))
                 )
@@ -106,9 +111,13 @@ class Attempt:
                     )
                 )
 
-    def _prober(self, kind: str) -> Prober | None:
+    def _prober(
+        self, kind: str, complain: Callable[[str], None] = lambda _: None
+    ) -> Prober | None:
         probe = self.inside.container.get(f"{kind}Probe")
-        return Prober(kind, probe, self.inside, self.clock) if probe else None
+        if probe is None:
+            return None
+        return Prober(kind, probe, self.inside, self.clock, complain)
 
     def _condemn(self, what: str, probe: Manifest, seen: Outcome) -> None:
         """End the process because of what was seen; its restart policy goes on."""

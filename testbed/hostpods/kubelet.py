@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from testbed.hostpods.node import NodeKeeper
 from testbed.hostpods.objects import ApiObjects
 from testbed.hostpods.place import Place
 from testbed.hostpods.pod import PodHome, PodRunner
+from testbed.hostpods.unenforced import unenforced_settings
 from testbed.hostpods.volumes.contents import VolumeContents
 from testbed.hostpods.volumes.folder import VolumesFolder
 from testbed.hostpods.volumes.serviceaccount import TokenSource
@@ -64,15 +66,21 @@ class HostKubelet:
         self._pods.mkdir(parents=True, exist_ok=True)
         (self._node.workdir / "mnt").mkdir(exist_ok=True)
         keeping = asyncio.create_task(self._keeper.run())
-        self._start_watching()
+        keeping.add_done_callback(lambda _: stop.set())
+        self._start_watching(stop)
         await stop.wait()
         keeping.cancel()
         runners = list(self._runners.values())
         await asyncio.gather(*(runner.abandon(SHUTDOWN_GRACE_S) for runner in runners))
         _log.info("all pods of %s are stopped", self._node.name)
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
 
-    def _start_watching(self) -> None:
-        """Watch in a thread: the client's streams block."""
+    def _start_watching(self, stop: asyncio.Event) -> None:
+        """Watch in a thread: the client's streams block.
+
+        A daemon that has gone blind must not pretend to work: it stops.
+        """
         loop = asyncio.get_running_loop()
 
         def in_loop(handle: Callable[..., None]) -> Callable[..., None]:
@@ -84,9 +92,14 @@ class HostKubelet:
         watch = PodWatch(
             self._node.api, self._node.name, in_loop(self._listed), in_loop(self._seen)
         )
-        threading.Thread(
-            target=watch.run, args=(SystemClock(),), name="pod-watch", daemon=True
-        ).start()
+
+        def watch_or_stop() -> None:
+            try:
+                watch.run(SystemClock())
+            finally:
+                loop.call_soon_threadsafe(stop.set)
+
+        threading.Thread(target=watch_or_stop, name="pod-watch", daemon=True).start()
 
     def _listed(self, pods: list[Manifest]) -> None:
         """Compare with the whole list: pods may have gone unseen."""
@@ -112,6 +125,8 @@ class HostKubelet:
 
     def _begin(self, uid: str, pod: Manifest) -> PodRunner:
         _log.info("pod %s begins in %s", pod_key(pod), short_uid(pod))
+        if ignored := unenforced_settings(pod):
+            _log.info("not enforced on the host: %s", ", ".join(ignored))
         runner = PodRunner(pod, self._home(pod))
         self._runners[uid] = runner
         task = asyncio.create_task(runner.run(), name=pod_key(pod))

@@ -11,6 +11,7 @@ from testbed.hostpods.api import ApiServer
 from testbed.hostpods.backoff import Backoff
 from testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner
 from testbed.hostpods.errors import HostPodsError
+from testbed.hostpods.events import EventTeller
 from testbed.hostpods.manifest import Manifest, pod_key
 from testbed.hostpods.place import Place
 from testbed.hostpods.reporter import StatusReporter
@@ -54,6 +55,7 @@ class PodRunner:
         self._finished = False
         self._composer = StatusComposer(self._clock.wall())
         self._reporter = StatusReporter(home.api, self._clock, pod, self._status)
+        self._events = EventTeller(home.api, self._clock)
         policy = pod["spec"].get("restartPolicy", "Always")
         self._init = self._runners(
             "initContainers", "OnFailure" if policy == "Always" else policy
@@ -170,7 +172,7 @@ class PodRunner:
                 first_record(container, former.get(container["name"])),
                 container.get("restartPolicy", policy),
                 self._home.place,
-                changed=self._reporter.changed,
+                changed=self._changed,
             )
             for container in self._pod["spec"].get(key, ())
         ]
@@ -178,6 +180,11 @@ class PodRunner:
     def _all_wait(self, waiting: Waiting) -> None:
         for runner in (*self._init, *self._main):
             runner.record.state = waiting
+        self._changed()
+
+    def _changed(self) -> None:
+        for runner in (*self._init, *self._main):
+            self._events.tell(self._pod, runner.record)
         self._reporter.changed()
 
     def _status(self) -> Manifest:

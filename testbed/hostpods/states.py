@@ -59,7 +59,10 @@ State = Waiting | Running | Terminated
 
 @dataclass(slots=True)
 class ContainerRecord:
-    """One container's line in the pod's status."""
+    """One container's line in the pod's status.
+
+    ``complaint`` is what the last failed startup or readiness probe said.
+    """
 
     name: str
     image: str
@@ -68,6 +71,7 @@ class ContainerRecord:
     restarts: int = 0
     started: bool = False
     ready: bool = False
+    complaint: str = ""
 
     def manifest(self) -> Manifest:
         """Return the container's status as the API writes it."""

@@ -67,9 +67,12 @@ class StatusComposer:
     def _conditions(
         self, pod: Manifest, picture: Picture, now: datetime
     ) -> list[Manifest]:
-        unready = [record.name for record in picture.containers if not record.ready]
+        lacking = [record for record in picture.containers if not record.ready]
+        unready = [record.name for record in lacking]
         ready = picture.initialized and not unready and not picture.finished
+        words = [f"; {r.name}: {r.complaint}" for r in lacking if r.complaint]
         why = f"containers with unready status: {unready}" if unready else ""
+        why += "".join(words)
         gates = ready and _gates_open(pod)
         return [
             self._condition("PodReadyToStartContainers", picture.volumes_ready, now),

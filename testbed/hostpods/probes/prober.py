@@ -20,12 +20,16 @@ Judged = Callable[[bool, Outcome], None]
 
 @dataclass(frozen=True, slots=True)
 class Prober:
-    """Asks every period and tells its verdicts, with the API's own defaults."""
+    """Asks every period and tells its verdicts, with the API's own defaults.
+
+    ``complain`` hears the words of every failure, long before there is a verdict.
+    """
 
     kind: str
     probe: Manifest
     inside: Inside
     clock: LoopClock
+    complain: Callable[[str], None] = lambda _: None
 
     async def run(self, judged: Judged) -> None:
         """Ask for ever; ``judged`` hears every verdict, repeated ones included."""
@@ -69,4 +73,5 @@ class Prober:
         if not outcome.ok:
             name = self.inside.container["name"]
             _log.info("%s probe of %s failed: %s", self.kind, name, outcome.message)
+            self.complain(f"{self.kind} probe failed: {outcome.message}")
         return outcome

@@ -73,6 +73,9 @@ def test_a_pod_waits_for_its_config_map_and_says_so(scene: Scene) -> None:
         lambda text: text == "hello",
         timeout_s=5,
     )
+    events = scene.core.list_namespaced_event("default").items
+    told = [e.reason for e in events if e.involved_object.name == "waits"]
+    assert {"VolumeNotReady", "Started"} <= set(told)
     scene.remove("waits")
     assert not (folder / "volumes").exists()
     assert not Path(path).is_symlink()

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from kubernetes.client import AuthorizationV1Api, RbacAuthorizationV1Api
-from release_scene import Scene
+from release_scene import Scene, is_ready
 
 from testbed.helm import Release, install_release, uninstall_release
+from testbed.helm.diagnosis import diagnose
 from testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -182,9 +183,13 @@ def test_without_the_right_to_watch_the_release_is_not_ready(scene: Scene) -> No
             timeout_s=20,
         )
 
-        statuses = release.pods()[0].status.container_statuses
-        ready = {status.name: status.ready for status in statuses}
-        assert ready["scheduler"] is False
+        assert not is_ready(release.pods()[0])
+        wait_until(
+            "the status to say what is not ready",
+            lambda: diagnose(release),
+            lambda text: "scheduler: startup probe failed" in text and "readyz" in text,
+            timeout_s=10,
+        )
     finally:
         role.metadata.resource_version = None
         rbac.replace_cluster_role(ROLE, role)

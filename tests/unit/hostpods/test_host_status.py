@@ -94,6 +94,23 @@ def test_ready_needs_every_container() -> None:
     }
 
 
+def test_what_the_probe_said_is_in_the_condition() -> None:
+    """`helm --wait` only times out; this is where the reason can be read."""
+    record = a_record(RUNNING)
+    record.complaint = "readiness probe failed: 500 informer-sync failed"
+    picture = Picture(
+        volumes_ready=True,
+        initialized=True,
+        init=[],
+        containers=[record],
+        finished=False,
+    )
+
+    shown = conditions(StatusComposer(T0), picture, T0)
+
+    assert shown["Ready"]["message"].endswith(f"['main']; main: {record.complaint}")
+
+
 def test_a_condition_keeps_the_time_of_its_last_change() -> None:
     """`minReadySeconds` and availability count from it."""
     composer = StatusComposer(T0)
