@@ -77,13 +77,19 @@ func (Policy) EnumDescriptor() ([]byte, []int) {
 type EndReason int32
 
 const (
-	EndReason_END_REASON_UNSPECIFIED      EndReason = 0
-	EndReason_END_REASON_OPTIMAL          EndReason = 1
-	EndReason_END_REASON_TIME_LIMIT       EndReason = 2
-	EndReason_END_REASON_NO_IMPROVEMENT   EndReason = 3
+	EndReason_END_REASON_UNSPECIFIED EndReason = 0
+	// The plan changes something, and every tier is proved optimal.
+	EndReason_END_REASON_OPTIMAL EndReason = 1
+	// The plan (if any) is the best found in time. Also said when the solver overran its
+	// limit and was killed; then the plan may be empty or missing.
+	EndReason_END_REASON_TIME_LIMIT EndReason = 2
+	// The plan is empty; it is optimal if it is proved that nothing can be gained.
+	EndReason_END_REASON_NO_IMPROVEMENT EndReason = 3
+	// The snapshot or the options break the contract; message tells every fault.
 	EndReason_END_REASON_INFEASIBLE_INPUT EndReason = 4
 	EndReason_END_REASON_CANCELLED        EndReason = 5
-	EndReason_END_REASON_ERROR            EndReason = 6
+	// The solve failed; message says how. A plan, if there is one, passed the checker.
+	EndReason_END_REASON_ERROR EndReason = 6
 )
 
 // Enum value maps for EndReason.
@@ -1744,9 +1750,11 @@ type TierResult struct {
 	// Pods of the tier that have a node before and after the plan.
 	PlacedBefore int32 `protobuf:"varint,2,opt,name=placed_before,json=placedBefore,proto3" json:"placed_before,omitempty"`
 	Placed       int32 `protobuf:"varint,3,opt,name=placed,proto3" json:"placed,omitempty"`
-	// Proved limit on placed.
+	// Proved limit on placed, given what the tiers above reached. Pods that the strategy
+	// refused do not count.
 	UpperBound int32 `protobuf:"varint,4,opt,name=upper_bound,json=upperBound,proto3" json:"upper_bound,omitempty"`
-	// Both phases proved optimal: no plan places more, none with as many disturbs fewer.
+	// Both phases proved optimal, here and in every tier above: no plan places more, none
+	// with as many disturbs fewer.
 	Optimal bool `protobuf:"varint,5,opt,name=optimal,proto3" json:"optimal,omitempty"`
 	// Disturbance of the tier: 0 a pod that stays, 2 a move, 3 an eviction (Algorithm 1, line 13, as a loss).
 	Disruption int64 `protobuf:"varint,6,opt,name=disruption,proto3" json:"disruption,omitempty"`

@@ -31,7 +31,7 @@ class PaperModel:
         for index, item in enumerate(self.packing.items):
             if item.priority == priority:
                 row = {
-                    node: self.cp.new_bool_var(f"x_{index}_{node}")
+                    node: self.cp.new_bool_var("")
                     for node in item.eligible
                 }
                 self._x[index] = row
