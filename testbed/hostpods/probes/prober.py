@@ -13,16 +13,19 @@ from testbed.hostpods.probes.action import Inside, ask
 from testbed.hostpods.probes.outcome import Outcome
 from testbed.hostpods.probes.thresholds import Thresholds
 
+DEFAULT_PERIOD_S = 10
+QUICK_S = 0.1
+
 _log = logging.getLogger(__name__)
 
 Judged = Callable[[bool, Outcome], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Prober:
     """Asks every period and tells its verdicts, with the API's own defaults.
 
-    ``complain`` hears the words of every failure, long before there is a verdict.
+    ``complain`` hears new words of a failure, long before there is a verdict.
     """
 
     kind: str
@@ -30,6 +33,7 @@ class Prober:
     inside: Inside
     clock: LoopClock
     complain: Callable[[str], None] = lambda _: None
+    _said: str = ""
 
     async def run(self, judged: Judged) -> None:
         """Ask for ever; ``judged`` hears every verdict, repeated ones included."""
@@ -40,13 +44,22 @@ class Prober:
                 judged(verdict, outcome)
 
     async def until_success(self, failed: Callable[[Outcome], None]) -> None:
-        """Ask until the verdict is good; ``failed`` hears the bad ones."""
+        """Ask until the answer is good; ``failed`` hears each bad verdict.
+
+        Periods are whole seconds, which is long for a process that is up after a
+        tenth of one. So this asks again within the period, and counts the period once.
+        """
         thresholds = self._thresholds()
-        async for outcome in self._outcomes():
-            verdict = thresholds.record(ok=outcome.ok)
-            if verdict:
+        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
+        while True:
+            due = self.clock.now() + self.probe.get("periodSeconds", DEFAULT_PERIOD_S)
+            outcome = await self._ask()
+            while not outcome.ok and self.clock.now() < due:
+                await self.clock.pause(QUICK_S)
+                outcome = await self._ask()
+            if outcome.ok:
                 return
-            if verdict is False:
+            if thresholds.record(ok=False) is False:
                 failed(outcome)
 
     async def _outcomes(self) -> AsyncIterator[Outcome]:
@@ -55,7 +68,7 @@ class Prober:
         while True:
             asked = self.clock.now()
             yield await self._ask()
-            due = asked + self.probe.get("periodSeconds", 10)
+            due = asked + self.probe.get("periodSeconds", DEFAULT_PERIOD_S)
             await self.clock.pause(max(0.0, due - self.clock.now()))
 
     def _thresholds(self) -> Thresholds:
@@ -70,7 +83,8 @@ class Prober:
             outcome = await ask(self.probe, self.inside, timeout_s)
         except FeatureNotSupportedError as error:
             outcome = Outcome(ok=False, message=str(error))
-        if not outcome.ok:
+        if not outcome.ok and outcome.message != self._said:
+            self._said = outcome.message
             name = self.inside.container["name"]
             _log.info("%s probe of %s failed: %s", self.kind, name, outcome.message)
             self.complain(f"{self.kind} probe failed: {outcome.message}")

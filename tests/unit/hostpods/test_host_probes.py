@@ -149,6 +149,23 @@ def test_verdicts_need_as_many_answers_in_a_row_as_asked() -> None:
     assert verdicts == [n, True, n, n, n, n, n, False, False, n, True]
 
 
+def test_a_startup_probe_counts_periods_but_asks_more_often(tmp_path: Path) -> None:
+    """A start should not cost a whole second because a period does."""
+    clock = JumpingClock()
+    count = tmp_path / "count"
+    script = f"echo >> {count}; [ $(wc -l < {count}) -ge 25 ]"
+    action = {"exec": {"command": ["sh", "-c", script]}, "periodSeconds": 1}
+    inside = Inside(a_container("true"), {"PATH": os.environ["PATH"]}, tmp_path)
+    bad: list[Outcome] = []
+
+    prober = Prober("startup", {**action, "failureThreshold": 2}, inside, clock)
+    asyncio.run(prober.until_success(bad.append))
+
+    assert len(count.read_text().splitlines()) == 25
+    assert len(bad) == 1  # after the second of two whole periods
+    assert clock.now() == pytest.approx(2.2, abs=0.2)
+
+
 def test_a_probe_waits_its_delay_and_its_period(tmp_path: Path) -> None:
     """The API's defaults: every 10 s, three failures."""
     clock = JumpingClock()
