@@ -60,7 +60,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	p.hold = &hold{clock: with.clock}
 	p.hold.room = newWaitingRoom(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
 	p.hold.released = func() { p.activate(p.hold.room.all()); p.wakeUp() }
-	view := newView(handle, args, p.inFlight)
+	p.view = newView(handle, args, p.inFlight)
 	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
 	if _, err := pods.AddEventHandler(p.podHandler()); err != nil {
 		return nil, fmt.Errorf("%s: watching pods: %w", Name, err)
@@ -69,7 +69,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		logger.Info("No API server to keep PackingPlans in; scheduling goes on without the optimiser")
 		return p, nil
 	}
-	loop := newLoop(p, view, args, handle, with)
+	loop := newLoop(p, args, handle, with)
 	go loop.run(klog.NewContext(ctx, logger))
 	return p, nil
 }

@@ -26,7 +26,6 @@ type loop struct {
 	*Plugin
 	args     *PriorityOptimizerArgs
 	clock    clock.WithDelayedExecution
-	view     *view
 	solver   solver
 	evictor  evictor
 	store    *packingplan.Store
@@ -42,12 +41,11 @@ type loop struct {
 	nonce string
 }
 
-func newLoop(p *Plugin, view *view, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
+func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
 	return &loop{
 		Plugin:   p,
 		args:     args,
 		clock:    with.clock,
-		view:     view,
 		solver:   with.solver,
 		evictor:  evictor{handle.ClientSet()},
 		store:    packingplan.NewStore(with.dynamic),

@@ -19,6 +19,7 @@ type Plugin struct {
 	activator fwk.PodActivator
 	logger    klog.Logger
 
+	view     *view
 	trigger  *trigger
 	hold     *hold
 	inFlight *inFlight

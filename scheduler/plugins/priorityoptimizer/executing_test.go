@@ -1,0 +1,181 @@
+package priorityoptimizer
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"google.golang.org/grpc"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+func (c *cluster) set(change func(*cluster)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(c)
+}
+
+// lingering starts figure 1 with evicted pods that take their time to terminate.
+func lingering(t *testing.T) *cluster {
+	o := startOptimizer(t, answers(solveFigureOne))
+	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
+	c.set(func(c *cluster) { c.linger = true })
+	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
+	c.add(testPod("three", 3, 0))
+	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
+	return c
+}
+
+// A terminating pod still holds its room: nothing is bound into it, and nobody else gets the
+// room that the plan is making, however small and early he is.
+func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
+	c := lingering(t)
+	c.eventually("the replacement has its node", func() bool {
+		nodes := c.nodesOf("one")
+		return len(nodes) == 1 && nodes[0] != ""
+	})
+	c.add(testPod("thief", 2, 0))
+
+	c.await("the thief is kept out", func() bool { return c.plugin.keptOut.size() == 1 }, true)
+	waiting := c.nodeOf("three")
+	c.letGo()
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	if waiting != "" || c.nodeOf("three") == "" || c.nodeOf("thief") != "" {
+		t.Errorf("three was on %q and is on %q, the thief is on %q", waiting, c.nodeOf("three"), c.nodeOf("thief"))
+	}
+}
+
+// A plan that cannot be carried out is given up in time, and leaves nobody waiting for it.
+func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
+	c := lingering(t)
+	began := c.clock.Now()
+	c.add(testPod("thief", 2, 0))
+
+	c.letTimePass(55 * time.Second)
+	early := c.phases()[packingplan.Aborted]
+	c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+	took := c.clock.Since(began)
+
+	if c.plugin.running.Load() != nil || early != 0 || took > 62*time.Second {
+		t.Errorf("running %v after %s, %d aborted early", c.plugin.running.Load(), took, early)
+	}
+	c.eventually("the thief is let go", func() bool { return c.plugin.keptOut.size() == 0 && c.plugin.hold.room.size() == 0 })
+}
+
+// A disruption budget that is spent for now delays a plan; it does not break it.
+func TestRefusedEvictionIsTriedAgain(t *testing.T) {
+	o := startOptimizer(t, answers(solveFigureOne))
+	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
+	c.set(func(c *cluster) { c.refuse = true })
+	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
+	c.add(testPod("three", 3, 0))
+	c.eventually("the plan is being carried out", func() bool { return c.phases()[packingplan.Executing] == 1 })
+	c.letTimePass(5 * time.Second)
+
+	c.set(func(c *cluster) { c.refuse = false })
+
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	if c.nodeOf("three") == "" {
+		t.Error("the pod has no node")
+	}
+}
+
+// What happened while the optimiser was thinking counts: a plan for a state that is gone is
+// not carried out.
+func TestPlanForAStateThatIsGoneIsAborted(t *testing.T) {
+	changes := map[string]func(c *cluster){
+		"a pod is gone": func(c *cluster) {
+			c.must(c.client.Tracker().Delete(podsResource, "default", "one"))
+		},
+		"a node is tainted": func(c *cluster) {
+			node := testNode(c.nodeOf("one"), 4)
+			node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
+			_, err := c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{})
+			c.must(err)
+		},
+		"a foreign pod takes the room": func(c *cluster) {
+			pod := testPod("foreign", 2, 0)
+			pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.nodeOf("two")
+			c.add(pod)
+		},
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			thinking, goOn := make(chan struct{}, 8), make(chan struct{}, 8)
+			c, _ := figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+				thinking <- struct{}{}
+				<-goOn
+				return answers(solveFigureOne)(request, stream)
+			}, nil)
+			c.eventually("the optimiser thinks", func() bool { return len(thinking) > 0 })
+
+			change(c)
+			c.await("the change is seen", c.stateChanged(), false)
+			goOn <- struct{}{}
+			defer close(goOn)
+
+			c.await("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 }, false)
+			if evicted := c.evictions(); len(evicted) != 0 {
+				t.Errorf("%v evicted", evicted)
+			}
+		})
+	}
+}
+
+// stateChanged compares the plugin's view with what it was when the condition was made.
+func (c *cluster) stateChanged() func() bool {
+	view := c.plugin.view
+	before, err := view.snapshot("")
+	c.must(err)
+	asked := len(before.Pods)
+	tainted := func() bool {
+		now, err := view.snapshot("")
+		c.must(err)
+		if len(now.Pods) != asked || now.Fingerprint != before.Fingerprint {
+			return true
+		}
+		for _, node := range now.Message.Nodes {
+			if len(node.Taints) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	return func() bool { return tainted() || asked != 3 }
+}
+
+// A pod of higher priority goes first, and the evicted pod's replacement does not come back
+// into the room that was made for it.
+func TestReplacementOfAnEvictedPodDoesNotStealItsRoomBack(t *testing.T) {
+	o := startOptimizer(t, answers(func(s *contract.Snapshot) *contract.Plan {
+		plan := &contract.Plan{Optimal: true}
+		for _, pod := range s.Pods {
+			if pod.Node == "" && pod.Name == "high" {
+				plan.Placements = []*contract.Placement{{PodUid: pod.Uid, Node: "n1"}}
+			}
+		}
+		for _, pod := range s.Pods {
+			if pod.Node != "" && len(plan.Placements) > 0 {
+				plan.Evictions = []*contract.Eviction{{PodUid: pod.Uid, Node: pod.Node}}
+			}
+		}
+		return plan
+	}))
+	c := startCluster(t, o.socket, nil, testNode("n1", 4))
+	c.addInTurn(testPod("low", 3, 1))
+	c.add(testPod("high", 3, 9))
+
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	if c.nodeOf("high") != "n1" || c.nodesOf("low")[0] != "" {
+		t.Errorf("high on %q, low on %q", c.nodeOf("high"), c.nodesOf("low"))
+	}
+	if states := c.plansOf()[0].Status.Evictions; len(states) != 1 || states[0].State != "Gone" {
+		t.Errorf("evictions = %+v", states)
+	}
+}

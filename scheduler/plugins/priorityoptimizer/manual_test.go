@@ -1,0 +1,129 @@
+package priorityoptimizer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+// createPlan creates a PackingPlan as kubectl would.
+func (c *cluster) createPlan(name string, spec map[string]any, change func(*unstructured.Unstructured)) {
+	c.t.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetAPIVersion(packingplan.Resource.GroupVersion().String())
+	object.SetKind(packingplan.Kind)
+	object.SetName(name)
+	object.SetUID(types.UID("uid-" + name))
+	if change != nil {
+		change(object)
+	}
+	_, err := c.plans.Resource(packingplan.Resource).Create(c.ctx, object, metav1.CreateOptions{})
+	c.must(err)
+}
+
+func (c *cluster) phaseOf(name string) packingplan.Phase {
+	for _, record := range c.plansOf() {
+		if record.Name() == name {
+			return record.Status.Phase
+		}
+	}
+	return ""
+}
+
+func manual(args *PriorityOptimizerArgs) { args.Mode = ModeManual }
+
+// A dry run answers "would they fit?" without disturbing anybody, not even for a second.
+func TestDryRunOnlyWritesThePlan(t *testing.T) {
+	c, _ := figureOne(t, answers(solveFigureOne), manual)
+
+	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
+	c.eventually("the plan is completed", func() bool { return c.phaseOf("what-if") == packingplan.Completed })
+	c.letTimePass(3 * time.Second)
+
+	status := c.plansOf()[0].Status
+	if len(status.Moves) != 1 || len(status.Placements) != 1 || status.Moves[0].State != "Waiting" {
+		t.Errorf("status = %+v, want the whole plan", status)
+	}
+	if len(c.evictions()) != 0 || c.nodeOf("three") != "" {
+		t.Errorf("evicted %v, three on %q", c.evictions(), c.nodeOf("three"))
+	}
+}
+
+// A user's plan in mode Execute is carried out in every mode of the plugin.
+func TestManualPlanIsCarriedOut(t *testing.T) {
+	c, o := figureOne(t, answers(solveFigureOne), manual)
+
+	c.createPlan("go", map[string]any{"mode": "Execute", "timeLimitSeconds": 7.5}, nil)
+	c.eventually("the plan is completed", func() bool { return c.phaseOf("go") == packingplan.Completed })
+
+	if c.nodeOf("three") == "" || o.requests[0].Options.TimeLimitS != 7.5 {
+		t.Errorf("three on %q, time limit %v", c.nodeOf("three"), o.requests[0].Options.TimeLimitS)
+	}
+}
+
+// With nothing waiting there is nothing to gain, which needs no optimiser to say so. Nor does it
+// need a scheduling cycle, which never comes if nothing waits.
+func TestManualPlanWithNothingWaitingIsAnswered(t *testing.T) {
+	o := startOptimizer(t, nothing)
+	c := startCluster(t, o.socket, manual, testNode("n1", 4))
+
+	c.createPlan("idle", map[string]any{"mode": "Execute"}, nil)
+	c.eventually("the plan is answered", func() bool { return c.phaseOf("idle") == packingplan.NoImprovement })
+
+	if o.asked() != 0 || !c.plansOf()[0].Status.Optimal {
+		t.Errorf("asked %d times, status %+v", o.asked(), c.plansOf()[0].Status)
+	}
+}
+
+// A plan that a former process left open is closed, not carried on: the state has changed since.
+func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
+	o := startOptimizer(t, nothing)
+	c := startCluster(t, o.socket, nil, testNode("n1", 4))
+	for i, phase := range []string{"Solving", "Proposed", "Executing"} {
+		c.createPlan(fmt.Sprintf("old-%d", i), map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
+			object.Object["status"] = map[string]any{"phase": phase}
+		})
+	}
+	c.createPlan("unborn", map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
+		object.SetLabels(map[string]string{packingplan.CreatedByLabel: packingplan.CreatedByValue})
+	})
+
+	c.addInTurn(testPod("first", 1, 0))
+
+	c.eventually("all are aborted", func() bool { return c.phases()[packingplan.Aborted] == 4 })
+}
+
+// Finished plans do not pile up; open ones are never deleted.
+func TestHistoryIsLimited(t *testing.T) {
+	two := int32(2)
+	c, _ := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.Mode, args.HistoryLimit = ModeManual, &two })
+
+	for i := range 5 {
+		name := fmt.Sprintf("plan-%d", i)
+		c.createPlan(name, map[string]any{"mode": "DryRun"}, nil)
+		c.eventually(name+" is answered", func() bool { return c.phaseOf(name) == packingplan.NoImprovement })
+		c.clock.Step(2 * time.Second) // timestamps have whole seconds
+	}
+
+	c.eventually("two are left", func() bool { return len(c.plansOf()) == 2 })
+	if c.phaseOf("plan-4") == "" || c.phaseOf("plan-3") == "" {
+		t.Errorf("the newest are not kept: %s", c.state())
+	}
+}
+
+// A dead optimiser fails a user's plan at once, with the reason.
+func TestManualPlanWithoutOptimizerFails(t *testing.T) {
+	c := startCluster(t, t.TempDir()+"/nobody", manual, testNode("n1", 4))
+	c.addInTurn(testPod("resident", 2, 0))
+	c.add(testPod("waiting", 3, 0))
+
+	c.createPlan("go", map[string]any{"mode": "Execute"}, nil)
+
+	c.eventually("the plan failed", func() bool { return c.phaseOf("go") == packingplan.Failed })
+}
