@@ -67,9 +67,11 @@ class ScenarioSession:
 def scenario_session(cluster: Cluster, results: Path) -> Iterator[ScenarioSession]:
     """Watch the cluster and keep a bundle while scenarios run."""
     run_id = new_run_id()
+    started = datetime.now(tz=UTC).isoformat(timespec="seconds")
     bundle = Bundle(results, run_id, environment())
     with cluster.api_client() as api, Observer(api) as observer:
-        session = ScenarioSession(Bench(cluster, api, observer, run_id[-4:]), bundle)
+        bench = Bench(cluster, api, observer, tag=run_id[-4:], lasting=True)
+        session = ScenarioSession(bench, bundle)
         try:
             yield session
         finally:
@@ -78,7 +80,7 @@ def scenario_session(cluster: Cluster, results: Path) -> Iterator[ScenarioSessio
             bundle.run_finished(
                 RunOutcome(
                     run_id=run_id,
-                    started=datetime.now(tz=UTC).isoformat(timespec="seconds"),
+                    started=started,
                     cluster=cluster.name,
                     outcomes=outcomes,
                     divergences=divergences(outcomes),

@@ -33,6 +33,7 @@ class LiveProgress(Listener):
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
+            refresh_per_second=4,
             disable=not self._live,
         )
         self._task = self._bar.add_task("starting", total=None)

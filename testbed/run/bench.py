@@ -20,12 +20,15 @@ class Bench:
     ----------
     tag
         Ends the names of the run's namespaces, which outlive a scenario by seconds.
+    lasting
+        The cluster outlives the run, so that also an interrupted scenario is cleared.
     """
 
     cluster: Cluster
     api: client.ApiClient
     observer: Observer
     tag: str
+    lasting: bool = False
     timeouts: Timeouts = DEFAULT_TIMEOUTS
 
     @property

@@ -45,7 +45,11 @@ def measured(
 def _audit_lags_s(
     bench: Bench, timelines: Sequence[PodTimeline], audit_start: int
 ) -> list[float]:
-    """Return watch receipt minus audit stamp of every binding that both saw."""
+    """Return watch receipt minus audit stamp of every binding that both saw.
+
+    A pod that was bound before the phase began is first seen bound at some later
+    change, which says nothing of the watch.
+    """
     try:
         stamps = binding_times_ns(audit_entries(bench.cluster.audit_log, audit_start))
     except AuditLogMissingError:
@@ -53,5 +57,7 @@ def _audit_lags_s(
     return [
         (line.bound.wall_ns - stamps[key]) / NS_PER_S
         for line in timelines
-        if line.bound and (key := f"{line.namespace}/{line.name}") in stamps
+        if line.created
+        and line.bound
+        and (key := f"{line.namespace}/{line.name}") in stamps
     ]

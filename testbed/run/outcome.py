@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from testbed.metrics.state import ClusterState
 from testbed.observe.plan import ObservedPlan
@@ -132,7 +131,6 @@ class RunOutcome:
     divergences: tuple[Divergence, ...]
     durations_s: Mapping[str, float]
     error: str = ""
-    folder: Path | None = None
 
     @property
     def passed(self) -> bool:

@@ -73,7 +73,15 @@ class Runner:
                 Observer(api) as observer,
                 stopwatch.step("scenarios"),
             ):
-                self._run_rounds(Bench(cluster, api, observer, self._run_id[-4:]))
+                self._run_rounds(
+                    Bench(
+                        cluster,
+                        api,
+                        observer,
+                        tag=self._run_id[-4:],
+                        lasting=request.cluster is not None or request.keep_cluster,
+                    )
+                )
 
     def _run_rounds(self, bench: Bench) -> None:
         for repeat in range(1, self._request.repeat + 1):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from kubernetes.client import ApiException
+from urllib3.exceptions import HTTPError
+
 from testbed.errors import StowageError
 from testbed.run.bench import Bench
 from testbed.run.deterministic_phase import run_deterministic
@@ -23,6 +26,22 @@ def run_scenario(
     """
     listener.scenario_started(scenario, repeat)
     diary = Diary(bench, listener)
+    try:
+        outcome = _carried_out(bench, scenario, repeat, diary)
+    except (KeyboardInterrupt, SystemExit):
+        if bench.lasting:
+            clear(bench, scenario, repeat)
+        raise
+    namespace = namespace_of(bench, scenario, repeat)
+    listener.scenario_finished(outcome, diary.material(namespace))
+    with diary.step("clean up"):
+        clear(bench, scenario, repeat)
+    return outcome
+
+
+def _carried_out(
+    bench: Bench, scenario: Scenario, repeat: int, diary: Diary
+) -> ScenarioOutcome:
     before: PhaseOutcome | None = None
     after: PhaseOutcome | None = None
     error = ""
@@ -33,7 +52,9 @@ def run_scenario(
         after = run_optimizer(bench, scenario, site, diary, before.state)
     except StowageError as problem:
         error = str(problem)
-    outcome = ScenarioOutcome(
+    except (ApiException, HTTPError) as problem:
+        error = f"the API server failed: {problem}"
+    return ScenarioOutcome(
         scenario=scenario,
         repeat=repeat,
         before=before,
@@ -42,8 +63,3 @@ def run_scenario(
         error=error,
         durations_s=diary.durations_s,
     )
-    namespace = namespace_of(bench, scenario, repeat)
-    listener.scenario_finished(outcome, diary.material(namespace))
-    with diary.step("clean up"):
-        clear(bench, scenario, repeat)
-    return outcome

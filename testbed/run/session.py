@@ -83,7 +83,8 @@ def existing_cluster(name: str) -> Cluster:
 def _end(cluster: KwokBinaryCluster, request: RunRequest, listener: Listener) -> None:
     if request.keep_cluster:
         listener.stage(
-            f"cluster {cluster.name} is kept; end it with: stowage down {cluster.name}"
+            f"cluster {cluster.name} is kept; use it with KUBECONFIG="
+            f"{cluster.kubeconfig}, end it with: stowage down {cluster.name}"
         )
     else:
         listener.stage(f"cluster {cluster.name}: down")

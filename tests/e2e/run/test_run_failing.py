@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,10 @@ from testbed.cluster import Cluster, KwokBinaryCluster
 from testbed.cluster.interruption import running_cluster
 from testbed.observe.observer import Observer
 from testbed.observe.source import NODES, PODS
+from testbed.wait import wait_until
 
 CHECKOUT = Path(__file__).parents[3]
+STOWAGE = (sys.executable, "-c", "from testbed.cli import main; main()")
 TIMEOUT_S = 240.0
 
 SCENARIO = """\
@@ -52,7 +55,7 @@ def answer(cluster: Cluster, folder: Path) -> subprocess.CompletedProcess[str]:
     scenario.write_text(SCENARIO.format(folder=folder.name))
     return subprocess.run(
         [
-            *(sys.executable, "-c", "from testbed.cli import main; main()"),
+            *STOWAGE,
             *("run", str(scenario), "--cluster", cluster.name, "--repeat", "2"),
             *("--results", str(folder / "results"), "--json", "-"),
             *("--junit", str(folder / "junit.xml")),
@@ -130,13 +133,50 @@ def test_a_named_cluster_stays_up_and_clean(
     answer: subprocess.CompletedProcess[str], cluster: Cluster
 ) -> None:
     """It is the user's; each scenario takes back what it brought."""
+    assert answer.returncode == 1
+    assert what_is_left(cluster) == {"stowage-host"}
+
+
+def test_an_interrupted_scenario_is_taken_back_from_a_named_cluster(
+    answer: subprocess.CompletedProcess[str], cluster: Cluster, tmp_path: Path
+) -> None:
+    """Ctrl-C must not leave strange nodes and pods on a cluster that stays."""
+    assert answer.returncode == 1
+    log = tmp_path / "progress.log"
+    with log.open("w") as stderr:
+        process = subprocess.Popen(
+            [
+                *STOWAGE,
+                *("run", "paper/figure-1", "--cluster", cluster.name),
+                *("--results", str(tmp_path)),
+            ],
+            cwd=CHECKOUT,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        )
+    wait_until(
+        "the scenario to begin",
+        log.read_text,
+        lambda text: "paper/figure-1: deterministic" in text,
+        timeout_s=TIMEOUT_S,
+    )
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(TIMEOUT_S) == 130
+    assert what_is_left(cluster) == {"stowage-host"}
+
+
+def what_is_left(cluster: Cluster) -> set[str]:
+    """Return the names of nodes, and of pods outside the release's namespace."""
     with (
         cluster.api_client() as api,
         Observer(api, [NODES, PODS]) as observer,
     ):
         nodes = observer.read(lambda state: state.bodies("Node"))
         pods = observer.read(lambda state: state.bodies("Pod"))
-
-    assert answer.returncode == 1
-    assert [node["metadata"]["name"] for node in nodes] == ["stowage-host"]
-    assert {pod["metadata"]["namespace"] for pod in pods} <= {"stowage-system"}
+    return {str(body["metadata"]["name"]) for body in nodes} | {
+        str(body["metadata"]["name"])
+        for body in pods
+        if body["metadata"]["namespace"] != "stowage-system"
+    }
