@@ -33,6 +33,6 @@ def _hindrance(snapshot: Snapshot, pod_class: PodClass) -> str:
     if len(budgets) > 1:
         names = ", ".join(budget.name for budget in budgets)
         return f"more than one budget selects its pods: {names}"
-    if budgets and budgets[0].disruptions_allowed == 0:
+    if budgets and budgets[0].disruptions_allowed < 1:
         return f"budget {budgets[0].name} allows no disruption now"
     return ""

@@ -27,7 +27,9 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         return False
     if toleration.key not in ("", taint.key):
         return False
+    if toleration.operator is TolerationOperator.EXISTS:
+        return True
     return (
-        toleration.operator is TolerationOperator.EXISTS
-        or toleration.value == taint.value
+        toleration.operator is TolerationOperator.EQUAL
+        and toleration.value == taint.value
     )

@@ -12,10 +12,15 @@ from optimizer.model.selectors import LabelSelector, NodeSelectorTerm
 
 
 class TolerationOperator(StrEnum):
-    """How a toleration compares its value with the taint's."""
+    """How a toleration compares its value with the taint's.
+
+    ``GT`` and ``LT`` are behind a feature gate; they are read, and tolerate nothing.
+    """
 
     EXISTS = "Exists"
     EQUAL = "Equal"
+    GT = "Gt"
+    LT = "Lt"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,8 @@ def _tolerated(toleration: pb.Toleration, taint: pb.Taint) -> bool:
     same_effect = toleration.effect in ("", taint.effect)
     if toleration.operator == "Exists":
         return same_effect and toleration.key in ("", taint.key)
-    return (
-        same_effect and toleration.key == taint.key and toleration.value == taint.value
-    )
+    equal = toleration.key == taint.key and toleration.value == taint.value
+    return same_effect and toleration.operator in ("", "Equal") and equal
 
 
 def _term_holds(term: pb.NodeSelectorTerm, node: pb.Node) -> bool:

@@ -78,6 +78,6 @@ def _toleration(where: str, message: pb.Toleration, faults: Faults) -> Toleratio
         effect = faults.member(
             f"{where}.effect", message.effect, TaintEffect, TaintEffect.NO_SCHEDULE
         )
-    if not message.key and operator is TolerationOperator.EQUAL:
+    if not message.key and operator is not TolerationOperator.EXISTS:
         faults.add(f"{where}.key", "is empty, which only Exists allows")
     return Toleration(message.key, operator, message.value, effect)

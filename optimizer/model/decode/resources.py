@@ -12,9 +12,8 @@ from optimizer.model.resources import (
     Resources,
 )
 
-LARGEST_AMOUNT = 2**55
-"""More than any node has (32 PiB); keeps sums over 100 pods-worth of a node, and
-the solver's own 64-bit arithmetic, from overflowing."""
+LARGEST_AMOUNT = 2**60
+"""The solver's own 64-bit arithmetic must not overflow."""
 
 
 def decode_resources(where: str, message: pb.Resources, faults: Faults) -> Resources:

@@ -39,11 +39,6 @@ def _budgets(message: pb.Snapshot, faults: Faults) -> tuple[DisruptionBudget, ..
     budgets = []
     for index, budget in enumerate(message.disruption_budgets):
         where = f"disruption_budgets[{index}]"
-        if budget.disruptions_allowed < 0:
-            faults.add(
-                f"{where}.disruptions_allowed",
-                f"is negative ({budget.disruptions_allowed})",
-            )
         selector = None
         if budget.HasField("selector"):
             selector = decode_label_selector(

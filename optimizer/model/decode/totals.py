@@ -9,8 +9,8 @@ from optimizer.model.decode.faults import Faults
 from optimizer.model.pod_class import PodClass
 from optimizer.model.snapshot import Pod
 
-LARGEST_TOTAL = 2**61
-"""Twice this still fits into 64 bits with a sign."""
+LARGEST_TOTAL = 2**60
+"""Four times this still fits into 64 bits with a sign."""
 
 
 def check_totals(
@@ -24,4 +24,4 @@ def check_totals(
                 totals[name] += count * amount
     for name, total in totals.items():
         if total > LARGEST_TOTAL:
-            faults.add("pods", f"request {total} of {name} together, over 2^61")
+            faults.add("pods", f"request {total} of {name} together, over 2^60")

@@ -30,10 +30,7 @@ class PaperModel:
         """Add the items of ``priority`` and the capacities of all items so far."""
         for index, item in enumerate(self.packing.items):
             if item.priority == priority:
-                row = {
-                    node: self.cp.new_bool_var("")
-                    for node in item.eligible
-                }
+                row = {node: self.cp.new_bool_var("") for node in item.eligible}
                 self._x[index] = row
                 # Equation (3): on at most one node.
                 self.cp.add_at_most_one(row.values())

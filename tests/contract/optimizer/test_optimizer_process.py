@@ -203,6 +203,20 @@ def test_every_log_line_is_json_and_names_its_snapshot(
     assert (ended["snapshot"], ended["end_reason"]) == ("snapshot-1", "OPTIMAL")
 
 
+def test_the_probe_can_wait_for_the_warm_up(serve: Serve, path: Path) -> None:
+    """One process instead of many, while the node has most to do."""
+    serve()
+
+    answer = subprocess.run(
+        [*COMMAND, "probe", "--socket", str(path), "--wait", "--timeout-s", "60"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (answer.returncode, answer.stdout) == (0, "SERVING\n")
+
+
 def test_the_probe_says_no_when_nobody_serves(path: Path) -> None:
     """An exec probe reads the exit code only."""
     answer = probe(path)

@@ -50,7 +50,7 @@ def terms(draw: st.DrawFn) -> pb.NodeSelectorTerm:
 
 @st.composite
 def tolerations(draw: st.DrawFn) -> pb.Toleration:
-    operator = draw(st.sampled_from(["", "Equal", "Exists"]))
+    operator = draw(st.sampled_from(["", "Equal", "Exists", "Lt", "Gt"]))
     keys = st.one_of(KEYS, st.just("")) if operator == "Exists" else KEYS
     return pb.Toleration(
         key=draw(keys),

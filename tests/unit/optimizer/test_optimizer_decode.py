@@ -47,7 +47,7 @@ def spoil_number(snapshot: pb.Snapshot) -> None:
 
 
 def spoil_total(snapshot: pb.Snapshot) -> None:
-    snapshot.pod_classes[0].requests.memory_bytes = 2**55
+    snapshot.pod_classes[0].requests.memory_bytes = 2**56
     for index in range(65):
         snapshot.pods.add(
             uid=f"u{index}",
@@ -66,8 +66,8 @@ CASES: list[tuple[Spoil, str]] = [
         "nodes[2].allocatable.memory_bytes: is negative (-1)",
     ),
     (
-        lambda s: s.nodes.add(name="n", allocatable=pb.Resources(pods=2**60)),
-        "nodes[2].allocatable.pods: is 1152921504606846976, above",
+        lambda s: s.nodes.add(name="n", allocatable=pb.Resources(pods=2**62)),
+        "nodes[2].allocatable.pods: is 4611686018427387904, above",
     ),
     (
         lambda s: s.nodes[0].taints.add(key="k", effect="Never"),
@@ -114,10 +114,6 @@ CASES: list[tuple[Spoil, str]] = [
         "pods[3].node: names the unknown node 'n'",
     ),
     (
-        lambda s: s.disruption_budgets.add(disruptions_allowed=-1),
-        "disruption_budgets[0].disruptions_allowed: is negative",
-    ),
-    (
         lambda s: s.reservations.add(node="n", held=pb.Resources(cpu_milli=-1)),
         "reservations[0].held.cpu_milli: is negative",
     ),
@@ -142,7 +138,7 @@ def test_a_fault_is_told_with_its_path(spoil: Spoil, told: str) -> None:
 def test_every_fault_is_told_at_once() -> None:
     """One round trip, not one for each fault."""
     snapshot = figure_1()
-    chosen = [CASES[index] for index in (0, 3, 5, 8, 10, 19, 20)]
+    chosen = [CASES[index] for index in (0, 3, 5, 8, 10, 18, 19)]
 
     for spoil, _ in chosen:
         spoil(snapshot)
