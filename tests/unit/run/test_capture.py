@@ -1,0 +1,80 @@
+"""From watched objects to the state that figures are computed from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from outcomes import GB, an_outcome
+
+from testbed.metrics.state import NodeState
+from testbed.observe.change import Change, Verb
+from testbed.observe.receipt import Receipt
+from testbed.observe.state import State
+from testbed.run.capture import capture
+
+
+def a_node(name: str) -> dict[str, Any]:
+    return {
+        "metadata": {"uid": name, "name": name},
+        "status": {"allocatable": {"cpu": "1500m", "memory": "4G"}},
+    }
+
+
+def a_pod(name: str, workload: str, **status: Any) -> dict[str, Any]:
+    return {
+        "metadata": {
+            "uid": name,
+            "namespace": status.pop("namespace", "ns"),
+            "name": name,
+            "labels": {"stowage.dev/workload": workload},
+        },
+        "spec": {"nodeName": status.pop("node", "")},
+        "status": status,
+    }
+
+
+def captured(*objects: tuple[str, dict[str, Any]]) -> Any:
+    state = State()
+    for kind, body in objects:
+        state.apply(Change(kind, Verb.ADDED, Receipt(0, 0), body))
+    return capture(state, an_outcome().scenario, "ns", ["n1"])
+
+
+def test_nodes_count_with_what_they_really_offer() -> None:
+    """What the API server holds decides, not what the scenario asked for."""
+    state = captured(("Node", a_node("n1")))
+
+    assert state.nodes == (NodeState("n1", 1500, 4 * GB),)
+
+
+def test_nodes_of_others_do_not_count() -> None:
+    """The release's node would dilute the utilisation."""
+    state = captured(("Node", a_node("n1")), ("Node", a_node("stowage-host")))
+
+    assert [node.name for node in state.nodes] == ["n1"]
+
+
+def test_pods_carry_the_workload_and_its_requests() -> None:
+    """Names of ReplicaSet pods are random; the workload is what is compared."""
+    state = captured(("Node", a_node("n1")), ("Pod", a_pod("a-x7k2p", "a", node="n1")))
+
+    (pod,) = state.pods
+    assert (pod.workload, pod.node, pod.memory_bytes) == ("a", "n1", 2 * GB)
+
+
+def test_a_pending_pod_has_no_node() -> None:
+    """The metrics tell pending pods by it."""
+    (pod,) = captured(("Node", a_node("n1")), ("Pod", a_pod("b-1", "b"))).pods
+
+    assert pod.node is None
+
+
+def test_finished_pods_and_other_namespaces_are_left_out() -> None:
+    """They hold no room of the scenario's."""
+    state = captured(
+        ("Node", a_node("n1")),
+        ("Pod", a_pod("a-1", "a", phase="Succeeded")),
+        ("Pod", a_pod("a-2", "a", namespace="elsewhere")),
+    )
+
+    assert state.pods == ()

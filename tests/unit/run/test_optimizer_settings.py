@@ -1,0 +1,38 @@
+"""A scenario's optimiser settings on their way to Helm, and plans on their way back."""
+
+from __future__ import annotations
+
+from outcomes import a_plan
+
+from testbed.run.optimizer_phase import optimizer_record, optimizer_values
+from testbed.scenario.check import OptimizerRecord
+from testbed.scenario.model import OptimizerSettings
+
+
+def test_settings_become_the_plugins_own_arguments() -> None:
+    """The chart hands them on as they are, under the names that the plugin knows."""
+    settings = OptimizerSettings(
+        trigger="manual", time_limit_s=10, settle_s=0.2, policy="paper"
+    )
+
+    assert optimizer_values(settings)["priorityOptimizer"] == {
+        "mode": "Manual",
+        "settleSeconds": 0.2,
+        "timeLimitSeconds": 10,
+        "policy": "Paper",
+        "strategy": "paper",
+    }
+
+
+def test_moves_are_summed_over_plans() -> None:
+    """A scheduler may need several plans to get there; each move is a disturbance."""
+    plans = [a_plan("plan-1"), a_plan("plan-2")]
+
+    assert optimizer_record(plans) == OptimizerRecord(
+        solves=2, moves=2, evictions=0, optimal=True
+    )
+
+
+def test_without_a_plan_nothing_is_proved() -> None:
+    """No certificate is not a certificate."""
+    assert optimizer_record([]) == OptimizerRecord(0, 0, 0, optimal=False)
