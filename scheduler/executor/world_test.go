@@ -26,13 +26,11 @@ type world struct {
 	running  map[types.UID]*livePod
 	pending  []*livePod
 	names    int
-	promised map[string]resources.Vector
 }
 
 type livePod struct {
-	pod      *snapshot.Pod
-	lingers  int // rounds until a terminating pod is gone; 0 is not terminating
-	replaced bool
+	pod     *snapshot.Pod
+	lingers int // rounds until a terminating pod is gone; 0 is not terminating
 }
 
 func size(cpu, memory int64) resources.Vector {

@@ -51,13 +51,12 @@ type cluster struct {
 	plugin  *Plugin
 	handles chan *Plugin
 
-	mu       sync.Mutex
-	names    int
-	linger   bool
-	refuse   bool
-	evicted  []string
-	boundAt  map[types.UID]time.Time
-	overfull string
+	mu      sync.Mutex
+	names   int
+	linger  bool
+	refuse  bool
+	evicted []string
+	boundAt map[types.UID]time.Time
 }
 
 // startCluster runs the scheduler against the optimiser on the socket.

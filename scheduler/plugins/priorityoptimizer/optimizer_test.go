@@ -61,12 +61,6 @@ func (o *optimizer) asked() int {
 	return len(o.requests)
 }
 
-func (o *optimizer) now(does script) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.script = does
-}
-
 // silent never answers.
 func silent(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 	<-stream.Context().Done()
