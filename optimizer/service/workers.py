@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -91,13 +92,20 @@ class Workers:
             No child got ready.
         """
         with self._lock:
-            child, self._spare = self._spare, None
-            if child is not None and child.gone():
-                self._let_go(child)
-                child = None
-            child = child or self._fork()
+            spare, self._spare = self._spare, None
+        if spare is not None:
+            # It may have been killed while it waited, ready or not yet.
+            with suppress(WorkerStartError):
+                return self._made_ready(spare)
+        with self._lock:
+            child = self._fork()
+        return self._made_ready(child)
+
+    def _made_ready(self, child: ChildProcess) -> ChildProcess:
         try:
             child.await_ready(self._settings.start_limit_s)
+            if child.gone():
+                raise WorkerStartError("it ended while it was idle")
         except WorkerStartError:
             child.close()
             raise

@@ -56,14 +56,26 @@ def test_a_spare_child_that_was_killed_is_replaced(workers: Workers) -> None:
     child.close()
 
 
+def test_a_spare_child_killed_before_it_was_ready_is_replaced(workers: Workers) -> None:
+    """It may end between its fork and its first word."""
+    workers.take().close()
+    spare = workers.prepare()
+    assert spare is not None
+    spare.kill()
+    wait_for_end(spare.pid)
+
+    child = workers.take()
+
+    assert child.pid != spare.pid
+    child.close()
+
+
 def test_a_nursery_that_was_killed_is_replaced(workers: Workers) -> None:
     """The service heals itself, without a restart of the pod."""
-    nursery = next(
-        process
-        for process in psutil.Process().children()
-        if "optimizer.service.nursery" in process.cmdline()
-        and any(child.pid == spare_pid(workers) for child in process.children())
-    )
+    spare = workers.prepare()
+    assert spare is not None
+    nursery = psutil.Process(spare.pid).parent()
+    assert nursery is not None
     nursery.kill()
     wait_for_end(nursery.pid)
 
@@ -81,9 +93,3 @@ def test_strategies_that_cannot_be_loaded_are_told_at_the_start() -> None:
         workers.warm()
 
     workers.close()
-
-
-def spare_pid(workers: Workers) -> int:
-    spare = workers.prepare()
-    assert spare is not None
-    return spare.pid
