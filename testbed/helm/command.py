@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from testbed.cluster.protocol import Cluster
 from testbed.toolchain import tool_path
 
 OVERTIME_S = 30.0
 """What Helm may take beyond its own time-out before it is killed."""
+
+_LOOK_EVERY_S = 2.0
 
 
 def helm_folder(cluster: Cluster) -> Path:
@@ -19,14 +23,31 @@ def helm_folder(cluster: Cluster) -> Path:
 
 
 def run_helm(
-    cluster: Cluster, arguments: list[str], timeout_s: float
+    cluster: Cluster,
+    arguments: list[str],
+    timeout_s: float,
+    *,
+    hopeless: Callable[[], bool] = lambda: False,
 ) -> subprocess.CompletedProcess[str]:
     """Run Helm against a cluster; the caller looks at its exit code.
+
+    Parameters
+    ----------
+    cluster
+        Whose kubeconfig Helm gets.
+    arguments
+        Of Helm.
+    timeout_s
+        Helm's own time-out.
+    hopeless
+        Asked now and then; Helm is ended once it is true.
 
     Raises
     ------
     ToolMissingError
         Helm is not installed.
+    TimeoutExpired
+        Helm did not keep its own time-out.
     """
     folder = helm_folder(cluster)
     environment = {
@@ -38,11 +59,28 @@ def run_helm(
         "HOME": str(folder),
         "KUBECONFIG": str(cluster.kubeconfig),
     }
-    return subprocess.run(
-        [str(tool_path("helm")), *arguments],
+    command = [str(tool_path("helm")), *arguments]
+    ends = monotonic() + timeout_s + OVERTIME_S
+    with subprocess.Popen(
+        command,
         env=environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=timeout_s + OVERTIME_S,
-        check=False,
-    )
+    ) as helm:
+        try:
+            while True:
+                try:
+                    output, errors = helm.communicate(timeout=_LOOK_EVERY_S)
+                except subprocess.TimeoutExpired:
+                    if monotonic() > ends:
+                        raise
+                    if hopeless():
+                        helm.terminate()
+                else:
+                    return subprocess.CompletedProcess(
+                        command, helm.returncode, output, errors
+                    )
+        except BaseException:
+            helm.kill()
+            raise

@@ -27,10 +27,11 @@ def diagnose(release: Release) -> str:
 
 
 def last_lines(file: Path, count: int = LOG_LINES) -> list[str]:
-    """Return the last lines of a log."""
+    """Return the last lines of a log, without the flags that klog lists."""
     with file.open("rb") as log:
         log.seek(max(0, file.stat().st_size - TAIL_BYTES))
-        return log.read().decode(errors="replace").splitlines()[-count:]
+        lines = log.read().decode(errors="replace").splitlines()
+    return [line for line in lines if "] FLAG: " not in line][-count:]
 
 
 def _pod_lines(pod: Any) -> Iterator[str]:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from testbed.errors import StowageError
 
+_LOOK_CLOSER = (
+    "the last log lines above mostly name the cause; the release is left as it is, for "
+    "a closer look"
+)
+
 
 class HelmError(StowageError):
     """The base of this room's errors."""
@@ -35,9 +40,18 @@ class ReleaseNotReadyError(HelmError):
     def __init__(self, name: str, timeout_s: float, diagnosis: str) -> None:
         super().__init__(
             f"release {name} was not ready within {timeout_s:g} s; its pods:\n"
-            f"{diagnosis}\n"
-            "the last log lines above mostly name the cause; the release is left as it "
-            "is, for a closer look"
+            f"{diagnosis}\n{_LOOK_CLOSER}"
+        )
+
+
+class ReleaseCrashedError(HelmError):
+    """A container of the release ends again and again."""
+
+    def __init__(self, name: str, container: str, cause: str, diagnosis: str) -> None:
+        why = f":\n{cause}\n" if cause else "; "
+        super().__init__(
+            f"container {container} of release {name} ends again and again{why}"
+            f"its pods:\n{diagnosis}\n{_LOOK_CLOSER}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,9 +10,16 @@ import yaml
 
 from testbed.cluster.protocol import Cluster
 from testbed.helm.command import helm_folder, run_helm
-from testbed.helm.diagnosis import diagnose
-from testbed.helm.errors import ChartValuesError, HelmFailedError, ReleaseNotReadyError
+from testbed.helm.crash_loop import CrashLoop
+from testbed.helm.diagnosis import diagnose, last_lines
+from testbed.helm.errors import (
+    ChartValuesError,
+    HelmFailedError,
+    ReleaseCrashedError,
+    ReleaseNotReadyError,
+)
 from testbed.helm.namespace import ensure_namespace
+from testbed.helm.profile_fault import profile_fault, said_last
 from testbed.helm.release import Release
 from testbed.helm.values import merge_values, testbed_values
 from testbed.wait import wait_until
@@ -32,6 +40,7 @@ def install_release(
     namespace: str = "stowage-system",
     name: str = "stowage",
     timeout_s: float = 60.0,
+    chart: Path = CHART,
 ) -> Release:
     """Install the chart, or change the release, and wait until it is ready.
 
@@ -49,6 +58,8 @@ def install_release(
         Where, and under which name; the namespace is created.
     timeout_s
         How long it may take to become ready.
+    chart
+        The chart's folder.
 
     Raises
     ------
@@ -56,6 +67,8 @@ def install_release(
         The chart refuses the values; names each of them.
     ReleaseNotReadyError
         Not ready in time; carries pod states and log lines.
+    ReleaseCrashedError
+        A container ends again and again; names the profile's line if that is why.
     HelmFailedError
         Helm failed otherwise.
     ToolMissingError, OptimizerMissingError
@@ -69,7 +82,7 @@ def install_release(
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(yaml.safe_dump(merge_values(needed, values or {})), "utf-8")
     ensure_namespace(cluster, namespace)
-    _upgrade(release, file, timeout_s)
+    _upgrade(release, chart, file, timeout_s, chart / "profiles" / f"{profile}.yaml")
     return release
 
 
@@ -92,22 +105,39 @@ def uninstall_release(release: Release, *, timeout_s: float = 60.0) -> None:
     )
 
 
-def _upgrade(release: Release, values_file: Path, timeout_s: float) -> None:
-    arguments = ["upgrade", release.name, str(CHART), "--install", "--wait"]
+def _upgrade(
+    release: Release, chart: Path, values_file: Path, timeout_s: float, profile: Path
+) -> None:
+    arguments = ["upgrade", release.name, str(chart), "--install", "--wait"]
     arguments += ["--namespace", release.namespace, "--values", str(values_file)]
     arguments += ["--timeout", f"{timeout_s}s", "--history-max", "3"]
-    done = run_helm(release.cluster, arguments, timeout_s)
+    crash_loop = CrashLoop(release)
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return run_helm(
+            release.cluster, arguments, timeout_s, hopeless=crash_loop.found
+        )
+
+    done = run()
     if _INTERRUPTED in done.stderr:
         # A Helm that was killed leaves its lock behind, which nobody else can hold.
         _uninstall(release, timeout_s)
-        done = run_helm(release.cluster, arguments, timeout_s)
+        done = run()
     if done.returncode == 0:
         return
+    if crash_loop.container:
+        raise _crashed(release, crash_loop.container, profile)
     if any(mark in done.stderr for mark in _VALUES_REFUSED):
         raise ChartValuesError(values_file, done.stderr)
     if any(mark in done.stderr for mark in _TIMED_OUT):
         raise ReleaseNotReadyError(release.name, timeout_s, diagnose(release))
     raise HelmFailedError("upgrade", done.stderr)
+
+
+def _crashed(release: Release, container: str, profile: Path) -> ReleaseCrashedError:
+    said = said_last(last_lines(release.log_files()[container]))
+    cause = profile_fault(profile, said) or said
+    return ReleaseCrashedError(release.name, container, cause, diagnose(release))
 
 
 def _uninstall(release: Release, timeout_s: float) -> None:

@@ -2,8 +2,11 @@
 {{- define "stowage.configuration" -}}
 {{- $file := printf "profiles/%s.yaml" .Values.profile -}}
 {{- $config := .Files.Get $file | fromYaml -}}
+{{- if $config.Error -}}
+{{- fail (printf "charts/stowage/%s is not YAML: %s; mend it there" $file $config.Error) -}}
+{{- end -}}
 {{- if not $config.profiles -}}
-{{- fail (printf "%s has no profiles: it must be a KubeSchedulerConfiguration" $file) -}}
+{{- fail (printf "charts/stowage/%s has no profiles: it must be a KubeSchedulerConfiguration" $file) -}}
 {{- end -}}
 {{- if and (include "stowage.usesOptimizer" .) (not .Values.optimizer.enabled) -}}
 {{- fail (printf "profile %s asks the optimiser, but optimizer.enabled is false: enable it, or choose another profile" .Values.profile) -}}

@@ -15,9 +15,8 @@ from release_scene import Scene, is_ready, processes_in
 
 from testbed.helm import Release, install_release, uninstall_release
 from testbed.helm.command import helm_folder, run_helm
-from testbed.helm.errors import ChartValuesError, ReleaseNotReadyError
+from testbed.helm.errors import ChartValuesError
 from testbed.helm.install import CHART
-from testbed.helm.values import merge_values
 from testbed.toolchain import tool_path
 from testbed.wait import wait_until
 
@@ -154,40 +153,6 @@ def test_values_that_the_chart_refuses_are_named(scene: Scene) -> None:
 
     assert "'/optimizer/workers': minimum: got -1" in str(refused.value)
     assert "'colour' not allowed" in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        (["/no/such/scheduler"], "CreateContainerError: cannot start"),
-        (["sh", "-c", "echo the reason; exit 3"], "    the reason"),
-    ],
-)
-def test_a_release_that_does_not_come_up_says_why(
-    scene: Scene, command: list[str], expected: str
-) -> None:
-    """A time-out alone would send its reader searching for logs."""
-    paths = {
-        part: str(scene.cluster.workdir / "mnt" / "broken" / part)
-        for part in ("config", "credentials")
-    }
-    broken = Release(scene.cluster, "broken", "stowage-broken")
-    values = merge_values({"paths": paths}, {"scheduler": {"command": command}})
-
-    with pytest.raises(ReleaseNotReadyError) as failed:
-        install_release(
-            scene.cluster,
-            profile="deterministic",
-            optimizer_enabled=False,
-            values=values,
-            namespace=broken.namespace,
-            name=broken.name,
-            timeout_s=3,
-        )
-
-    assert expected in str(failed.value)
-    assert "container scheduler" in str(failed.value)
-    uninstall_release(broken)
 
 
 def test_a_helm_that_was_killed_does_not_lock_the_release(scene: Scene) -> None:
