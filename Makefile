@@ -52,6 +52,7 @@ fmt: $(READY) ## Format Python and Go.
 
 .PHONY: lint
 lint: $(READY) devtools ## Check format and lint of Python, Go, YAML, shell, workflows and the chart.
+	@stowage tools install --quiet helm
 	@ci/lint
 
 .PHONY: type
