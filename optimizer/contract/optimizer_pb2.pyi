@@ -12,6 +12,27 @@ class Policy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     POLICY_STRICT: _ClassVar[Policy]
     POLICY_PAPER: _ClassVar[Policy]
 
+class Objective(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OBJECTIVE_PLACE: _ClassVar[Objective]
+    OBJECTIVE_CONSOLIDATE: _ClassVar[Objective]
+
+class ProofMethod(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PROOF_METHOD_UNSPECIFIED: _ClassVar[ProofMethod]
+    PROOF_METHOD_TRIVIAL: _ClassVar[ProofMethod]
+    PROOF_METHOD_KNAPSACK: _ClassVar[ProofMethod]
+    PROOF_METHOD_MOVES_EXHAUSTED: _ClassVar[ProofMethod]
+    PROOF_METHOD_DUAL_BOUND: _ClassVar[ProofMethod]
+    PROOF_METHOD_ENUMERATION: _ClassVar[ProofMethod]
+    PROOF_METHOD_CP_SAT: _ClassVar[ProofMethod]
+
+class ProofStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PROOF_STATUS_GAP: _ClassVar[ProofStatus]
+    PROOF_STATUS_BOUND: _ClassVar[ProofStatus]
+    PROOF_STATUS_PROVED: _ClassVar[ProofStatus]
+
 class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     END_REASON_UNSPECIFIED: _ClassVar[EndReason]
@@ -23,6 +44,18 @@ class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     END_REASON_ERROR: _ClassVar[EndReason]
 POLICY_STRICT: Policy
 POLICY_PAPER: Policy
+OBJECTIVE_PLACE: Objective
+OBJECTIVE_CONSOLIDATE: Objective
+PROOF_METHOD_UNSPECIFIED: ProofMethod
+PROOF_METHOD_TRIVIAL: ProofMethod
+PROOF_METHOD_KNAPSACK: ProofMethod
+PROOF_METHOD_MOVES_EXHAUSTED: ProofMethod
+PROOF_METHOD_DUAL_BOUND: ProofMethod
+PROOF_METHOD_ENUMERATION: ProofMethod
+PROOF_METHOD_CP_SAT: ProofMethod
+PROOF_STATUS_GAP: ProofStatus
+PROOF_STATUS_BOUND: ProofStatus
+PROOF_STATUS_PROVED: ProofStatus
 END_REASON_UNSPECIFIED: EndReason
 END_REASON_OPTIMAL: EndReason
 END_REASON_TIME_LIMIT: EndReason
@@ -40,7 +73,7 @@ class SolveRequest(_message.Message):
     def __init__(self, snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., options: _Optional[_Union[SolveOptions, _Mapping]] = ...) -> None: ...
 
 class SolveOptions(_message.Message):
-    __slots__ = ("strategy", "time_limit_s", "policy", "alpha", "seed", "deterministic", "workers")
+    __slots__ = ("strategy", "time_limit_s", "policy", "alpha", "seed", "deterministic", "workers", "objective", "max_moves", "max_evictions", "max_disruptions_per_owner", "min_gain_per_move")
     STRATEGY_FIELD_NUMBER: _ClassVar[int]
     TIME_LIMIT_S_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
@@ -48,6 +81,11 @@ class SolveOptions(_message.Message):
     SEED_FIELD_NUMBER: _ClassVar[int]
     DETERMINISTIC_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
+    OBJECTIVE_FIELD_NUMBER: _ClassVar[int]
+    MAX_MOVES_FIELD_NUMBER: _ClassVar[int]
+    MAX_EVICTIONS_FIELD_NUMBER: _ClassVar[int]
+    MAX_DISRUPTIONS_PER_OWNER_FIELD_NUMBER: _ClassVar[int]
+    MIN_GAIN_PER_MOVE_FIELD_NUMBER: _ClassVar[int]
     strategy: str
     time_limit_s: float
     policy: Policy
@@ -55,7 +93,12 @@ class SolveOptions(_message.Message):
     seed: int
     deterministic: bool
     workers: int
-    def __init__(self, strategy: _Optional[str] = ..., time_limit_s: _Optional[float] = ..., policy: _Optional[_Union[Policy, str]] = ..., alpha: _Optional[float] = ..., seed: _Optional[int] = ..., deterministic: _Optional[bool] = ..., workers: _Optional[int] = ...) -> None: ...
+    objective: Objective
+    max_moves: int
+    max_evictions: int
+    max_disruptions_per_owner: int
+    min_gain_per_move: float
+    def __init__(self, strategy: _Optional[str] = ..., time_limit_s: _Optional[float] = ..., policy: _Optional[_Union[Policy, str]] = ..., alpha: _Optional[float] = ..., seed: _Optional[int] = ..., deterministic: _Optional[bool] = ..., workers: _Optional[int] = ..., objective: _Optional[_Union[Objective, str]] = ..., max_moves: _Optional[int] = ..., max_evictions: _Optional[int] = ..., max_disruptions_per_owner: _Optional[int] = ..., min_gain_per_move: _Optional[float] = ...) -> None: ...
 
 class Resources(_message.Message):
     __slots__ = ("cpu_milli", "memory_bytes", "ephemeral_storage_bytes", "pods", "extended")
@@ -139,6 +182,20 @@ class NodeSelectorTerm(_message.Message):
     match_fields: _containers.RepeatedCompositeFieldContainer[Requirement]
     def __init__(self, match_expressions: _Optional[_Iterable[_Union[Requirement, _Mapping]]] = ..., match_fields: _Optional[_Iterable[_Union[Requirement, _Mapping]]] = ...) -> None: ...
 
+class NodeSelector(_message.Message):
+    __slots__ = ("terms",)
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    terms: _containers.RepeatedCompositeFieldContainer[NodeSelectorTerm]
+    def __init__(self, terms: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ...) -> None: ...
+
+class PreferredNodeTerm(_message.Message):
+    __slots__ = ("weight", "term")
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    weight: int
+    term: NodeSelectorTerm
+    def __init__(self, weight: _Optional[int] = ..., term: _Optional[_Union[NodeSelectorTerm, _Mapping]] = ...) -> None: ...
+
 class LabelSelector(_message.Message):
     __slots__ = ("match_labels", "match_expressions")
     class MatchLabelsEntry(_message.Message):
@@ -169,6 +226,14 @@ class PodAffinityTerm(_message.Message):
     match_label_keys: _containers.RepeatedScalarFieldContainer[str]
     mismatch_label_keys: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, label_selector: _Optional[_Union[LabelSelector, _Mapping]] = ..., namespaces: _Optional[_Iterable[str]] = ..., namespace_selector: _Optional[_Union[LabelSelector, _Mapping]] = ..., topology_key: _Optional[str] = ..., match_label_keys: _Optional[_Iterable[str]] = ..., mismatch_label_keys: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PreferredPodTerm(_message.Message):
+    __slots__ = ("weight", "term")
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    weight: int
+    term: PodAffinityTerm
+    def __init__(self, weight: _Optional[int] = ..., term: _Optional[_Union[PodAffinityTerm, _Mapping]] = ...) -> None: ...
 
 class TopologySpreadConstraint(_message.Message):
     __slots__ = ("max_skew", "topology_key", "when_unsatisfiable", "label_selector", "min_domains", "node_affinity_policy", "node_taints_policy", "match_label_keys")
@@ -211,7 +276,7 @@ class Owner(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class PodClass(_message.Message):
-    __slots__ = ("id", "namespace", "labels", "owner", "priority", "requests", "node_name", "node_selector", "required_node_affinity", "tolerations", "required_pod_affinity", "required_pod_anti_affinity", "topology_spread", "host_ports", "unsupported")
+    __slots__ = ("id", "namespace", "labels", "owner", "priority", "requests", "node_name", "node_selector", "required_node_affinity", "tolerations", "required_pod_affinity", "required_pod_anti_affinity", "topology_spread", "host_ports", "unsupported", "volume_node_affinity", "preferred_node_affinity", "preferred_pod_affinity", "preferred_pod_anti_affinity")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -241,6 +306,10 @@ class PodClass(_message.Message):
     TOPOLOGY_SPREAD_FIELD_NUMBER: _ClassVar[int]
     HOST_PORTS_FIELD_NUMBER: _ClassVar[int]
     UNSUPPORTED_FIELD_NUMBER: _ClassVar[int]
+    VOLUME_NODE_AFFINITY_FIELD_NUMBER: _ClassVar[int]
+    PREFERRED_NODE_AFFINITY_FIELD_NUMBER: _ClassVar[int]
+    PREFERRED_POD_AFFINITY_FIELD_NUMBER: _ClassVar[int]
+    PREFERRED_POD_ANTI_AFFINITY_FIELD_NUMBER: _ClassVar[int]
     id: str
     namespace: str
     labels: _containers.ScalarMap[str, str]
@@ -256,10 +325,14 @@ class PodClass(_message.Message):
     topology_spread: _containers.RepeatedCompositeFieldContainer[TopologySpreadConstraint]
     host_ports: _containers.RepeatedCompositeFieldContainer[HostPort]
     unsupported: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_name: _Optional[str] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ...) -> None: ...
+    volume_node_affinity: _containers.RepeatedCompositeFieldContainer[NodeSelector]
+    preferred_node_affinity: _containers.RepeatedCompositeFieldContainer[PreferredNodeTerm]
+    preferred_pod_affinity: _containers.RepeatedCompositeFieldContainer[PreferredPodTerm]
+    preferred_pod_anti_affinity: _containers.RepeatedCompositeFieldContainer[PreferredPodTerm]
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_name: _Optional[str] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ..., volume_node_affinity: _Optional[_Iterable[_Union[NodeSelector, _Mapping]]] = ..., preferred_node_affinity: _Optional[_Iterable[_Union[PreferredNodeTerm, _Mapping]]] = ..., preferred_pod_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., preferred_pod_anti_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ...) -> None: ...
 
 class Pod(_message.Message):
-    __slots__ = ("uid", "namespace", "name", "class_id", "node", "movable", "immovable_reason")
+    __slots__ = ("uid", "namespace", "name", "class_id", "node", "movable", "immovable_reason", "deletion_cost", "age_s")
     UID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -267,6 +340,8 @@ class Pod(_message.Message):
     NODE_FIELD_NUMBER: _ClassVar[int]
     MOVABLE_FIELD_NUMBER: _ClassVar[int]
     IMMOVABLE_REASON_FIELD_NUMBER: _ClassVar[int]
+    DELETION_COST_FIELD_NUMBER: _ClassVar[int]
+    AGE_S_FIELD_NUMBER: _ClassVar[int]
     uid: str
     namespace: str
     name: str
@@ -274,7 +349,24 @@ class Pod(_message.Message):
     node: str
     movable: bool
     immovable_reason: str
-    def __init__(self, uid: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., class_id: _Optional[str] = ..., node: _Optional[str] = ..., movable: _Optional[bool] = ..., immovable_reason: _Optional[str] = ...) -> None: ...
+    deletion_cost: int
+    age_s: int
+    def __init__(self, uid: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., class_id: _Optional[str] = ..., node: _Optional[str] = ..., movable: _Optional[bool] = ..., immovable_reason: _Optional[str] = ..., deletion_cost: _Optional[int] = ..., age_s: _Optional[int] = ...) -> None: ...
+
+class Namespace(_message.Message):
+    __slots__ = ("name", "labels")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    labels: _containers.ScalarMap[str, str]
+    def __init__(self, name: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class DisruptionBudget(_message.Message):
     __slots__ = ("namespace", "name", "selector", "disruptions_allowed")
@@ -307,7 +399,7 @@ class ForbiddenPair(_message.Message):
     def __init__(self, class_id: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
 
 class Snapshot(_message.Message):
-    __slots__ = ("id", "nodes", "pod_classes", "pods", "disruption_budgets", "reservations", "forbidden_pairs")
+    __slots__ = ("id", "nodes", "pod_classes", "pods", "disruption_budgets", "reservations", "forbidden_pairs", "namespaces")
     ID_FIELD_NUMBER: _ClassVar[int]
     NODES_FIELD_NUMBER: _ClassVar[int]
     POD_CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -315,6 +407,7 @@ class Snapshot(_message.Message):
     DISRUPTION_BUDGETS_FIELD_NUMBER: _ClassVar[int]
     RESERVATIONS_FIELD_NUMBER: _ClassVar[int]
     FORBIDDEN_PAIRS_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     id: str
     nodes: _containers.RepeatedCompositeFieldContainer[Node]
     pod_classes: _containers.RepeatedCompositeFieldContainer[PodClass]
@@ -322,7 +415,8 @@ class Snapshot(_message.Message):
     disruption_budgets: _containers.RepeatedCompositeFieldContainer[DisruptionBudget]
     reservations: _containers.RepeatedCompositeFieldContainer[Reservation]
     forbidden_pairs: _containers.RepeatedCompositeFieldContainer[ForbiddenPair]
-    def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ...) -> None: ...
+    namespaces: _containers.RepeatedCompositeFieldContainer[Namespace]
+    def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ..., namespaces: _Optional[_Iterable[_Union[Namespace, _Mapping]]] = ...) -> None: ...
 
 class Placement(_message.Message):
     __slots__ = ("pod_uid", "node")
@@ -350,8 +444,16 @@ class Eviction(_message.Message):
     node: str
     def __init__(self, pod_uid: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
 
+class Certificate(_message.Message):
+    __slots__ = ("status", "method")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    status: ProofStatus
+    method: ProofMethod
+    def __init__(self, status: _Optional[_Union[ProofStatus, str]] = ..., method: _Optional[_Union[ProofMethod, str]] = ...) -> None: ...
+
 class TierResult(_message.Message):
-    __slots__ = ("priority", "placed_before", "placed", "upper_bound", "optimal", "disruption", "disruption_lower_bound")
+    __slots__ = ("priority", "placed_before", "placed", "upper_bound", "optimal", "disruption", "disruption_lower_bound", "place", "disturb")
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
     PLACED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     PLACED_FIELD_NUMBER: _ClassVar[int]
@@ -359,6 +461,8 @@ class TierResult(_message.Message):
     OPTIMAL_FIELD_NUMBER: _ClassVar[int]
     DISRUPTION_FIELD_NUMBER: _ClassVar[int]
     DISRUPTION_LOWER_BOUND_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    DISTURB_FIELD_NUMBER: _ClassVar[int]
     priority: int
     placed_before: int
     placed: int
@@ -366,23 +470,51 @@ class TierResult(_message.Message):
     optimal: bool
     disruption: int
     disruption_lower_bound: int
-    def __init__(self, priority: _Optional[int] = ..., placed_before: _Optional[int] = ..., placed: _Optional[int] = ..., upper_bound: _Optional[int] = ..., optimal: _Optional[bool] = ..., disruption: _Optional[int] = ..., disruption_lower_bound: _Optional[int] = ...) -> None: ...
+    place: Certificate
+    disturb: Certificate
+    def __init__(self, priority: _Optional[int] = ..., placed_before: _Optional[int] = ..., placed: _Optional[int] = ..., upper_bound: _Optional[int] = ..., optimal: _Optional[bool] = ..., disruption: _Optional[int] = ..., disruption_lower_bound: _Optional[int] = ..., place: _Optional[_Union[Certificate, _Mapping]] = ..., disturb: _Optional[_Union[Certificate, _Mapping]] = ...) -> None: ...
+
+class GainPoint(_message.Message):
+    __slots__ = ("moves", "placed")
+    MOVES_FIELD_NUMBER: _ClassVar[int]
+    PLACED_FIELD_NUMBER: _ClassVar[int]
+    moves: int
+    placed: int
+    def __init__(self, moves: _Optional[int] = ..., placed: _Optional[int] = ...) -> None: ...
 
 class Plan(_message.Message):
-    __slots__ = ("snapshot_id", "placements", "moves", "evictions", "tiers", "optimal")
+    __slots__ = ("snapshot_id", "placements", "moves", "evictions", "tiers", "optimal", "gain_by_moves")
     SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
     PLACEMENTS_FIELD_NUMBER: _ClassVar[int]
     MOVES_FIELD_NUMBER: _ClassVar[int]
     EVICTIONS_FIELD_NUMBER: _ClassVar[int]
     TIERS_FIELD_NUMBER: _ClassVar[int]
     OPTIMAL_FIELD_NUMBER: _ClassVar[int]
+    GAIN_BY_MOVES_FIELD_NUMBER: _ClassVar[int]
     snapshot_id: str
     placements: _containers.RepeatedCompositeFieldContainer[Placement]
     moves: _containers.RepeatedCompositeFieldContainer[Move]
     evictions: _containers.RepeatedCompositeFieldContainer[Eviction]
     tiers: _containers.RepeatedCompositeFieldContainer[TierResult]
     optimal: bool
-    def __init__(self, snapshot_id: _Optional[str] = ..., placements: _Optional[_Iterable[_Union[Placement, _Mapping]]] = ..., moves: _Optional[_Iterable[_Union[Move, _Mapping]]] = ..., evictions: _Optional[_Iterable[_Union[Eviction, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[TierResult, _Mapping]]] = ..., optimal: _Optional[bool] = ...) -> None: ...
+    gain_by_moves: _containers.RepeatedCompositeFieldContainer[GainPoint]
+    def __init__(self, snapshot_id: _Optional[str] = ..., placements: _Optional[_Iterable[_Union[Placement, _Mapping]]] = ..., moves: _Optional[_Iterable[_Union[Move, _Mapping]]] = ..., evictions: _Optional[_Iterable[_Union[Eviction, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[TierResult, _Mapping]]] = ..., optimal: _Optional[bool] = ..., gain_by_moves: _Optional[_Iterable[_Union[GainPoint, _Mapping]]] = ...) -> None: ...
+
+class Progress(_message.Message):
+    __slots__ = ("priority", "placed", "upper_bound", "disruption", "disruption_lower_bound", "stage")
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    PLACED_FIELD_NUMBER: _ClassVar[int]
+    UPPER_BOUND_FIELD_NUMBER: _ClassVar[int]
+    DISRUPTION_FIELD_NUMBER: _ClassVar[int]
+    DISRUPTION_LOWER_BOUND_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    priority: int
+    placed: int
+    upper_bound: int
+    disruption: int
+    disruption_lower_bound: int
+    stage: str
+    def __init__(self, priority: _Optional[int] = ..., placed: _Optional[int] = ..., upper_bound: _Optional[int] = ..., disruption: _Optional[int] = ..., disruption_lower_bound: _Optional[int] = ..., stage: _Optional[str] = ...) -> None: ...
 
 class Refusal(_message.Message):
     __slots__ = ("subject", "reason", "detail")
@@ -407,7 +539,7 @@ class Durations(_message.Message):
     def __init__(self, decode_s: _Optional[float] = ..., solve_s: _Optional[float] = ..., verify_s: _Optional[float] = ..., total_s: _Optional[float] = ...) -> None: ...
 
 class SolveUpdate(_message.Message):
-    __slots__ = ("plan", "end_reason", "last", "durations", "refusals", "message", "strategy")
+    __slots__ = ("plan", "end_reason", "last", "durations", "refusals", "message", "strategy", "progress")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     END_REASON_FIELD_NUMBER: _ClassVar[int]
     LAST_FIELD_NUMBER: _ClassVar[int]
@@ -415,6 +547,7 @@ class SolveUpdate(_message.Message):
     REFUSALS_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     plan: Plan
     end_reason: EndReason
     last: bool
@@ -422,4 +555,5 @@ class SolveUpdate(_message.Message):
     refusals: _containers.RepeatedCompositeFieldContainer[Refusal]
     message: str
     strategy: str
-    def __init__(self, plan: _Optional[_Union[Plan, _Mapping]] = ..., end_reason: _Optional[_Union[EndReason, str]] = ..., last: _Optional[bool] = ..., durations: _Optional[_Union[Durations, _Mapping]] = ..., refusals: _Optional[_Iterable[_Union[Refusal, _Mapping]]] = ..., message: _Optional[str] = ..., strategy: _Optional[str] = ...) -> None: ...
+    progress: Progress
+    def __init__(self, plan: _Optional[_Union[Plan, _Mapping]] = ..., end_reason: _Optional[_Union[EndReason, str]] = ..., last: _Optional[bool] = ..., durations: _Optional[_Union[Durations, _Mapping]] = ..., refusals: _Optional[_Iterable[_Union[Refusal, _Mapping]]] = ..., message: _Optional[str] = ..., strategy: _Optional[str] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ...) -> None: ...

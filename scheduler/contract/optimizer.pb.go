@@ -74,6 +74,174 @@ func (Policy) EnumDescriptor() ([]byte, []int) {
 	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{0}
 }
 
+type Objective int32
+
+const (
+	// Tier by tier: place as many pods as possible, then disturb as few as possible.
+	Objective_OBJECTIVE_PLACE Objective = 0
+	// Keep every placed pod placed, use as few nodes as possible, then move as few as possible.
+	Objective_OBJECTIVE_CONSOLIDATE Objective = 1
+)
+
+// Enum value maps for Objective.
+var (
+	Objective_name = map[int32]string{
+		0: "OBJECTIVE_PLACE",
+		1: "OBJECTIVE_CONSOLIDATE",
+	}
+	Objective_value = map[string]int32{
+		"OBJECTIVE_PLACE":       0,
+		"OBJECTIVE_CONSOLIDATE": 1,
+	}
+)
+
+func (x Objective) Enum() *Objective {
+	p := new(Objective)
+	*p = x
+	return p
+}
+
+func (x Objective) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Objective) Descriptor() protoreflect.EnumDescriptor {
+	return file_optimizer_contract_optimizer_proto_enumTypes[1].Descriptor()
+}
+
+func (Objective) Type() protoreflect.EnumType {
+	return &file_optimizer_contract_optimizer_proto_enumTypes[1]
+}
+
+func (x Objective) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Objective.Descriptor instead.
+func (Objective) EnumDescriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{1}
+}
+
+// Why a limit is proved.
+type ProofMethod int32
+
+const (
+	ProofMethod_PROOF_METHOD_UNSPECIFIED ProofMethod = 0
+	// Every pod of the tier has a node, or nothing of it is disturbed.
+	ProofMethod_PROOF_METHOD_TRIVIAL ProofMethod = 1
+	// The rest does not fit into the total room, by a weighted sum of resources.
+	ProofMethod_PROOF_METHOD_KNAPSACK ProofMethod = 2
+	// Every plan with fewer moves was tried.
+	ProofMethod_PROOF_METHOD_MOVES_EXHAUSTED ProofMethod = 3
+	// Prices of the tier's pods and nodes under which no plan is worth more.
+	ProofMethod_PROOF_METHOD_DUAL_BOUND ProofMethod = 4
+	// Every content of a node that could still help was enumerated.
+	ProofMethod_PROOF_METHOD_ENUMERATION ProofMethod = 5
+	// CP-SAT proved it.
+	ProofMethod_PROOF_METHOD_CP_SAT ProofMethod = 6
+)
+
+// Enum value maps for ProofMethod.
+var (
+	ProofMethod_name = map[int32]string{
+		0: "PROOF_METHOD_UNSPECIFIED",
+		1: "PROOF_METHOD_TRIVIAL",
+		2: "PROOF_METHOD_KNAPSACK",
+		3: "PROOF_METHOD_MOVES_EXHAUSTED",
+		4: "PROOF_METHOD_DUAL_BOUND",
+		5: "PROOF_METHOD_ENUMERATION",
+		6: "PROOF_METHOD_CP_SAT",
+	}
+	ProofMethod_value = map[string]int32{
+		"PROOF_METHOD_UNSPECIFIED":     0,
+		"PROOF_METHOD_TRIVIAL":         1,
+		"PROOF_METHOD_KNAPSACK":        2,
+		"PROOF_METHOD_MOVES_EXHAUSTED": 3,
+		"PROOF_METHOD_DUAL_BOUND":      4,
+		"PROOF_METHOD_ENUMERATION":     5,
+		"PROOF_METHOD_CP_SAT":          6,
+	}
+)
+
+func (x ProofMethod) Enum() *ProofMethod {
+	p := new(ProofMethod)
+	*p = x
+	return p
+}
+
+func (x ProofMethod) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProofMethod) Descriptor() protoreflect.EnumDescriptor {
+	return file_optimizer_contract_optimizer_proto_enumTypes[2].Descriptor()
+}
+
+func (ProofMethod) Type() protoreflect.EnumType {
+	return &file_optimizer_contract_optimizer_proto_enumTypes[2]
+}
+
+func (x ProofMethod) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProofMethod.Descriptor instead.
+func (ProofMethod) EnumDescriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{2}
+}
+
+type ProofStatus int32
+
+const (
+	// Nothing better than trivial is known.
+	ProofStatus_PROOF_STATUS_GAP ProofStatus = 0
+	// The limit is better than trivial, and not reached.
+	ProofStatus_PROOF_STATUS_BOUND ProofStatus = 1
+	// The limit is reached.
+	ProofStatus_PROOF_STATUS_PROVED ProofStatus = 2
+)
+
+// Enum value maps for ProofStatus.
+var (
+	ProofStatus_name = map[int32]string{
+		0: "PROOF_STATUS_GAP",
+		1: "PROOF_STATUS_BOUND",
+		2: "PROOF_STATUS_PROVED",
+	}
+	ProofStatus_value = map[string]int32{
+		"PROOF_STATUS_GAP":    0,
+		"PROOF_STATUS_BOUND":  1,
+		"PROOF_STATUS_PROVED": 2,
+	}
+)
+
+func (x ProofStatus) Enum() *ProofStatus {
+	p := new(ProofStatus)
+	*p = x
+	return p
+}
+
+func (x ProofStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ProofStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_optimizer_contract_optimizer_proto_enumTypes[3].Descriptor()
+}
+
+func (ProofStatus) Type() protoreflect.EnumType {
+	return &file_optimizer_contract_optimizer_proto_enumTypes[3]
+}
+
+func (x ProofStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ProofStatus.Descriptor instead.
+func (ProofStatus) EnumDescriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{3}
+}
+
 type EndReason int32
 
 const (
@@ -125,11 +293,11 @@ func (x EndReason) String() string {
 }
 
 func (EndReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_optimizer_contract_optimizer_proto_enumTypes[1].Descriptor()
+	return file_optimizer_contract_optimizer_proto_enumTypes[4].Descriptor()
 }
 
 func (EndReason) Type() protoreflect.EnumType {
-	return &file_optimizer_contract_optimizer_proto_enumTypes[1]
+	return &file_optimizer_contract_optimizer_proto_enumTypes[4]
 }
 
 func (x EndReason) Number() protoreflect.EnumNumber {
@@ -138,7 +306,7 @@ func (x EndReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EndReason.Descriptor instead.
 func (EndReason) EnumDescriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{1}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{4}
 }
 
 type SolveRequest struct {
@@ -207,9 +375,17 @@ type SolveOptions struct {
 	// Work is counted in steps, not seconds: same snapshot and seed, same plan.
 	Deterministic bool `protobuf:"varint,6,opt,name=deterministic,proto3" json:"deterministic,omitempty"`
 	// Threads the solver may use; 0 means all cores.
-	Workers       int32 `protobuf:"varint,7,opt,name=workers,proto3" json:"workers,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Workers   int32     `protobuf:"varint,7,opt,name=workers,proto3" json:"workers,omitempty"`
+	Objective Objective `protobuf:"varint,8,opt,name=objective,proto3,enum=stowage.optimizer.v1.Objective" json:"objective,omitempty"`
+	// Budgets of the whole plan; unset means no limit, 0 means none at all.
+	MaxMoves     *int32 `protobuf:"varint,9,opt,name=max_moves,json=maxMoves,proto3,oneof" json:"max_moves,omitempty"`
+	MaxEvictions *int32 `protobuf:"varint,10,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
+	// Moves and evictions together, of the pods of one owner.
+	MaxDisruptionsPerOwner *int32 `protobuf:"varint,11,opt,name=max_disruptions_per_owner,json=maxDisruptionsPerOwner,proto3,oneof" json:"max_disruptions_per_owner,omitempty"`
+	// Pods gained for each move; below it further gains are not worth their moves. 0 means any gain is.
+	MinGainPerMove float64 `protobuf:"fixed64,12,opt,name=min_gain_per_move,json=minGainPerMove,proto3" json:"min_gain_per_move,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SolveOptions) Reset() {
@@ -287,6 +463,41 @@ func (x *SolveOptions) GetDeterministic() bool {
 func (x *SolveOptions) GetWorkers() int32 {
 	if x != nil {
 		return x.Workers
+	}
+	return 0
+}
+
+func (x *SolveOptions) GetObjective() Objective {
+	if x != nil {
+		return x.Objective
+	}
+	return Objective_OBJECTIVE_PLACE
+}
+
+func (x *SolveOptions) GetMaxMoves() int32 {
+	if x != nil && x.MaxMoves != nil {
+		return *x.MaxMoves
+	}
+	return 0
+}
+
+func (x *SolveOptions) GetMaxEvictions() int32 {
+	if x != nil && x.MaxEvictions != nil {
+		return *x.MaxEvictions
+	}
+	return 0
+}
+
+func (x *SolveOptions) GetMaxDisruptionsPerOwner() int32 {
+	if x != nil && x.MaxDisruptionsPerOwner != nil {
+		return *x.MaxDisruptionsPerOwner
+	}
+	return 0
+}
+
+func (x *SolveOptions) GetMinGainPerMove() float64 {
+	if x != nil {
+		return x.MinGainPerMove
 	}
 	return 0
 }
@@ -689,6 +900,103 @@ func (x *NodeSelectorTerm) GetMatchFields() []*Requirement {
 	return nil
 }
 
+// One of the terms must hold.
+type NodeSelector struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Terms         []*NodeSelectorTerm    `protobuf:"bytes,1,rep,name=terms,proto3" json:"terms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeSelector) Reset() {
+	*x = NodeSelector{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeSelector) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeSelector) ProtoMessage() {}
+
+func (x *NodeSelector) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeSelector.ProtoReflect.Descriptor instead.
+func (*NodeSelector) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NodeSelector) GetTerms() []*NodeSelectorTerm {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+type PreferredNodeTerm struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Weight        int32                  `protobuf:"varint,1,opt,name=weight,proto3" json:"weight,omitempty"`
+	Term          *NodeSelectorTerm      `protobuf:"bytes,2,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreferredNodeTerm) Reset() {
+	*x = PreferredNodeTerm{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreferredNodeTerm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreferredNodeTerm) ProtoMessage() {}
+
+func (x *PreferredNodeTerm) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreferredNodeTerm.ProtoReflect.Descriptor instead.
+func (*PreferredNodeTerm) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PreferredNodeTerm) GetWeight() int32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *PreferredNodeTerm) GetTerm() *NodeSelectorTerm {
+	if x != nil {
+		return x.Term
+	}
+	return nil
+}
+
 type LabelSelector struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	MatchLabels      map[string]string      `protobuf:"bytes,1,rep,name=match_labels,json=matchLabels,proto3" json:"match_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -699,7 +1007,7 @@ type LabelSelector struct {
 
 func (x *LabelSelector) Reset() {
 	*x = LabelSelector{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[8]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +1019,7 @@ func (x *LabelSelector) String() string {
 func (*LabelSelector) ProtoMessage() {}
 
 func (x *LabelSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[8]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +1032,7 @@ func (x *LabelSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelSelector.ProtoReflect.Descriptor instead.
 func (*LabelSelector) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{8}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LabelSelector) GetMatchLabels() map[string]string {
@@ -755,7 +1063,7 @@ type PodAffinityTerm struct {
 
 func (x *PodAffinityTerm) Reset() {
 	*x = PodAffinityTerm{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[9]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +1075,7 @@ func (x *PodAffinityTerm) String() string {
 func (*PodAffinityTerm) ProtoMessage() {}
 
 func (x *PodAffinityTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[9]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +1088,7 @@ func (x *PodAffinityTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAffinityTerm.ProtoReflect.Descriptor instead.
 func (*PodAffinityTerm) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{9}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PodAffinityTerm) GetLabelSelector() *LabelSelector {
@@ -825,6 +1133,58 @@ func (x *PodAffinityTerm) GetMismatchLabelKeys() []string {
 	return nil
 }
 
+type PreferredPodTerm struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Weight        int32                  `protobuf:"varint,1,opt,name=weight,proto3" json:"weight,omitempty"`
+	Term          *PodAffinityTerm       `protobuf:"bytes,2,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreferredPodTerm) Reset() {
+	*x = PreferredPodTerm{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreferredPodTerm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreferredPodTerm) ProtoMessage() {}
+
+func (x *PreferredPodTerm) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreferredPodTerm.ProtoReflect.Descriptor instead.
+func (*PreferredPodTerm) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *PreferredPodTerm) GetWeight() int32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *PreferredPodTerm) GetTerm() *PodAffinityTerm {
+	if x != nil {
+		return x.Term
+	}
+	return nil
+}
+
 type TopologySpreadConstraint struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	MaxSkew     int32                  `protobuf:"varint,1,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
@@ -843,7 +1203,7 @@ type TopologySpreadConstraint struct {
 
 func (x *TopologySpreadConstraint) Reset() {
 	*x = TopologySpreadConstraint{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[10]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +1215,7 @@ func (x *TopologySpreadConstraint) String() string {
 func (*TopologySpreadConstraint) ProtoMessage() {}
 
 func (x *TopologySpreadConstraint) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[10]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +1228,7 @@ func (x *TopologySpreadConstraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologySpreadConstraint.ProtoReflect.Descriptor instead.
 func (*TopologySpreadConstraint) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{10}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TopologySpreadConstraint) GetMaxSkew() int32 {
@@ -938,7 +1298,7 @@ type HostPort struct {
 
 func (x *HostPort) Reset() {
 	*x = HostPort{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[11]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1310,7 @@ func (x *HostPort) String() string {
 func (*HostPort) ProtoMessage() {}
 
 func (x *HostPort) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[11]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1323,7 @@ func (x *HostPort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPort.ProtoReflect.Descriptor instead.
 func (*HostPort) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{11}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HostPort) GetProtocol() string {
@@ -998,7 +1358,7 @@ type Owner struct {
 
 func (x *Owner) Reset() {
 	*x = Owner{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[12]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1370,7 @@ func (x *Owner) String() string {
 func (*Owner) ProtoMessage() {}
 
 func (x *Owner) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[12]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1383,7 @@ func (x *Owner) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Owner.ProtoReflect.Descriptor instead.
 func (*Owner) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{12}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Owner) GetKind() string {
@@ -1068,14 +1428,20 @@ type PodClass struct {
 	HostPorts               []*HostPort                 `protobuf:"bytes,14,rep,name=host_ports,json=hostPorts,proto3" json:"host_ports,omitempty"`
 	// Names of what the pod needs beyond this message (for example "volumes", "resource-claims").
 	// A pod of such a class is never moved nor placed by a plan.
-	Unsupported   []string `protobuf:"bytes,15,rep,name=unsupported,proto3" json:"unsupported,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Unsupported []string `protobuf:"bytes,15,rep,name=unsupported,proto3" json:"unsupported,omitempty"`
+	// Node affinity of the volumes that its claims are bound to; each must hold.
+	VolumeNodeAffinity []*NodeSelector `protobuf:"bytes,16,rep,name=volume_node_affinity,json=volumeNodeAffinity,proto3" json:"volume_node_affinity,omitempty"`
+	// Soft terms: they break ties between equal plans.
+	PreferredNodeAffinity    []*PreferredNodeTerm `protobuf:"bytes,17,rep,name=preferred_node_affinity,json=preferredNodeAffinity,proto3" json:"preferred_node_affinity,omitempty"`
+	PreferredPodAffinity     []*PreferredPodTerm  `protobuf:"bytes,18,rep,name=preferred_pod_affinity,json=preferredPodAffinity,proto3" json:"preferred_pod_affinity,omitempty"`
+	PreferredPodAntiAffinity []*PreferredPodTerm  `protobuf:"bytes,19,rep,name=preferred_pod_anti_affinity,json=preferredPodAntiAffinity,proto3" json:"preferred_pod_anti_affinity,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *PodClass) Reset() {
 	*x = PodClass{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[13]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1453,7 @@ func (x *PodClass) String() string {
 func (*PodClass) ProtoMessage() {}
 
 func (x *PodClass) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[13]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1466,7 @@ func (x *PodClass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodClass.ProtoReflect.Descriptor instead.
 func (*PodClass) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{13}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PodClass) GetId() string {
@@ -1208,6 +1574,34 @@ func (x *PodClass) GetUnsupported() []string {
 	return nil
 }
 
+func (x *PodClass) GetVolumeNodeAffinity() []*NodeSelector {
+	if x != nil {
+		return x.VolumeNodeAffinity
+	}
+	return nil
+}
+
+func (x *PodClass) GetPreferredNodeAffinity() []*PreferredNodeTerm {
+	if x != nil {
+		return x.PreferredNodeAffinity
+	}
+	return nil
+}
+
+func (x *PodClass) GetPreferredPodAffinity() []*PreferredPodTerm {
+	if x != nil {
+		return x.PreferredPodAffinity
+	}
+	return nil
+}
+
+func (x *PodClass) GetPreferredPodAntiAffinity() []*PreferredPodTerm {
+	if x != nil {
+		return x.PreferredPodAntiAffinity
+	}
+	return nil
+}
+
 type Pod struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Uid       string                 `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
@@ -1220,13 +1614,17 @@ type Pod struct {
 	Movable bool `protobuf:"varint,6,opt,name=movable,proto3" json:"movable,omitempty"`
 	// Why a running pod may not be moved (for example "daemonset", "terminating").
 	ImmovableReason string `protobuf:"bytes,7,opt,name=immovable_reason,json=immovableReason,proto3" json:"immovable_reason,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// controller.kubernetes.io/pod-deletion-cost; among equal plans the cheaper pods are disturbed.
+	DeletionCost int32 `protobuf:"varint,8,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
+	// Seconds since the pod started.
+	AgeS          int64 `protobuf:"varint,9,opt,name=age_s,json=ageS,proto3" json:"age_s,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[14]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1636,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[14]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1649,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{14}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Pod) GetUid() string {
@@ -1303,6 +1701,72 @@ func (x *Pod) GetImmovableReason() string {
 	return ""
 }
 
+func (x *Pod) GetDeletionCost() int32 {
+	if x != nil {
+		return x.DeletionCost
+	}
+	return 0
+}
+
+func (x *Pod) GetAgeS() int64 {
+	if x != nil {
+		return x.AgeS
+	}
+	return 0
+}
+
+type Namespace struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Labels        map[string]string      `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Namespace) Reset() {
+	*x = Namespace{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Namespace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Namespace) ProtoMessage() {}
+
+func (x *Namespace) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
+func (*Namespace) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Namespace) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Namespace) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
 type DisruptionBudget struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	Namespace          string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1315,7 +1779,7 @@ type DisruptionBudget struct {
 
 func (x *DisruptionBudget) Reset() {
 	*x = DisruptionBudget{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[15]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1791,7 @@ func (x *DisruptionBudget) String() string {
 func (*DisruptionBudget) ProtoMessage() {}
 
 func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[15]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1804,7 @@ func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisruptionBudget.ProtoReflect.Descriptor instead.
 func (*DisruptionBudget) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{15}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DisruptionBudget) GetNamespace() string {
@@ -1383,7 +1847,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[16]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1859,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[16]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1872,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{16}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Reservation) GetName() string {
@@ -1442,7 +1906,7 @@ type ForbiddenPair struct {
 
 func (x *ForbiddenPair) Reset() {
 	*x = ForbiddenPair{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[17]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1918,7 @@ func (x *ForbiddenPair) String() string {
 func (*ForbiddenPair) ProtoMessage() {}
 
 func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[17]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1931,7 @@ func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForbiddenPair.ProtoReflect.Descriptor instead.
 func (*ForbiddenPair) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{17}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ForbiddenPair) GetClassId() string {
@@ -1493,13 +1957,15 @@ type Snapshot struct {
 	DisruptionBudgets []*DisruptionBudget    `protobuf:"bytes,5,rep,name=disruption_budgets,json=disruptionBudgets,proto3" json:"disruption_budgets,omitempty"`
 	Reservations      []*Reservation         `protobuf:"bytes,6,rep,name=reservations,proto3" json:"reservations,omitempty"`
 	ForbiddenPairs    []*ForbiddenPair       `protobuf:"bytes,7,rep,name=forbidden_pairs,json=forbiddenPairs,proto3" json:"forbidden_pairs,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Namespaces that terms with a namespace selector choose from.
+	Namespaces    []*Namespace `protobuf:"bytes,8,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[18]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1511,7 +1977,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[18]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1524,7 +1990,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Snapshot) GetId() string {
@@ -1576,6 +2042,13 @@ func (x *Snapshot) GetForbiddenPairs() []*ForbiddenPair {
 	return nil
 }
 
+func (x *Snapshot) GetNamespaces() []*Namespace {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
 // A pending pod gets a node.
 type Placement struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1587,7 +2060,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +2072,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +2085,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Placement) GetPodUid() string {
@@ -1641,7 +2114,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1653,7 +2126,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1666,7 +2139,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Move) GetPodUid() string {
@@ -1701,7 +2174,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1713,7 +2186,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1726,7 +2199,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Eviction) GetPodUid() string {
@@ -1741,6 +2214,59 @@ func (x *Eviction) GetNode() string {
 		return x.Node
 	}
 	return ""
+}
+
+// What is proved of one phase of one tier.
+type Certificate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Status        ProofStatus            `protobuf:"varint,1,opt,name=status,proto3,enum=stowage.optimizer.v1.ProofStatus" json:"status,omitempty"`
+	Method        ProofMethod            `protobuf:"varint,2,opt,name=method,proto3,enum=stowage.optimizer.v1.ProofMethod" json:"method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Certificate) Reset() {
+	*x = Certificate{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Certificate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Certificate) ProtoMessage() {}
+
+func (x *Certificate) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Certificate.ProtoReflect.Descriptor instead.
+func (*Certificate) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Certificate) GetStatus() ProofStatus {
+	if x != nil {
+		return x.Status
+	}
+	return ProofStatus_PROOF_STATUS_GAP
+}
+
+func (x *Certificate) GetMethod() ProofMethod {
+	if x != nil {
+		return x.Method
+	}
+	return ProofMethod_PROOF_METHOD_UNSPECIFIED
 }
 
 // Result of one tier: the pods of this priority and above.
@@ -1759,14 +2285,16 @@ type TierResult struct {
 	// Disturbance of the tier: 0 a pod that stays, 2 a move, 3 an eviction (Algorithm 1, line 13, as a loss).
 	Disruption int64 `protobuf:"varint,6,opt,name=disruption,proto3" json:"disruption,omitempty"`
 	// Proved lower limit on disruption given placed.
-	DisruptionLowerBound int64 `protobuf:"varint,7,opt,name=disruption_lower_bound,json=disruptionLowerBound,proto3" json:"disruption_lower_bound,omitempty"`
+	DisruptionLowerBound int64        `protobuf:"varint,7,opt,name=disruption_lower_bound,json=disruptionLowerBound,proto3" json:"disruption_lower_bound,omitempty"`
+	Place                *Certificate `protobuf:"bytes,8,opt,name=place,proto3" json:"place,omitempty"`
+	Disturb              *Certificate `protobuf:"bytes,9,opt,name=disturb,proto3" json:"disturb,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }
 
 func (x *TierResult) Reset() {
 	*x = TierResult{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1778,7 +2306,7 @@ func (x *TierResult) String() string {
 func (*TierResult) ProtoMessage() {}
 
 func (x *TierResult) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1791,7 +2319,7 @@ func (x *TierResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierResult.ProtoReflect.Descriptor instead.
 func (*TierResult) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TierResult) GetPriority() int32 {
@@ -1843,6 +2371,73 @@ func (x *TierResult) GetDisruptionLowerBound() int64 {
 	return 0
 }
 
+func (x *TierResult) GetPlace() *Certificate {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
+func (x *TierResult) GetDisturb() *Certificate {
+	if x != nil {
+		return x.Disturb
+	}
+	return nil
+}
+
+// How many pods a plan with at most so many moves places.
+type GainPoint struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Moves         int32                  `protobuf:"varint,1,opt,name=moves,proto3" json:"moves,omitempty"`
+	Placed        int32                  `protobuf:"varint,2,opt,name=placed,proto3" json:"placed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GainPoint) Reset() {
+	*x = GainPoint{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GainPoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GainPoint) ProtoMessage() {}
+
+func (x *GainPoint) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GainPoint.ProtoReflect.Descriptor instead.
+func (*GainPoint) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *GainPoint) GetMoves() int32 {
+	if x != nil {
+		return x.Moves
+	}
+	return 0
+}
+
+func (x *GainPoint) GetPlaced() int32 {
+	if x != nil {
+		return x.Placed
+	}
+	return 0
+}
+
 type Plan struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	SnapshotId string                 `protobuf:"bytes,1,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
@@ -1851,14 +2446,16 @@ type Plan struct {
 	Evictions  []*Eviction            `protobuf:"bytes,4,rep,name=evictions,proto3" json:"evictions,omitempty"`
 	Tiers      []*TierResult          `protobuf:"bytes,5,rep,name=tiers,proto3" json:"tiers,omitempty"`
 	// Every tier is optimal.
-	Optimal       bool `protobuf:"varint,6,opt,name=optimal,proto3" json:"optimal,omitempty"`
+	Optimal bool `protobuf:"varint,6,opt,name=optimal,proto3" json:"optimal,omitempty"`
+	// What fewer moves would have gained; ascending in moves.
+	GainByMoves   []*GainPoint `protobuf:"bytes,7,rep,name=gain_by_moves,json=gainByMoves,proto3" json:"gain_by_moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1870,7 +2467,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1883,7 +2480,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Plan) GetSnapshotId() string {
@@ -1928,6 +2525,99 @@ func (x *Plan) GetOptimal() bool {
 	return false
 }
 
+func (x *Plan) GetGainByMoves() []*GainPoint {
+	if x != nil {
+		return x.GainByMoves
+	}
+	return nil
+}
+
+type Progress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Priority of the tier that is being worked on.
+	Priority             int32 `protobuf:"varint,1,opt,name=priority,proto3" json:"priority,omitempty"`
+	Placed               int32 `protobuf:"varint,2,opt,name=placed,proto3" json:"placed,omitempty"`
+	UpperBound           int32 `protobuf:"varint,3,opt,name=upper_bound,json=upperBound,proto3" json:"upper_bound,omitempty"`
+	Disruption           int64 `protobuf:"varint,4,opt,name=disruption,proto3" json:"disruption,omitempty"`
+	DisruptionLowerBound int64 `protobuf:"varint,5,opt,name=disruption_lower_bound,json=disruptionLowerBound,proto3" json:"disruption_lower_bound,omitempty"`
+	// What is being done, as in "dual bound".
+	Stage         string `protobuf:"bytes,6,opt,name=stage,proto3" json:"stage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Progress) Reset() {
+	*x = Progress{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Progress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Progress) ProtoMessage() {}
+
+func (x *Progress) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Progress.ProtoReflect.Descriptor instead.
+func (*Progress) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Progress) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *Progress) GetPlaced() int32 {
+	if x != nil {
+		return x.Placed
+	}
+	return 0
+}
+
+func (x *Progress) GetUpperBound() int32 {
+	if x != nil {
+		return x.UpperBound
+	}
+	return 0
+}
+
+func (x *Progress) GetDisruption() int64 {
+	if x != nil {
+		return x.Disruption
+	}
+	return 0
+}
+
+func (x *Progress) GetDisruptionLowerBound() int64 {
+	if x != nil {
+		return x.DisruptionLowerBound
+	}
+	return 0
+}
+
+func (x *Progress) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
 // A pod or object that the strategy left alone, and why; never silently ignored.
 type Refusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1940,7 +2630,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1952,7 +2642,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1965,7 +2655,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Refusal) GetSubject() string {
@@ -2001,7 +2691,7 @@ type Durations struct {
 
 func (x *Durations) Reset() {
 	*x = Durations{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2013,7 +2703,7 @@ func (x *Durations) String() string {
 func (*Durations) ProtoMessage() {}
 
 func (x *Durations) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,7 +2716,7 @@ func (x *Durations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Durations.ProtoReflect.Descriptor instead.
 func (*Durations) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Durations) GetDecodeS() float64 {
@@ -2062,18 +2752,20 @@ type SolveUpdate struct {
 	Plan      *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
 	EndReason EndReason              `protobuf:"varint,2,opt,name=end_reason,json=endReason,proto3,enum=stowage.optimizer.v1.EndReason" json:"end_reason,omitempty"`
 	// Set on the last update only.
-	Last          bool       `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
-	Durations     *Durations `protobuf:"bytes,4,opt,name=durations,proto3" json:"durations,omitempty"`
-	Refusals      []*Refusal `protobuf:"bytes,5,rep,name=refusals,proto3" json:"refusals,omitempty"`
-	Message       string     `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
-	Strategy      string     `protobuf:"bytes,7,opt,name=strategy,proto3" json:"strategy,omitempty"`
+	Last      bool       `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
+	Durations *Durations `protobuf:"bytes,4,opt,name=durations,proto3" json:"durations,omitempty"`
+	Refusals  []*Refusal `protobuf:"bytes,5,rep,name=refusals,proto3" json:"refusals,omitempty"`
+	Message   string     `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	Strategy  string     `protobuf:"bytes,7,opt,name=strategy,proto3" json:"strategy,omitempty"`
+	// Set on updates that only tell how far the solve is.
+	Progress      *Progress `protobuf:"bytes,8,opt,name=progress,proto3" json:"progress,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SolveUpdate) Reset() {
 	*x = SolveUpdate{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2777,7 @@ func (x *SolveUpdate) String() string {
 func (*SolveUpdate) ProtoMessage() {}
 
 func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2790,7 @@ func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveUpdate.ProtoReflect.Descriptor instead.
 func (*SolveUpdate) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SolveUpdate) GetPlan() *Plan {
@@ -2150,6 +2842,13 @@ func (x *SolveUpdate) GetStrategy() string {
 	return ""
 }
 
+func (x *SolveUpdate) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
+}
+
 var File_optimizer_contract_optimizer_proto protoreflect.FileDescriptor
 
 const file_optimizer_contract_optimizer_proto_rawDesc = "" +
@@ -2157,7 +2856,7 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\"optimizer/contract/optimizer.proto\x12\x14stowage.optimizer.v1\"\x88\x01\n" +
 	"\fSolveRequest\x12:\n" +
 	"\bsnapshot\x18\x01 \x01(\v2\x1e.stowage.optimizer.v1.SnapshotR\bsnapshot\x12<\n" +
-	"\aoptions\x18\x02 \x01(\v2\".stowage.optimizer.v1.SolveOptionsR\aoptions\"\xec\x01\n" +
+	"\aoptions\x18\x02 \x01(\v2\".stowage.optimizer.v1.SolveOptionsR\aoptions\"\xa0\x04\n" +
 	"\fSolveOptions\x12\x1a\n" +
 	"\bstrategy\x18\x01 \x01(\tR\bstrategy\x12 \n" +
 	"\ftime_limit_s\x18\x02 \x01(\x01R\n" +
@@ -2166,7 +2865,17 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05alpha\x18\x04 \x01(\x01R\x05alpha\x12\x12\n" +
 	"\x04seed\x18\x05 \x01(\x03R\x04seed\x12$\n" +
 	"\rdeterministic\x18\x06 \x01(\bR\rdeterministic\x12\x18\n" +
-	"\aworkers\x18\a \x01(\x05R\aworkers\"\x9f\x02\n" +
+	"\aworkers\x18\a \x01(\x05R\aworkers\x12=\n" +
+	"\tobjective\x18\b \x01(\x0e2\x1f.stowage.optimizer.v1.ObjectiveR\tobjective\x12 \n" +
+	"\tmax_moves\x18\t \x01(\x05H\x00R\bmaxMoves\x88\x01\x01\x12(\n" +
+	"\rmax_evictions\x18\n" +
+	" \x01(\x05H\x01R\fmaxEvictions\x88\x01\x01\x12>\n" +
+	"\x19max_disruptions_per_owner\x18\v \x01(\x05H\x02R\x16maxDisruptionsPerOwner\x88\x01\x01\x12)\n" +
+	"\x11min_gain_per_move\x18\f \x01(\x01R\x0eminGainPerMoveB\f\n" +
+	"\n" +
+	"_max_movesB\x10\n" +
+	"\x0e_max_evictionsB\x1c\n" +
+	"\x1a_max_disruptions_per_owner\"\x9f\x02\n" +
 	"\tResources\x12\x1b\n" +
 	"\tcpu_milli\x18\x01 \x01(\x03R\bcpuMilli\x12!\n" +
 	"\fmemory_bytes\x18\x02 \x01(\x03R\vmemoryBytes\x126\n" +
@@ -2201,7 +2910,12 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x06values\x18\x03 \x03(\tR\x06values\"\xa8\x01\n" +
 	"\x10NodeSelectorTerm\x12N\n" +
 	"\x11match_expressions\x18\x01 \x03(\v2!.stowage.optimizer.v1.RequirementR\x10matchExpressions\x12D\n" +
-	"\fmatch_fields\x18\x02 \x03(\v2!.stowage.optimizer.v1.RequirementR\vmatchFields\"\xf8\x01\n" +
+	"\fmatch_fields\x18\x02 \x03(\v2!.stowage.optimizer.v1.RequirementR\vmatchFields\"L\n" +
+	"\fNodeSelector\x12<\n" +
+	"\x05terms\x18\x01 \x03(\v2&.stowage.optimizer.v1.NodeSelectorTermR\x05terms\"g\n" +
+	"\x11PreferredNodeTerm\x12\x16\n" +
+	"\x06weight\x18\x01 \x01(\x05R\x06weight\x12:\n" +
+	"\x04term\x18\x02 \x01(\v2&.stowage.optimizer.v1.NodeSelectorTermR\x04term\"\xf8\x01\n" +
 	"\rLabelSelector\x12W\n" +
 	"\fmatch_labels\x18\x01 \x03(\v24.stowage.optimizer.v1.LabelSelector.MatchLabelsEntryR\vmatchLabels\x12N\n" +
 	"\x11match_expressions\x18\x02 \x03(\v2!.stowage.optimizer.v1.RequirementR\x10matchExpressions\x1a>\n" +
@@ -2216,7 +2930,10 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x12namespace_selector\x18\x03 \x01(\v2#.stowage.optimizer.v1.LabelSelectorR\x11namespaceSelector\x12!\n" +
 	"\ftopology_key\x18\x04 \x01(\tR\vtopologyKey\x12(\n" +
 	"\x10match_label_keys\x18\x05 \x03(\tR\x0ematchLabelKeys\x12.\n" +
-	"\x13mismatch_label_keys\x18\x06 \x03(\tR\x11mismatchLabelKeys\"\xfe\x02\n" +
+	"\x13mismatch_label_keys\x18\x06 \x03(\tR\x11mismatchLabelKeys\"e\n" +
+	"\x10PreferredPodTerm\x12\x16\n" +
+	"\x06weight\x18\x01 \x01(\x05R\x06weight\x129\n" +
+	"\x04term\x18\x02 \x01(\v2%.stowage.optimizer.v1.PodAffinityTermR\x04term\"\xfe\x02\n" +
 	"\x18TopologySpreadConstraint\x12\x19\n" +
 	"\bmax_skew\x18\x01 \x01(\x05R\amaxSkew\x12!\n" +
 	"\ftopology_key\x18\x02 \x01(\tR\vtopologyKey\x12-\n" +
@@ -2234,7 +2951,7 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05Owner\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
-	"\x03uid\x18\x03 \x01(\tR\x03uid\"\x93\b\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"\x8f\v\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12B\n" +
@@ -2252,13 +2969,17 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x0ftopology_spread\x18\r \x03(\v2..stowage.optimizer.v1.TopologySpreadConstraintR\x0etopologySpread\x12=\n" +
 	"\n" +
 	"host_ports\x18\x0e \x03(\v2\x1e.stowage.optimizer.v1.HostPortR\thostPorts\x12 \n" +
-	"\vunsupported\x18\x0f \x03(\tR\vunsupported\x1a9\n" +
+	"\vunsupported\x18\x0f \x03(\tR\vunsupported\x12T\n" +
+	"\x14volume_node_affinity\x18\x10 \x03(\v2\".stowage.optimizer.v1.NodeSelectorR\x12volumeNodeAffinity\x12_\n" +
+	"\x17preferred_node_affinity\x18\x11 \x03(\v2'.stowage.optimizer.v1.PreferredNodeTermR\x15preferredNodeAffinity\x12\\\n" +
+	"\x16preferred_pod_affinity\x18\x12 \x03(\v2&.stowage.optimizer.v1.PreferredPodTermR\x14preferredPodAffinity\x12e\n" +
+	"\x1bpreferred_pod_anti_affinity\x18\x13 \x03(\v2&.stowage.optimizer.v1.PreferredPodTermR\x18preferredPodAntiAffinity\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbd\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x01\n" +
 	"\x03Pod\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -2266,7 +2987,15 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\bclass_id\x18\x04 \x01(\tR\aclassId\x12\x12\n" +
 	"\x04node\x18\x05 \x01(\tR\x04node\x12\x18\n" +
 	"\amovable\x18\x06 \x01(\bR\amovable\x12)\n" +
-	"\x10immovable_reason\x18\a \x01(\tR\x0fimmovableReason\"\xb6\x01\n" +
+	"\x10immovable_reason\x18\a \x01(\tR\x0fimmovableReason\x12#\n" +
+	"\rdeletion_cost\x18\b \x01(\x05R\fdeletionCost\x12\x13\n" +
+	"\x05age_s\x18\t \x01(\x03R\x04ageS\"\x9f\x01\n" +
+	"\tNamespace\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12C\n" +
+	"\x06labels\x18\x02 \x03(\v2+.stowage.optimizer.v1.Namespace.LabelsEntryR\x06labels\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb6\x01\n" +
 	"\x10DisruptionBudget\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12?\n" +
@@ -2278,7 +3007,7 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x04held\x18\x03 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\x04held\">\n" +
 	"\rForbiddenPair\x12\x19\n" +
 	"\bclass_id\x18\x01 \x01(\tR\aclassId\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\tR\x04node\"\xa8\x03\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"\xe9\x03\n" +
 	"\bSnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x120\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x1a.stowage.optimizer.v1.NodeR\x05nodes\x12?\n" +
@@ -2287,7 +3016,10 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x04pods\x18\x04 \x03(\v2\x19.stowage.optimizer.v1.PodR\x04pods\x12U\n" +
 	"\x12disruption_budgets\x18\x05 \x03(\v2&.stowage.optimizer.v1.DisruptionBudgetR\x11disruptionBudgets\x12E\n" +
 	"\freservations\x18\x06 \x03(\v2!.stowage.optimizer.v1.ReservationR\freservations\x12L\n" +
-	"\x0fforbidden_pairs\x18\a \x03(\v2#.stowage.optimizer.v1.ForbiddenPairR\x0eforbiddenPairs\"8\n" +
+	"\x0fforbidden_pairs\x18\a \x03(\v2#.stowage.optimizer.v1.ForbiddenPairR\x0eforbiddenPairs\x12?\n" +
+	"\n" +
+	"namespaces\x18\b \x03(\v2\x1f.stowage.optimizer.v1.NamespaceR\n" +
+	"namespaces\"8\n" +
 	"\tPlacement\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\"U\n" +
@@ -2297,7 +3029,10 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\ato_node\x18\x03 \x01(\tR\x06toNode\"7\n" +
 	"\bEviction\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\tR\x04node\"\xf6\x01\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"\x83\x01\n" +
+	"\vCertificate\x129\n" +
+	"\x06status\x18\x01 \x01(\x0e2!.stowage.optimizer.v1.ProofStatusR\x06status\x129\n" +
+	"\x06method\x18\x02 \x01(\x0e2!.stowage.optimizer.v1.ProofMethodR\x06method\"\xec\x02\n" +
 	"\n" +
 	"TierResult\x12\x1a\n" +
 	"\bpriority\x18\x01 \x01(\x05R\bpriority\x12#\n" +
@@ -2309,7 +3044,12 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\n" +
 	"disruption\x18\x06 \x01(\x03R\n" +
 	"disruption\x124\n" +
-	"\x16disruption_lower_bound\x18\a \x01(\x03R\x14disruptionLowerBound\"\xaa\x02\n" +
+	"\x16disruption_lower_bound\x18\a \x01(\x03R\x14disruptionLowerBound\x127\n" +
+	"\x05place\x18\b \x01(\v2!.stowage.optimizer.v1.CertificateR\x05place\x12;\n" +
+	"\adisturb\x18\t \x01(\v2!.stowage.optimizer.v1.CertificateR\adisturb\"9\n" +
+	"\tGainPoint\x12\x14\n" +
+	"\x05moves\x18\x01 \x01(\x05R\x05moves\x12\x16\n" +
+	"\x06placed\x18\x02 \x01(\x05R\x06placed\"\xef\x02\n" +
 	"\x04Plan\x12\x1f\n" +
 	"\vsnapshot_id\x18\x01 \x01(\tR\n" +
 	"snapshotId\x12?\n" +
@@ -2319,7 +3059,18 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05moves\x18\x03 \x03(\v2\x1a.stowage.optimizer.v1.MoveR\x05moves\x12<\n" +
 	"\tevictions\x18\x04 \x03(\v2\x1e.stowage.optimizer.v1.EvictionR\tevictions\x126\n" +
 	"\x05tiers\x18\x05 \x03(\v2 .stowage.optimizer.v1.TierResultR\x05tiers\x12\x18\n" +
-	"\aoptimal\x18\x06 \x01(\bR\aoptimal\"S\n" +
+	"\aoptimal\x18\x06 \x01(\bR\aoptimal\x12C\n" +
+	"\rgain_by_moves\x18\a \x03(\v2\x1f.stowage.optimizer.v1.GainPointR\vgainByMoves\"\xcb\x01\n" +
+	"\bProgress\x12\x1a\n" +
+	"\bpriority\x18\x01 \x01(\x05R\bpriority\x12\x16\n" +
+	"\x06placed\x18\x02 \x01(\x05R\x06placed\x12\x1f\n" +
+	"\vupper_bound\x18\x03 \x01(\x05R\n" +
+	"upperBound\x12\x1e\n" +
+	"\n" +
+	"disruption\x18\x04 \x01(\x03R\n" +
+	"disruption\x124\n" +
+	"\x16disruption_lower_bound\x18\x05 \x01(\x03R\x14disruptionLowerBound\x12\x14\n" +
+	"\x05stage\x18\x06 \x01(\tR\x05stage\"S\n" +
 	"\aRefusal\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
@@ -2328,7 +3079,7 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\bdecode_s\x18\x01 \x01(\x01R\adecodeS\x12\x17\n" +
 	"\asolve_s\x18\x02 \x01(\x01R\x06solveS\x12\x19\n" +
 	"\bverify_s\x18\x03 \x01(\x01R\averifyS\x12\x17\n" +
-	"\atotal_s\x18\x04 \x01(\x01R\x06totalS\"\xc1\x02\n" +
+	"\atotal_s\x18\x04 \x01(\x01R\x06totalS\"\xfd\x02\n" +
 	"\vSolveUpdate\x12.\n" +
 	"\x04plan\x18\x01 \x01(\v2\x1a.stowage.optimizer.v1.PlanR\x04plan\x12>\n" +
 	"\n" +
@@ -2337,10 +3088,26 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\tdurations\x18\x04 \x01(\v2\x1f.stowage.optimizer.v1.DurationsR\tdurations\x129\n" +
 	"\brefusals\x18\x05 \x03(\v2\x1d.stowage.optimizer.v1.RefusalR\brefusals\x12\x18\n" +
 	"\amessage\x18\x06 \x01(\tR\amessage\x12\x1a\n" +
-	"\bstrategy\x18\a \x01(\tR\bstrategy*-\n" +
+	"\bstrategy\x18\a \x01(\tR\bstrategy\x12:\n" +
+	"\bprogress\x18\b \x01(\v2\x1e.stowage.optimizer.v1.ProgressR\bprogress*-\n" +
 	"\x06Policy\x12\x11\n" +
 	"\rPOLICY_STRICT\x10\x00\x12\x10\n" +
-	"\fPOLICY_PAPER\x10\x01*\xca\x01\n" +
+	"\fPOLICY_PAPER\x10\x01*;\n" +
+	"\tObjective\x12\x13\n" +
+	"\x0fOBJECTIVE_PLACE\x10\x00\x12\x19\n" +
+	"\x15OBJECTIVE_CONSOLIDATE\x10\x01*\xd6\x01\n" +
+	"\vProofMethod\x12\x1c\n" +
+	"\x18PROOF_METHOD_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14PROOF_METHOD_TRIVIAL\x10\x01\x12\x19\n" +
+	"\x15PROOF_METHOD_KNAPSACK\x10\x02\x12 \n" +
+	"\x1cPROOF_METHOD_MOVES_EXHAUSTED\x10\x03\x12\x1b\n" +
+	"\x17PROOF_METHOD_DUAL_BOUND\x10\x04\x12\x1c\n" +
+	"\x18PROOF_METHOD_ENUMERATION\x10\x05\x12\x17\n" +
+	"\x13PROOF_METHOD_CP_SAT\x10\x06*T\n" +
+	"\vProofStatus\x12\x14\n" +
+	"\x10PROOF_STATUS_GAP\x10\x00\x12\x16\n" +
+	"\x12PROOF_STATUS_BOUND\x10\x01\x12\x17\n" +
+	"\x13PROOF_STATUS_PROVED\x10\x02*\xca\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12END_REASON_OPTIMAL\x10\x01\x12\x19\n" +
@@ -2364,92 +3131,119 @@ func file_optimizer_contract_optimizer_proto_rawDescGZIP() []byte {
 	return file_optimizer_contract_optimizer_proto_rawDescData
 }
 
-var file_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_optimizer_contract_optimizer_proto_goTypes = []any{
 	(Policy)(0),                      // 0: stowage.optimizer.v1.Policy
-	(EndReason)(0),                   // 1: stowage.optimizer.v1.EndReason
-	(*SolveRequest)(nil),             // 2: stowage.optimizer.v1.SolveRequest
-	(*SolveOptions)(nil),             // 3: stowage.optimizer.v1.SolveOptions
-	(*Resources)(nil),                // 4: stowage.optimizer.v1.Resources
-	(*Taint)(nil),                    // 5: stowage.optimizer.v1.Taint
-	(*Node)(nil),                     // 6: stowage.optimizer.v1.Node
-	(*Toleration)(nil),               // 7: stowage.optimizer.v1.Toleration
-	(*Requirement)(nil),              // 8: stowage.optimizer.v1.Requirement
-	(*NodeSelectorTerm)(nil),         // 9: stowage.optimizer.v1.NodeSelectorTerm
-	(*LabelSelector)(nil),            // 10: stowage.optimizer.v1.LabelSelector
-	(*PodAffinityTerm)(nil),          // 11: stowage.optimizer.v1.PodAffinityTerm
-	(*TopologySpreadConstraint)(nil), // 12: stowage.optimizer.v1.TopologySpreadConstraint
-	(*HostPort)(nil),                 // 13: stowage.optimizer.v1.HostPort
-	(*Owner)(nil),                    // 14: stowage.optimizer.v1.Owner
-	(*PodClass)(nil),                 // 15: stowage.optimizer.v1.PodClass
-	(*Pod)(nil),                      // 16: stowage.optimizer.v1.Pod
-	(*DisruptionBudget)(nil),         // 17: stowage.optimizer.v1.DisruptionBudget
-	(*Reservation)(nil),              // 18: stowage.optimizer.v1.Reservation
-	(*ForbiddenPair)(nil),            // 19: stowage.optimizer.v1.ForbiddenPair
-	(*Snapshot)(nil),                 // 20: stowage.optimizer.v1.Snapshot
-	(*Placement)(nil),                // 21: stowage.optimizer.v1.Placement
-	(*Move)(nil),                     // 22: stowage.optimizer.v1.Move
-	(*Eviction)(nil),                 // 23: stowage.optimizer.v1.Eviction
-	(*TierResult)(nil),               // 24: stowage.optimizer.v1.TierResult
-	(*Plan)(nil),                     // 25: stowage.optimizer.v1.Plan
-	(*Refusal)(nil),                  // 26: stowage.optimizer.v1.Refusal
-	(*Durations)(nil),                // 27: stowage.optimizer.v1.Durations
-	(*SolveUpdate)(nil),              // 28: stowage.optimizer.v1.SolveUpdate
-	nil,                              // 29: stowage.optimizer.v1.Resources.ExtendedEntry
-	nil,                              // 30: stowage.optimizer.v1.Node.LabelsEntry
-	nil,                              // 31: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
-	nil,                              // 32: stowage.optimizer.v1.PodClass.LabelsEntry
-	nil,                              // 33: stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	(Objective)(0),                   // 1: stowage.optimizer.v1.Objective
+	(ProofMethod)(0),                 // 2: stowage.optimizer.v1.ProofMethod
+	(ProofStatus)(0),                 // 3: stowage.optimizer.v1.ProofStatus
+	(EndReason)(0),                   // 4: stowage.optimizer.v1.EndReason
+	(*SolveRequest)(nil),             // 5: stowage.optimizer.v1.SolveRequest
+	(*SolveOptions)(nil),             // 6: stowage.optimizer.v1.SolveOptions
+	(*Resources)(nil),                // 7: stowage.optimizer.v1.Resources
+	(*Taint)(nil),                    // 8: stowage.optimizer.v1.Taint
+	(*Node)(nil),                     // 9: stowage.optimizer.v1.Node
+	(*Toleration)(nil),               // 10: stowage.optimizer.v1.Toleration
+	(*Requirement)(nil),              // 11: stowage.optimizer.v1.Requirement
+	(*NodeSelectorTerm)(nil),         // 12: stowage.optimizer.v1.NodeSelectorTerm
+	(*NodeSelector)(nil),             // 13: stowage.optimizer.v1.NodeSelector
+	(*PreferredNodeTerm)(nil),        // 14: stowage.optimizer.v1.PreferredNodeTerm
+	(*LabelSelector)(nil),            // 15: stowage.optimizer.v1.LabelSelector
+	(*PodAffinityTerm)(nil),          // 16: stowage.optimizer.v1.PodAffinityTerm
+	(*PreferredPodTerm)(nil),         // 17: stowage.optimizer.v1.PreferredPodTerm
+	(*TopologySpreadConstraint)(nil), // 18: stowage.optimizer.v1.TopologySpreadConstraint
+	(*HostPort)(nil),                 // 19: stowage.optimizer.v1.HostPort
+	(*Owner)(nil),                    // 20: stowage.optimizer.v1.Owner
+	(*PodClass)(nil),                 // 21: stowage.optimizer.v1.PodClass
+	(*Pod)(nil),                      // 22: stowage.optimizer.v1.Pod
+	(*Namespace)(nil),                // 23: stowage.optimizer.v1.Namespace
+	(*DisruptionBudget)(nil),         // 24: stowage.optimizer.v1.DisruptionBudget
+	(*Reservation)(nil),              // 25: stowage.optimizer.v1.Reservation
+	(*ForbiddenPair)(nil),            // 26: stowage.optimizer.v1.ForbiddenPair
+	(*Snapshot)(nil),                 // 27: stowage.optimizer.v1.Snapshot
+	(*Placement)(nil),                // 28: stowage.optimizer.v1.Placement
+	(*Move)(nil),                     // 29: stowage.optimizer.v1.Move
+	(*Eviction)(nil),                 // 30: stowage.optimizer.v1.Eviction
+	(*Certificate)(nil),              // 31: stowage.optimizer.v1.Certificate
+	(*TierResult)(nil),               // 32: stowage.optimizer.v1.TierResult
+	(*GainPoint)(nil),                // 33: stowage.optimizer.v1.GainPoint
+	(*Plan)(nil),                     // 34: stowage.optimizer.v1.Plan
+	(*Progress)(nil),                 // 35: stowage.optimizer.v1.Progress
+	(*Refusal)(nil),                  // 36: stowage.optimizer.v1.Refusal
+	(*Durations)(nil),                // 37: stowage.optimizer.v1.Durations
+	(*SolveUpdate)(nil),              // 38: stowage.optimizer.v1.SolveUpdate
+	nil,                              // 39: stowage.optimizer.v1.Resources.ExtendedEntry
+	nil,                              // 40: stowage.optimizer.v1.Node.LabelsEntry
+	nil,                              // 41: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	nil,                              // 42: stowage.optimizer.v1.PodClass.LabelsEntry
+	nil,                              // 43: stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	nil,                              // 44: stowage.optimizer.v1.Namespace.LabelsEntry
 }
 var file_optimizer_contract_optimizer_proto_depIdxs = []int32{
-	20, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
-	3,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
+	27, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
+	6,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
 	0,  // 2: stowage.optimizer.v1.SolveOptions.policy:type_name -> stowage.optimizer.v1.Policy
-	29, // 3: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
-	4,  // 4: stowage.optimizer.v1.Node.allocatable:type_name -> stowage.optimizer.v1.Resources
-	30, // 5: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
-	5,  // 6: stowage.optimizer.v1.Node.taints:type_name -> stowage.optimizer.v1.Taint
-	8,  // 7: stowage.optimizer.v1.NodeSelectorTerm.match_expressions:type_name -> stowage.optimizer.v1.Requirement
-	8,  // 8: stowage.optimizer.v1.NodeSelectorTerm.match_fields:type_name -> stowage.optimizer.v1.Requirement
-	31, // 9: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
-	8,  // 10: stowage.optimizer.v1.LabelSelector.match_expressions:type_name -> stowage.optimizer.v1.Requirement
-	10, // 11: stowage.optimizer.v1.PodAffinityTerm.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	10, // 12: stowage.optimizer.v1.PodAffinityTerm.namespace_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	10, // 13: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	32, // 14: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
-	14, // 15: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
-	4,  // 16: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
-	33, // 17: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
-	9,  // 18: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	7,  // 19: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
-	11, // 20: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
-	11, // 21: stowage.optimizer.v1.PodClass.required_pod_anti_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
-	12, // 22: stowage.optimizer.v1.PodClass.topology_spread:type_name -> stowage.optimizer.v1.TopologySpreadConstraint
-	13, // 23: stowage.optimizer.v1.PodClass.host_ports:type_name -> stowage.optimizer.v1.HostPort
-	10, // 24: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
-	4,  // 25: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
-	6,  // 26: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
-	15, // 27: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
-	16, // 28: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
-	17, // 29: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
-	18, // 30: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
-	19, // 31: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
-	21, // 32: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
-	22, // 33: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
-	23, // 34: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
-	24, // 35: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
-	25, // 36: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
-	1,  // 37: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
-	27, // 38: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
-	26, // 39: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
-	2,  // 40: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
-	28, // 41: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
-	41, // [41:42] is the sub-list for method output_type
-	40, // [40:41] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	1,  // 3: stowage.optimizer.v1.SolveOptions.objective:type_name -> stowage.optimizer.v1.Objective
+	39, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
+	7,  // 5: stowage.optimizer.v1.Node.allocatable:type_name -> stowage.optimizer.v1.Resources
+	40, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
+	8,  // 7: stowage.optimizer.v1.Node.taints:type_name -> stowage.optimizer.v1.Taint
+	11, // 8: stowage.optimizer.v1.NodeSelectorTerm.match_expressions:type_name -> stowage.optimizer.v1.Requirement
+	11, // 9: stowage.optimizer.v1.NodeSelectorTerm.match_fields:type_name -> stowage.optimizer.v1.Requirement
+	12, // 10: stowage.optimizer.v1.NodeSelector.terms:type_name -> stowage.optimizer.v1.NodeSelectorTerm
+	12, // 11: stowage.optimizer.v1.PreferredNodeTerm.term:type_name -> stowage.optimizer.v1.NodeSelectorTerm
+	41, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	11, // 13: stowage.optimizer.v1.LabelSelector.match_expressions:type_name -> stowage.optimizer.v1.Requirement
+	15, // 14: stowage.optimizer.v1.PodAffinityTerm.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
+	15, // 15: stowage.optimizer.v1.PodAffinityTerm.namespace_selector:type_name -> stowage.optimizer.v1.LabelSelector
+	16, // 16: stowage.optimizer.v1.PreferredPodTerm.term:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	15, // 17: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
+	42, // 18: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
+	20, // 19: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
+	7,  // 20: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
+	43, // 21: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	12, // 22: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
+	10, // 23: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
+	16, // 24: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	16, // 25: stowage.optimizer.v1.PodClass.required_pod_anti_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	18, // 26: stowage.optimizer.v1.PodClass.topology_spread:type_name -> stowage.optimizer.v1.TopologySpreadConstraint
+	19, // 27: stowage.optimizer.v1.PodClass.host_ports:type_name -> stowage.optimizer.v1.HostPort
+	13, // 28: stowage.optimizer.v1.PodClass.volume_node_affinity:type_name -> stowage.optimizer.v1.NodeSelector
+	14, // 29: stowage.optimizer.v1.PodClass.preferred_node_affinity:type_name -> stowage.optimizer.v1.PreferredNodeTerm
+	17, // 30: stowage.optimizer.v1.PodClass.preferred_pod_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
+	17, // 31: stowage.optimizer.v1.PodClass.preferred_pod_anti_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
+	44, // 32: stowage.optimizer.v1.Namespace.labels:type_name -> stowage.optimizer.v1.Namespace.LabelsEntry
+	15, // 33: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
+	7,  // 34: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
+	9,  // 35: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
+	21, // 36: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
+	22, // 37: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
+	24, // 38: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
+	25, // 39: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
+	26, // 40: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
+	23, // 41: stowage.optimizer.v1.Snapshot.namespaces:type_name -> stowage.optimizer.v1.Namespace
+	3,  // 42: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
+	2,  // 43: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
+	31, // 44: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
+	31, // 45: stowage.optimizer.v1.TierResult.disturb:type_name -> stowage.optimizer.v1.Certificate
+	28, // 46: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
+	29, // 47: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
+	30, // 48: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
+	32, // 49: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
+	33, // 50: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
+	34, // 51: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
+	4,  // 52: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
+	37, // 53: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
+	36, // 54: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
+	35, // 55: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
+	5,  // 56: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
+	38, // 57: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
+	57, // [57:58] is the sub-list for method output_type
+	56, // [56:57] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_optimizer_contract_optimizer_proto_init() }
@@ -2457,13 +3251,14 @@ func file_optimizer_contract_optimizer_proto_init() {
 	if File_optimizer_contract_optimizer_proto != nil {
 		return
 	}
+	file_optimizer_contract_optimizer_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_optimizer_contract_optimizer_proto_rawDesc), len(file_optimizer_contract_optimizer_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   32,
+			NumEnums:      5,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
