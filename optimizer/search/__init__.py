@@ -1,0 +1,1 @@
+"""Searching for better assignments: flat arrays, compiled loops, anytime answers."""
