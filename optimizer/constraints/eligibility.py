@@ -12,6 +12,7 @@ from optimizer.constraints.node_name import NodeName
 from optimizer.constraints.node_selector import NodeSelector
 from optimizer.constraints.resources import ResourceFit
 from optimizer.constraints.taints import Taints
+from optimizer.constraints.volume_affinity import VolumeAffinity
 from optimizer.model.pod_class import PodClass
 from optimizer.model.snapshot import Snapshot
 
@@ -24,6 +25,7 @@ def node_constraints(snapshot: Snapshot) -> tuple[NodeConstraint, ...]:
         Taints(),
         NodeSelector(),
         NodeAffinity(),
+        VolumeAffinity(),
         ForbiddenPairs(snapshot.forbidden),
         ResourceFit(),
     )

@@ -53,6 +53,22 @@ class PodAffinityTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class PreferredNodeTerm:
+    """A soft wish for nodes; ``weight`` counts from 1 to 100."""
+
+    weight: int
+    term: NodeSelectorTerm
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredPodTerm:
+    """A soft wish for the company of other pods, or for their absence."""
+
+    weight: int
+    term: PodAffinityTerm
+
+
+@dataclass(frozen=True, slots=True)
 class TopologySpread:
     """A limit on how unevenly matching pods are spread over domains."""
 
@@ -89,7 +105,8 @@ class PodClass:
     """What the pods of one class need.
 
     ``unsupported`` names needs beyond this model; ``required_node_affinity`` holds
-    alternatives, none meaning no requirement.
+    alternatives, none meaning no requirement. Each entry of ``volume_node_affinity``
+    holds the alternatives of one volume, none meaning that no node has it.
     """
 
     id: str
@@ -107,3 +124,7 @@ class PodClass:
     topology_spread: tuple[TopologySpread, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     unsupported: tuple[str, ...] = ()
+    volume_node_affinity: tuple[tuple[NodeSelectorTerm, ...], ...] = ()
+    preferred_node_affinity: tuple[PreferredNodeTerm, ...] = ()
+    preferred_pod_affinity: tuple[PreferredPodTerm, ...] = ()
+    preferred_pod_anti_affinity: tuple[PreferredPodTerm, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from optimizer.model.node import Node
 from optimizer.model.pod_class import PodClass
@@ -13,7 +13,11 @@ from optimizer.model.selectors import LabelSelector
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod; ``node`` None means pending."""
+    """One pod; ``node`` None means pending.
+
+    ``deletion_cost`` is ``controller.kubernetes.io/pod-deletion-cost``; ``age_s``
+    counts seconds since the pod started.
+    """
 
     uid: str
     namespace: str
@@ -22,6 +26,8 @@ class Pod:
     node: str | None = None
     movable: bool = False
     immovable_reason: str = ""
+    deletion_cost: int = 0
+    age_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,10 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A cluster at one moment. Names are unique and every reference resolves."""
+    """A cluster at one moment. Names are unique and every reference resolves.
+
+    ``namespaces`` holds the labels of the namespaces that selectors choose from.
+    """
 
     id: str
     nodes: tuple[Node, ...]
@@ -54,6 +63,7 @@ class Snapshot:
     budgets: tuple[DisruptionBudget, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     forbidden: frozenset[tuple[str, str]] = frozenset()
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def class_of(self, pod: Pod) -> PodClass:
         """Return the class of ``pod``."""

@@ -42,6 +42,9 @@ def _problems(wanted: pb.PodClass, node: pb.Node) -> Iterator[str]:
     terms = wanted.required_node_affinity
     if terms and not any(_term_holds(term, node) for term in terms):
         yield "no node affinity term holds"
+    for volume in wanted.volume_node_affinity:
+        if not any(_term_holds(term, node) for term in volume.terms):
+            yield "a volume cannot be reached from it"
 
 
 def _tolerated(toleration: pb.Toleration, taint: pb.Taint) -> bool:

@@ -12,7 +12,8 @@ from optimizer.model.decode.relations import (
     decode_spread,
 )
 from optimizer.model.decode.resources import decode_resources
-from optimizer.model.decode.selectors import decode_term
+from optimizer.model.decode.selectors import decode_terms
+from optimizer.model.decode.wishes import decode_preferred_nodes, decode_preferred_pods
 from optimizer.model.node import TaintEffect
 from optimizer.model.pod_class import Owner, PodClass, Toleration, TolerationOperator
 
@@ -43,9 +44,8 @@ def _pod_class(where: str, message: pb.PodClass, faults: Faults) -> PodClass:
         owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
         node_name=message.node_name,
         node_selector=dict(message.node_selector),
-        required_node_affinity=tuple(
-            decode_term(f"{where}.required_node_affinity[{index}]", term, faults)
-            for index, term in enumerate(message.required_node_affinity)
+        required_node_affinity=decode_terms(
+            f"{where}.required_node_affinity", message.required_node_affinity, faults
         ),
         tolerations=tuple(
             _toleration(f"{where}.tolerations[{index}]", toleration, faults)
@@ -64,6 +64,21 @@ def _pod_class(where: str, message: pb.PodClass, faults: Faults) -> PodClass:
         ),
         host_ports=decode_host_ports(f"{where}.host_ports", message.host_ports, faults),
         unsupported=tuple(message.unsupported),
+        volume_node_affinity=tuple(
+            decode_terms(f"{where}.volume_node_affinity[{index}]", one.terms, faults)
+            for index, one in enumerate(message.volume_node_affinity)
+        ),
+        preferred_node_affinity=decode_preferred_nodes(
+            f"{where}.preferred_node_affinity", message.preferred_node_affinity, faults
+        ),
+        preferred_pod_affinity=decode_preferred_pods(
+            f"{where}.preferred_pod_affinity", message.preferred_pod_affinity, faults
+        ),
+        preferred_pod_anti_affinity=decode_preferred_pods(
+            f"{where}.preferred_pod_anti_affinity",
+            message.preferred_pod_anti_affinity,
+            faults,
+        ),
     )
 
 

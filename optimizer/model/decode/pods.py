@@ -27,6 +27,8 @@ def decode_pods(
         faults.unique(f"{where}.uid", "pod UID", uids, message.uid)
         full_name = f"{message.namespace}/{message.name}"
         faults.unique(f"{where}.name", "pod", names, full_name)
+        if message.age_s < 0:
+            faults.add(f"{where}.age_s", f"is negative ({message.age_s})")
         _check_class(where, message, classes, faults)
         if message.node:
             faults.known(f"{where}.node", "node", nodes, message.node)
@@ -57,4 +59,6 @@ def _pod(message: pb.Pod) -> Pod:
         node=message.node or None,
         movable=message.movable,
         immovable_reason=message.immovable_reason,
+        deletion_cost=message.deletion_cost,
+        age_s=message.age_s,
     )

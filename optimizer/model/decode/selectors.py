@@ -38,6 +38,16 @@ def decode_term(
     )
 
 
+def decode_terms(
+    where: str, messages: Iterable[pb.NodeSelectorTerm], faults: Faults
+) -> tuple[NodeSelectorTerm, ...]:
+    """Return the alternatives of a node affinity."""
+    return tuple(
+        decode_term(f"{where}[{index}]", message, faults)
+        for index, message in enumerate(messages)
+    )
+
+
 def decode_label_selector(
     where: str, message: pb.LabelSelector, faults: Faults
 ) -> LabelSelector:

@@ -32,7 +32,17 @@ def decode_snapshot(message: pb.Snapshot, faults: Faults) -> Snapshot:
         budgets=_budgets(message, faults),
         reservations=_reservations(message, names, faults),
         forbidden=_forbidden(message, set(classes), names, faults),
+        namespaces=_namespaces(message, faults),
     )
+
+
+def _namespaces(message: pb.Snapshot, faults: Faults) -> dict[str, dict[str, str]]:
+    seen: set[str] = set()
+    for index, namespace in enumerate(message.namespaces):
+        where = f"namespaces[{index}].name"
+        faults.require(where, namespace.name)
+        faults.unique(where, "namespace", seen, namespace.name)
+    return {one.name: dict(one.labels) for one in message.namespaces}
 
 
 def _budgets(message: pb.Snapshot, faults: Faults) -> tuple[DisruptionBudget, ...]:

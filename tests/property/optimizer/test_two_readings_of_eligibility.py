@@ -81,6 +81,8 @@ def snapshots(draw: st.DrawFn) -> pb.Snapshot:
     pod_class.node_name = draw(st.sampled_from(["", "", "", "n1"]))
     pod_class.node_selector.update(draw(st.dictionaries(KEYS, VALUES, max_size=1)))
     pod_class.required_node_affinity.extend(draw(st.lists(terms(), max_size=2)))
+    for volume in draw(st.lists(st.lists(terms(), max_size=2), max_size=1)):
+        pod_class.volume_node_affinity.add(terms=volume)
     pod_class.tolerations.extend(draw(st.lists(tolerations(), max_size=3)))
     for name in draw(st.lists(st.sampled_from(NAMES), max_size=1)):
         builder.message.forbidden_pairs.add(class_id="wants", node=name)

@@ -126,6 +126,22 @@ def test_a_forbidden_pair_is_honoured() -> None:
     assert eligible(builder.message) == ["hdd"]
 
 
+def test_every_volume_must_be_reachable() -> None:
+    """The terms of one volume are alternatives; two volumes must agree."""
+    builder, pod_class = wanting()
+    either = pod_class.volume_node_affinity.add()
+    for name in ("ssd", "hdd"):
+        term = either.terms.add()
+        term.match_fields.add(key="metadata.name", operator="In", values=[name])
+
+    assert eligible(builder.message) == ["ssd", "hdd"]
+    other = pod_class.volume_node_affinity.add().terms.add()
+    other.match_fields.add(key="metadata.name", operator="In", values=["hdd"])
+    assert eligible(builder.message) == ["hdd"]
+    pod_class.volume_node_affinity.add()
+    assert eligible(builder.message) == []
+
+
 @pytest.mark.parametrize("resource", ["disk", "gpu"])
 def test_every_requested_resource_must_be_there(resource: str) -> None:
     """A node that does not list a resource has none of it."""

@@ -57,7 +57,40 @@ def spoil_total(snapshot: pb.Snapshot) -> None:
         )
 
 
+def spoil_wish(snapshot: pb.Snapshot) -> None:
+    wish = snapshot.pod_classes[0].preferred_pod_affinity.add(weight=1)
+    wish.term.label_selector.match_labels["app"] = "web"
+
+
+def spoil_volume(snapshot: pb.Snapshot) -> None:
+    term = snapshot.pod_classes[0].volume_node_affinity.add().terms.add()
+    term.match_expressions.add(key="zone", operator="In")
+
+
+def spoil_namespaces(snapshot: pb.Snapshot) -> None:
+    snapshot.namespaces.add(name="web")
+    snapshot.namespaces.add(name="web")
+
+
 CASES: list[tuple[Spoil, str]] = [
+    (
+        lambda s: s.pod_classes[0].preferred_node_affinity.add(weight=101),
+        "pod_classes[0].preferred_node_affinity[0].weight: is 101, not in 1..100",
+    ),
+    (
+        spoil_wish,
+        "pod_classes[0].preferred_pod_affinity[0].term[0].topology_key: is empty",
+    ),
+    (
+        spoil_volume,
+        "pod_classes[0].volume_node_affinity[0][0].match_expressions[0].values: "
+        "is empty, but In needs values",
+    ),
+    (spoil_namespaces, "namespaces[1].name: namespace 'web' appears twice"),
+    (
+        lambda s: setattr(s.pods[0], "age_s", -1),
+        "pods[0].age_s: is negative (-1)",
+    ),
     (lambda s: s.ClearField("id"), "id: is empty"),
     (lambda s: s.nodes.add(), "nodes[2].name: is empty"),
     (lambda s: s.nodes.add(name="node-1"), "nodes[2].name: node 'node-1' appears"),

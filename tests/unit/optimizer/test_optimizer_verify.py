@@ -110,6 +110,11 @@ def _affine_elsewhere(snapshot: pb.Snapshot, _: pb.Plan) -> None:
     term.match_expressions.add(key="disk", operator="Exists")
 
 
+def _volume_is_elsewhere(snapshot: pb.Snapshot, _: pb.Plan) -> None:
+    term = snapshot.pod_classes[2].volume_node_affinity.add().terms.add()
+    term.match_expressions.add(key="zone", operator="Exists")
+
+
 def _named_elsewhere(snapshot: pb.Snapshot, _: pb.Plan) -> None:
     snapshot.pod_classes[2].node_name = "node-9"
 
@@ -207,6 +212,7 @@ MUTANTS: list[tuple[Mutation, str]] = [
     (_cordoned, "eligibility"),
     (_selects_elsewhere, "eligibility"),
     (_affine_elsewhere, "eligibility"),
+    (_volume_is_elsewhere, "eligibility"),
     (_named_elsewhere, "eligibility"),
     (_refused_there, "eligibility"),
     (_immovable, "immovable"),

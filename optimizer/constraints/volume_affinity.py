@@ -1,0 +1,21 @@
+"""Volumes' node affinity: a bound volume is only where it can be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.constraints.node_affinity import matches_term
+from optimizer.model.node import Node
+from optimizer.model.pod_class import PodClass
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeAffinity:
+    """Keeps pods off nodes that one of their volumes cannot be reached from."""
+
+    def allows(self, pod_class: PodClass, node: Node) -> bool:
+        """Tell whether each volume has an alternative that ``node`` matches."""
+        return all(
+            any(matches_term(term, node) for term in terms)
+            for terms in pod_class.volume_node_affinity
+        )
