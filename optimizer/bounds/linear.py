@@ -1,0 +1,85 @@
+"""Numbers of a plan that are sums over kinds: what is wanted, and what must be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimizer.bounds.question import Phase, Question
+from optimizer.search.problem import Ints
+from optimizer.strategies.objective import EVICTION, MOVE
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A weighted sum over kinds, of three numbers each; larger is better.
+
+    Parameters
+    ----------
+    placed
+        Weight of each pod that has a node, shape ``(kinds,)``.
+    stays
+        Weight of each running pod that stays at home, shape ``(kinds,)``.
+    running
+        Weight of each running pod that has a node, shape ``(kinds,)``. None of the
+        weights is negative.
+    constant
+        What is added, or, of a requirement, what the sum must reach.
+    """
+
+    placed: Ints
+    stays: Ints
+    running: Ints
+    constant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Who is counted.
+
+    Parameters
+    ----------
+    tier, running
+        Tier and number of running pods by kind, shape ``(kinds,)``.
+    settled
+        Running pods by tier that stay at home and are in no kind, shape ``(tiers,)``.
+    """
+
+    tier: Ints
+    running: Ints
+    settled: Ints
+
+
+def objective(question: Question, members: Members) -> Linear:
+    """Return what the question maximises; of `DISTURB` the negative disturbance."""
+    return _phase(question.phase, question.tier, members)
+
+
+def requirements(question: Question, members: Members) -> Iterator[Linear]:
+    """Yield what must be reached: each sum at least its ``constant``."""
+    for above in range(question.tier + 1):
+        score = question.reached[above]
+        values = {Phase.KEEP: score.kept, Phase.PLACE: score.placed}
+        values[Phase.DISTURB] = score.calm
+        for phase, value in values.items():
+            if above == question.tier and phase.value >= question.phase.value:
+                continue
+            sums = _phase(phase, above, members)
+            least = value - sums.constant
+            if least > 0 or phase is Phase.DISTURB:
+                yield Linear(sums.placed, sums.stays, sums.running, least)
+
+
+def _phase(phase: Phase, at: int, members: Members) -> Linear:
+    nothing = np.zeros(len(members.tier), np.int64)
+    within = (members.tier <= at).astype(np.int64)
+    if phase is Phase.KEEP:
+        own = (members.tier == at).astype(np.int64)
+        return Linear(nothing, nothing, own, int(members.settled[at]))
+    if phase is Phase.PLACE:
+        return Linear(within, nothing, nothing, int(members.settled[: at + 1].sum()))
+    # A running pod costs 0 at home, 2 elsewhere and 3 without a node.
+    worst = -EVICTION * int(members.running[members.tier <= at].sum())
+    return Linear(nothing, MOVE * within, (EVICTION - MOVE) * within, worst)

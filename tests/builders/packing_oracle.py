@@ -1,0 +1,83 @@
+"""The oracle of packings: every assignment of a small one is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from hypothesis import strategies as st
+
+from optimizer.model.options import Policy
+from optimizer.model.packing import Assignment, Item, Packing
+from optimizer.strategies.objective import Score, TierScore, score
+
+
+@st.composite
+def packings(draw: st.DrawFn, *, nodes: int = 3, items: int = 6) -> Packing:
+    """Up to 3 tiers, 2 dimensions, replicas, masks; some nodes overcommitted."""
+    room = tuple(
+        (draw(st.integers(0, 8)), draw(st.integers(2, 9)))
+        for _ in range(draw(st.integers(1, nodes)))
+    )
+    places = list(range(len(room)))
+    kinds = [
+        (
+            draw(st.integers(0, 2)),
+            (draw(st.integers(0, 5)), draw(st.integers(1, 5))),
+            tuple(n for n in places if draw(st.integers(0, 4))),
+        )
+        for _ in range(draw(st.integers(1, 4)))
+    ]
+    members = []
+    for index in range(draw(st.integers(1, items))):
+        priority, demand, open_to = draw(st.sampled_from(kinds))
+        home = draw(st.sampled_from([None, *places]))
+        eligible = sorted({*open_to, home} - {None}, key=lambda n: n or 0)
+        members.append(
+            Item(
+                f"p{index}",
+                priority,
+                demand,
+                tuple(n for n in eligible if n is not None),
+                home,
+            )
+        )
+    tiers = tuple(sorted({item.priority for item in members}, reverse=True))
+    names = tuple(f"n{index}" for index in places)
+    return Packing(names, room, tuple(members), tiers, ())
+
+
+def feasible_scores(packing: Packing, policy: Policy) -> set[Score]:
+    """Return the scores of all feasible assignments."""
+    return {score(packing, one, policy) for one in feasible_assignments(packing)}
+
+
+def feasible_assignments(packing: Packing) -> Iterator[Assignment]:
+    """Yield every assignment in which whoever comes to a node fits there."""
+    choices = [(None, *item.eligible) for item in packing.items]
+    for assignment in product(*choices):
+        if all(_fits(packing, assignment, node) for node in range(len(packing.room))):
+            yield assignment
+
+
+def at_least(found: Score, wanted: Score, tier: int, own: tuple[str, ...]) -> bool:
+    """Tell whether ``found`` is as good above ``tier``, and in ``own`` there."""
+
+    def fine(at: int, names: tuple[str, ...]) -> bool:
+        one, other = found[at], wanted[at]
+        return all(getattr(one, name) >= getattr(other, name) for name in names)
+
+    return all(fine(at, TierScore.__slots__) for at in range(tier)) and fine(tier, own)
+
+
+def _fits(packing: Packing, assignment: Assignment, node: int) -> bool:
+    here = [
+        item
+        for item, where in zip(packing.items, assignment, strict=True)
+        if where == node
+    ]
+    return all(
+        sum(item.demand[d] for item in here) <= room
+        for d, room in enumerate(packing.room[node])
+        if any(item.demand[d] and item.home != node for item in here)
+    )

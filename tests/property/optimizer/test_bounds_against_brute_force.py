@@ -1,0 +1,68 @@
+"""Every limit against an oracle that tries every assignment."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from packing_oracle import at_least, feasible_scores, packings
+
+from optimizer.bounds import Bound, Phase, Question, knapsack_bound
+from optimizer.model.options import Policy
+from optimizer.model.packing import Packing
+from optimizer.search.problem import make_problem
+from optimizer.strategies.objective import Score, TierScore
+
+EARLIER = {
+    Phase.KEEP: (),
+    Phase.PLACE: ("kept",),
+    Phase.DISTURB: ("kept", "placed"),
+}
+POLICIES = [Policy.STRICT, Policy.PAPER]
+
+
+def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
+    among = [
+        one[tier] for one in scores if at_least(one, reached, tier, EARLIER[phase])
+    ]
+    return max(_number(one, phase) for one in among)
+
+
+def _number(score: TierScore, phase: Phase) -> int:
+    return (score.kept, score.placed, score.calm)[phase.value]
+
+
+def _ask(packing: Packing, reached: Score, tier: int, phase: Phase) -> Question:
+    return Question(make_problem(packing), tier, phase, reached)
+
+
+def _knapsack(question: Question) -> Bound | None:
+    return knapsack_bound(question, clock=lambda: 0.0, deadline=1.0)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+@given(packing=packings(), data=st.data())
+def test_no_assignment_beats_the_knapsack(
+    policy: Policy, packing: Packing, data: st.DataObject
+) -> None:
+    """A limit below what is possible would certify a bad plan as optimal.
+
+    What was reached above is that of any assignment, not only of the best: a tier
+    is also worked on while those above are still open.
+    """
+    scores = feasible_scores(packing, policy)
+    reached = data.draw(st.sampled_from(sorted(scores)))
+    for tier in range(len(packing.tiers)):
+        for phase in (Phase.KEEP, Phase.PLACE):
+            bound = _knapsack(_ask(packing, reached, tier, phase))
+
+            if policy is Policy.PAPER and phase is Phase.KEEP:
+                continue
+            if bound is not None:
+                assert bound.value >= _best(scores, reached, tier, phase)
