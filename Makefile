@@ -44,6 +44,11 @@ devtools: $(READY) ## Build the linters and generators that are Go programs.
 e2e: setup ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds).
 	@stowage run $(SCENARIOS) --repeat $(REPEAT) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
+.PHONY: bench-optimizer
+bench-optimizer: $(READY) ## Measure the optimiser: 45 minutes (FULL=1: half a day, SMOKE=1: a minute); resumable.
+	@stowage bench optimizer --results $(RESULTS) \
+	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
+
 .PHONY: fmt
 fmt: $(READY) ## Format Python and Go.
 	@ruff format .

@@ -14,7 +14,7 @@ import psutil
 
 from testbed.toolchain.manifest import CHECKOUT, load_manifest
 
-PACKAGES = ("stowage", "ortools", "kubernetes", "grpcio", "protobuf")
+PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 10
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks of the optimiser: instances, calls to the real service, figures."""

@@ -1,0 +1,24 @@
+"""What results depend on: records of another optimiser or machine are not mixed in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import optimizer
+from testbed.report.environment import machine, package_versions
+
+LENGTH = 12
+
+
+def fingerprint() -> str:
+    """Return a short hash of the optimiser's source, its libraries and the machine."""
+    digest = hashlib.sha256()
+    root = Path(optimizer.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    facts = {"machine": machine(), "packages": package_versions()}
+    digest.update(json.dumps(facts, sort_keys=True).encode())
+    return digest.hexdigest()[:LENGTH]

@@ -1,0 +1,63 @@
+"""How long the service takes to be ready, and what a call costs beside the solve."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from testbed.bench.arm import Arm
+from testbed.bench.case import Case, Family
+from testbed.bench.library import Library
+from testbed.bench.measurement import measure
+from testbed.bench.scope import OVERHEAD_CELL, Scope
+from testbed.bench.service import RunningService, running_service
+
+OVERHEAD_LIMIT_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Samples of one service, in seconds.
+
+    Parameters
+    ----------
+    cold_s, warm_s
+        Start to ready, without and with compiled code in the cache.
+    overhead_s
+        A call's time at the caller, less the time that the child solved.
+    """
+
+    cold_s: tuple[float, ...]
+    warm_s: tuple[float, ...]
+    overhead_s: tuple[float, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Return the samples as JSON values."""
+        return asdict(self)
+
+
+def starts(scope: Scope) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return cold and warm start times; each pair has a code cache of its own."""
+    cold: list[float] = []
+    warm: list[float] = []
+    for _ in range(scope.starts):
+        with tempfile.TemporaryDirectory(prefix="sto-code-") as folder:
+            for samples in (cold, warm):
+                with running_service(Path(folder)) as service:
+                    samples.append(service.ready_s)
+    return tuple(cold), tuple(warm)
+
+
+def overheads(
+    scope: Scope, strategy: str, library: Library, service: RunningService
+) -> tuple[float, ...]:
+    """Return what calls at 32 nodes cost beside their solve; the first is left out."""
+    case = Case(Family.PAPER, OVERHEAD_CELL, 0)
+    snapshot = library.snapshot(case)
+    if snapshot is None:
+        return ()
+    arm = Arm("overhead", strategy, OVERHEAD_LIMIT_S)
+    calls = [measure(service, case, snapshot, arm) for _ in range(scope.calls + 1)]
+    return tuple(one.wall_s - one.solve_s for one in calls[1:])

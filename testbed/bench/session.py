@@ -1,0 +1,106 @@
+"""One run of the benchmark: every case by every arm, going on from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from testbed.bench.arm import Arm
+from testbed.bench.case import Case
+from testbed.bench.journal import Journal
+from testbed.bench.library import Library
+from testbed.bench.measurement import measure
+from testbed.bench.record import Record
+from testbed.bench.scope import Scope
+from testbed.bench.service import RunningService
+
+RIVAL = "paper"
+"""Name of the strategy that the one under test is compared with."""
+
+
+@dataclass(slots=True)
+class Session:
+    """Measures what the journal does not hold yet.
+
+    Parameters
+    ----------
+    scope
+        What is to be covered.
+    strategy
+        Name of the strategy under test.
+    library, journal, service
+        Instances, results, and who is called.
+    say
+        Told of each step, in a line.
+    """
+
+    scope: Scope
+    strategy: str
+    library: Library
+    journal: Journal
+    service: RunningService
+    say: Callable[[str], None]
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def quick(self) -> Arm:
+        """Return the arm under test with its short limit."""
+        return Arm("ours", self.strategy, self.scope.quick_s)
+
+    @property
+    def long(self) -> Arm:
+        """Return the arm under test with its long limit."""
+        return Arm("ours", self.strategy, self.scope.long_s)
+
+    @property
+    def rival(self) -> Arm:
+        """Return the paper's strategy."""
+        return Arm("rival", RIVAL, self.scope.rival_s)
+
+    @property
+    def search(self) -> Arm:
+        """Return the search that tries to refute certificates."""
+        return Arm("search", self.strategy, self.scope.search_s)
+
+    def run(self) -> None:
+        """Measure everything that is missing.
+
+        Raises
+        ------
+        StowageError
+            A call failed, or an instance could not be made.
+        """
+        searched = 0
+        for number, case in enumerate(self.scope.grid_cases()):
+            for arm in self._in_turn(number, (self.quick, self.rival)):
+                self._measured(case, arm)
+            quick = self.journal.get(case.id, self.quick.name)
+            if quick is None:
+                continue
+            if not quick.optimal:
+                self._measured(case, self.long)
+            elif searched < self.scope.searched:
+                searched += 1
+                self._measured(case, self.search)
+        for case in self.scope.large_cases():
+            self._measured(case, self.long)
+
+    @staticmethod
+    def _in_turn(number: int, arms: tuple[Arm, Arm]) -> Iterator[Arm]:
+        """Yield the arms A B for one case and B A for the next."""
+        yield from arms if number % 2 == 0 else reversed(arms)
+
+    def _measured(self, case: Case, arm: Arm) -> Record | None:
+        if (case.id, arm.name) in self.journal:
+            return self.journal[case.id, arm.name]
+        snapshot = self.library.snapshot(case)
+        if snapshot is None:
+            if case.id not in self.left_out:
+                self.left_out.append(case.id)
+                self.say(f"{case.id}: left out, the scheduler always places all pods")
+            return None
+        record = measure(self.service, case, snapshot, arm)
+        self.journal.add(record)
+        proof = "proved" if record.optimal else "not proved"
+        self.say(f"{case.id}: {arm.name}: {proof} in {record.wall_s:.3f} s")
+        return record

@@ -1,0 +1,63 @@
+"""`stowage bench`: figures of the optimiser on this machine."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optimizer.model.options import DEFAULT_STRATEGY
+from testbed.cli.main import app
+
+TOOLS = ("stowage-simulate",)
+
+
+class ScopeName(StrEnum):
+    """How much is measured."""
+
+    SMOKE = "smoke"
+    DEFAULT = "default"
+    FULL = "full"
+
+
+bench = typer.Typer(no_args_is_help=True, help="Benchmarks; results are resumable.")
+app.add_typer(bench, name="bench")
+
+
+@bench.callback()
+def _group() -> None:
+    """Keep `optimizer` a command of its own while it is the only one."""
+
+
+@bench.command("optimizer")
+def optimizer(
+    *,
+    scope: Annotated[
+        ScopeName,
+        typer.Option(help="smoke: a minute; default: 45 minutes; full: half a day."),
+    ] = ScopeName.DEFAULT,
+    strategy: Annotated[
+        str, typer.Option(help="The strategy to hold against the paper's.")
+    ] = DEFAULT_STRATEGY,
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
+        "results"
+    ),
+) -> None:
+    """Compare a strategy with the paper's on its grid, with constraints, at size."""
+    # Neither numpy nor the client of the service is needed by other commands.
+    from testbed.bench import scope as scopes  # noqa: PLC0415
+    from testbed.bench.benchmark import run_benchmark  # noqa: PLC0415
+    from testbed.toolchain import install_tools  # noqa: PLC0415
+
+    install_tools(TOOLS, quiet=True)
+    chosen = {
+        ScopeName.SMOKE: scopes.SMOKE,
+        ScopeName.DEFAULT: scopes.DEFAULT,
+        ScopeName.FULL: scopes.FULL,
+    }[scope]
+    said = run_benchmark(
+        chosen, strategy, results, lambda line: typer.echo(line, err=True)
+    )
+    typer.echo(said)

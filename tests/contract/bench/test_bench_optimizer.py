@@ -1,0 +1,55 @@
+"""The benchmark from instance to table, on the real scheduler and service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from testbed.bench.benchmark import NAME, run_benchmark
+from testbed.bench.case import Family
+from testbed.bench.cell import Cell
+from testbed.bench.scope import Scope
+from testbed.toolchain import install_tools
+
+TINY = Scope(
+    name="tiny",
+    cells=(Cell(4, 4, 1, 95),),
+    large_cells=(Cell(6, 4, 1, 105),),
+    instances={Family.PAPER: 1, Family.MIX: 1, Family.LARGE: 1},
+    quick_s=0.5,
+    long_s=0.6,
+    rival_s=0.7,
+    search_s=0.8,
+    searched=1,
+    starts=1,
+    calls=1,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tools() -> None:
+    install_tools(["stowage-simulate"], quiet=True)
+
+
+def test_a_run_is_measured_once_and_leaves_every_figure(tmp_path: Path) -> None:
+    """Interrupted or repeated, it goes on from what is there."""
+    said: list[str] = []
+
+    tables = run_benchmark(TINY, "paper", tmp_path, said.append)
+    measured = len(said)
+    run_benchmark(TINY, "paper", tmp_path, said.append)
+
+    assert measured >= 5
+    assert len(said) == measured
+    written = json.loads((tmp_path / f"{NAME}.json").read_text())
+    figures = {one["name"]: one for one in written["figures"]}
+    assert figures["wrong certificates"]["value"] == 0
+    assert figures["wrong certificates"]["runs"] == measured
+    assert figures["paper grid, 0.5 s: worse than `paper` at 0.7 s"]["runs"] == 1
+    assert figures["mix grid, 0.5 s: median answer"]["value"] > 0
+    assert figures["service: cold start to ready"]["value"] > 0
+    assert figures["large: memory"]["value"] > 0
+    assert {"machine", "packages", "scope", "strategy"} <= set(written["environment"])
+    assert "paper: proved %" in tables

@@ -1,0 +1,121 @@
+"""The instances of the benchmark are the paper's, and stay the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from google.protobuf.json_format import MessageToDict
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_snapshot
+from optimizer.model.decode.faults import Faults
+from testbed.bench.case import Case, Family
+from testbed.bench.cell import Cell, grid
+from testbed.bench.constraint_mix import DEDICATED, DISK
+from testbed.bench.filling import fill
+from testbed.bench.scope import DEFAULT, FULL
+from testbed.bench.snapshot import snapshot_of
+from testbed.bench.value import value_of
+
+CELL = Cell(16, 8, 2, 105)
+
+
+def test_the_grid_is_the_papers() -> None:
+    """96 cells, each once."""
+    assert len(set(grid())) == 96
+
+
+def test_the_first_instances_of_every_cell_come_before_the_second() -> None:
+    """An interrupted run has then seen every cell alike."""
+    numbers = [case.number for case in DEFAULT.grid_cases()]
+
+    assert numbers == sorted(numbers)
+    assert Counter(numbers) == {0: 192, 1: 96}
+
+
+def test_a_larger_scope_holds_every_case_of_the_default() -> None:
+    """`FULL=1` goes on from the default run."""
+    assert set(DEFAULT.grid_cases()) <= set(FULL.grid_cases())
+    assert (DEFAULT.quick_s, DEFAULT.rival_s) == (FULL.quick_s, FULL.rival_s)
+
+
+def test_a_case_is_the_same_in_every_run_and_no_two_are_alike() -> None:
+    """Results of today and of next year are of the same instances."""
+    assert Case(Family.PAPER, CELL, 0).seed(0) == 7011357076576063322
+    assert Case(Family.PAPER, CELL, 0).seed(1) != Case(Family.PAPER, CELL, 1).seed(0)
+
+
+def test_the_mix_keeps_demand_and_capacity_and_adds_every_constraint() -> None:
+    """Usage means the same in both grids."""
+    plain = [Case(Family.PAPER, CELL, n).scenario(0) for n in range(6)]
+    mixed = [Case(Family.MIX, CELL, n).scenario(0) for n in range(6)]
+
+    kinds: Counter[str] = Counter()
+    for before, after in zip(plain, mixed, strict=True):
+        capacity = [
+            sum(pool.count * pool.cpu_milli for pool in scenario.nodes)
+            for scenario in (before, after)
+        ]
+        assert abs(capacity[0] - capacity[1]) <= CELL.nodes
+        kinds.update(key for one in after.workload for key in one.pod)
+        assert {pool.name_prefix for pool in after.nodes if pool.taints} == {
+            "small-dedicated"
+        }
+    assert set(kinds) == {
+        "tolerations",
+        "nodeSelector",
+        "affinity",
+        "topologySpreadConstraints",
+    }
+    workloads = sum(len(scenario.workload) for scenario in mixed)
+    assert 0.1 < kinds["nodeSelector"] / workloads < 0.3
+    assert 0.4 < kinds["tolerations"] / workloads < 0.6
+
+
+def test_a_snapshot_of_the_mix_meets_the_contract() -> None:
+    """The service must not refuse what the benchmark sends."""
+    scenario = Case(Family.MIX, CELL, 0).scenario(0)
+    snapshot = snapshot_of(scenario, fill(scenario))
+    faults = Faults()
+
+    decode_snapshot(snapshot, faults)
+
+    faults.raise_if_any()
+    assert len(snapshot.pods) == 128
+    text = str(MessageToDict(snapshot))
+    for part in (DISK, DEDICATED, "topologySpread", "requiredPodAntiAffinity"):
+        assert part in text
+
+
+def test_filling_never_overfills_and_leaves_only_what_has_no_room() -> None:
+    """The optimiser must find the cluster as a scheduler leaves it."""
+    scenario = Case(Family.LARGE, CELL, 0).scenario(0)
+    (pool,) = scenario.nodes
+    requests = {one.name: one for one in scenario.workload}
+
+    placements = fill(scenario)
+
+    used: Counter[str] = Counter()
+    for pod, node in placements.items():
+        used[node or ""] += requests[pod.rpartition("-")[0]].cpu_milli
+    assert used.pop("") > 0
+    assert set(used) == set(pool.node_names())
+    assert max(used.values()) <= pool.cpu_milli
+
+
+def test_the_value_of_a_plan_follows_the_policy() -> None:
+    """Under `strict` an eviction within the priority weighs more than a placement."""
+    snapshot = pb.Snapshot(
+        pod_classes=[pb.PodClass(id="high", priority=2), pb.PodClass(id="low")],
+        pods=[pb.Pod(uid="a", class_id="high"), pb.Pod(uid="b", class_id="low")],
+    )
+    plan = pb.Plan(
+        evictions=[pb.Eviction(pod_uid="b")],
+        tiers=[
+            pb.TierResult(priority=2, placed=1, disruption=0),
+            pb.TierResult(priority=0, placed=1, disruption=3),
+        ],
+    )
+
+    assert value_of(snapshot, plan, "strict") == ((0, 1, 0), (-1, 1, -3))
+    assert value_of(snapshot, plan, "paper") == ((0, 1, 0), (0, 1, -3))
