@@ -9,7 +9,7 @@ from optimizer.model.decode import decode_options, decode_snapshot
 from optimizer.model.decode.faults import Faults
 from optimizer.model.encode import encode_plan
 from optimizer.model.plan import Plan
-from optimizer.strategies.paper import PaperStrategy
+from optimizer.strategies.source import shipped_strategies
 from optimizer.strategies.strategy import Answer
 
 
@@ -21,12 +21,15 @@ def answer_to(
     seed: int = 1,
     published: list[Plan] | None = None,
     deterministic: bool = False,
+    strategy: str = "paper",
 ) -> Answer:
-    """Return the paper strategy's answer; one thread keeps tests from crowding."""
+    """Return the answer of ``strategy``; one thread keeps tests from crowding."""
     faults = Faults()
+    strategies = shipped_strategies()
     model = decode_snapshot(snapshot, faults)
     options = decode_options(
         pb.SolveOptions(
+            strategy=strategy,
             policy=policy,
             time_limit_s=time_limit_s,
             workers=1,
@@ -34,12 +37,12 @@ def answer_to(
             deterministic=deterministic,
         ),
         faults,
-        strategies=["paper"],
+        strategies=strategies,
         default_time_limit_s=1.0,
     )
     faults.raise_if_any()
     seen = [] if published is None else published
-    return PaperStrategy().solve(
+    return strategies[strategy].solve(
         model, options, clock=time.monotonic, publish=seen.append
     )
 

@@ -1,0 +1,19 @@
+"""`z3`: the thesis's integer variables for each pod and node, on Z3 itself.
+
+The thesis's rows for equal pods and equal nodes, which are to break symmetry, are left
+out: they order pods and nodes by their index, which cuts off the answer in which pods
+that run stay where they are. Its phase 2 counts moves and evictions alike; here they
+count as everywhere else, so that strategies can be compared.
+"""
+
+from __future__ import annotations
+
+from optimizer.strategies.linear.items import ItemFormulation
+from optimizer.strategies.linear.strategy import LinearStrategy
+from optimizer.strategies.linear.z3 import Z3
+from optimizer.strategies.strategy import Strategy
+
+
+def z3_thesis() -> Strategy:
+    """Return the strategy; needs the package ``z3-solver``."""
+    return LinearStrategy(ItemFormulation, Z3)
