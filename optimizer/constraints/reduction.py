@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from optimizer.constraints.disruption_budgets import held_by_budgets
+from optimizer.constraints.anti_affinity import AntiAffinity, anti_affinity
+from optimizer.constraints.disruption_budgets import Held, held_by_budgets
 from optimizer.constraints.eligibility import eligible_nodes, node_constraints
-from optimizer.constraints.host_ports import refuse_host_ports
-from optimizer.constraints.pod_affinity import refuse_kept_away, refuse_pod_affinity
+from optimizer.constraints.host_ports import port_dimensions
+from optimizer.constraints.pod_affinity import refuse_apart, refuse_pod_affinity
 from optimizer.constraints.reservations import held_room
 from optimizer.constraints.resources import Amounts, demand, dimensions, offer
 from optimizer.constraints.scaling import scale
+from optimizer.constraints.shared_dimension import SharedDimension
 from optimizer.constraints.topology_spread import refuse_topology_spread
 from optimizer.constraints.unsupported import refuse_unsupported
 from optimizer.model.packing import Item, Packing
@@ -34,24 +37,29 @@ class _Reduction:
     snapshot: Snapshot
     names: tuple[str, ...] = field(init=False)
     index: dict[str, int] = field(init=False)
+    present: Counter[str] = field(init=False)
+    shared: tuple[SharedDimension, ...] = field(init=False)
     demands: dict[str, Amounts] = field(init=False)
     refused: dict[str, list[Refusal]] = field(init=False)
-    held: dict[str, Refusal] = field(init=False)
+    held: Held = field(init=False)
 
     def __post_init__(self) -> None:
         snapshot = self.snapshot
         self.names = dimensions(snapshot)
         self.index = {node.name: index for index, node in enumerate(snapshot.nodes)}
+        self.present = Counter(pod.class_id for pod in snapshot.pods)
+        apart = anti_affinity(snapshot, self.present)
+        self.shared = (*port_dimensions(snapshot, self.present), *apart.dimensions)
         self.demands = {
-            class_id: demand(pod_class, self.names)
+            class_id: demand(pod_class, self.names) + self._shared_demand(class_id)
             for class_id, pod_class in snapshot.classes.items()
         }
         self.refused = {}
-        for class_id, refusal in _refusing(snapshot):
+        for class_id, refusal in _refusing(snapshot, apart):
             known = self.refused.setdefault(class_id, [])
             if refusal not in known:
                 known.append(refusal)
-        self.held = dict(held_by_budgets(snapshot))
+        self.held = held_by_budgets(snapshot)
 
     def packing(self) -> Packing:
         """Return the whole problem, in the smallest equivalent units."""
@@ -65,6 +73,9 @@ class _Reduction:
             tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
             refusals=tuple(self._refusals()),
         )
+
+    def _shared_demand(self, class_id: str) -> Amounts:
+        return tuple(one.takes.get(class_id, 0) for one in self.shared)
 
     def _items(self) -> Iterator[Item]:
         constraints = node_constraints(self.snapshot)
@@ -90,11 +101,15 @@ class _Reduction:
             return False
         if pod.node is None:
             return True
-        return pod.movable and pod.class_id not in self.held
+        return pod.movable and pod.uid not in self.held.pods
 
     def _room(self, in_play: set[str]) -> tuple[Amounts, ...]:
         room = [
-            list(offer(node.allocatable, self.names)) for node in self.snapshot.nodes
+            [
+                *offer(node.allocatable, self.names),
+                *(one.offer(index, self.present) for one in self.shared),
+            ]
+            for index, node in enumerate(self.snapshot.nodes)
         ]
         staying = (
             (pod.node, self.demands[pod.class_id])
@@ -108,19 +123,14 @@ class _Reduction:
         return tuple(tuple(amounts) for amounts in room)
 
     def _refusals(self) -> Iterator[Refusal]:
-        present = {pod.class_id for pod in self.snapshot.pods}
         for class_id, refusals in self.refused.items():
-            if class_id in present:
+            if class_id in self.present:
                 yield from refusals
-        running = {pod.class_id for pod in self.snapshot.pods if pod.node is not None}
-        for class_id, refusal in self.held.items():
-            if class_id in running:
-                yield refusal
+        yield from self.held.refusals
 
 
-def _refusing(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
+def _refusing(snapshot: Snapshot, apart: AntiAffinity) -> Iterator[tuple[str, Refusal]]:
     yield from refuse_unsupported(snapshot)
     yield from refuse_pod_affinity(snapshot)
-    yield from refuse_kept_away(snapshot)
+    yield from refuse_apart(snapshot, apart.others)
     yield from refuse_topology_spread(snapshot)
-    yield from refuse_host_ports(snapshot)

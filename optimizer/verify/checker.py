@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify.apart import check_apart
 from optimizer.verify.capacity import check_capacity
 from optimizer.verify.case import Case
 from optimizer.verify.eligibility import check_eligibility
-from optimizer.verify.movability import check_movability, check_unverifiable
+from optimizer.verify.movability import (
+    check_budgets,
+    check_movability,
+    check_unverifiable,
+)
 from optimizer.verify.policy import check_policy
+from optimizer.verify.ports import check_ports
 from optimizer.verify.references import (
     check_origins,
     check_references,
@@ -29,7 +35,10 @@ RULES: tuple[Rule, ...] = (
     check_origins,
     check_capacity,
     check_eligibility,
+    check_ports,
+    check_apart,
     check_movability,
+    check_budgets,
     check_unverifiable,
     check_policy,
     check_tiers,

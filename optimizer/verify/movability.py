@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify.apart import entangled
 from optimizer.verify.case import Case
 from optimizer.verify.selection import pod_labels_match
 from optimizer.verify.violation import Violation
@@ -21,30 +23,61 @@ def check_movability(case: Case) -> Iterator[Violation]:
             yield Violation("disruption-budget", uid, problem)
 
 
+def check_budgets(case: Case) -> Iterator[Violation]:
+    """Yield budgets of which the whole plan takes more than they allow."""
+    disturbed = Counter(case.pods[uid].class_id for uid in _disturbed(case))
+    for budget in case.snapshot.disruption_budgets:
+        spent = sum(
+            count
+            for name, count in disturbed.items()
+            if _covers(budget, case.classes[name])
+        )
+        if spent > max(0, budget.disruptions_allowed):
+            yield Violation(
+                "disruption-budget",
+                f"{budget.namespace}/{budget.name}",
+                f"allows {budget.disruptions_allowed}, the plan disturbs {spent}",
+            )
+
+
 def check_unverifiable(case: Case) -> Iterator[Violation]:
     """Yield pods in the plan whose needs this checker cannot check."""
     touched = {uid for uid, node in case.after.items() if node != case.pods[uid].node}
     problems = {
-        name: list(_unverifiable(case, case.classes[name]))
+        name: list(_unverifiable_needs(case.classes[name]))
         for name in {case.pods[uid].class_id for uid in touched}
     }
     for uid in sorted(touched):
         for problem in problems[case.pods[uid].class_id]:
-            yield Violation("unverifiable", uid, problem)
+            yield Violation("unverifiable", uid, f"has {problem}")
 
 
 def disturbable_pods(case: Case) -> set[str]:
-    """Return the running pods that a plan may move or evict."""
+    """Return the running pods that a plan may move or evict.
+
+    A strategy may do without those in feuds that no capacity expresses. Of the pods
+    of a budget that does not allow for all of them at once, only those
+    that the plan does disturb.
+    """
+    spared = entangled(case)
     free = {
         name
         for name, one in case.classes.items()
-        if not any(_unverifiable(case, one)) and not any(_budget_problems(case, one))
+        if name not in spared
+        and not any(_unverifiable_needs(one))
+        and not any(_budget_problems(case, one))
     }
-    return {
+    found = {
         uid
         for uid, pod in case.pods.items()
         if pod.node and pod.movable and pod.class_id in free
     }
+    disturbed = set(_disturbed(case))
+    for budget in case.snapshot.disruption_budgets:
+        members = {uid for uid in found if _covers(budget, case.class_of(uid))}
+        if len(members) > budget.disruptions_allowed:
+            found -= members - disturbed
+    return found
 
 
 def _disturbed(case: Case) -> list[str]:
@@ -54,11 +87,7 @@ def _disturbed(case: Case) -> list[str]:
 
 def _budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
     budgets = [
-        budget
-        for budget in case.snapshot.disruption_budgets
-        if budget.namespace == wanted.namespace
-        and budget.HasField("selector")
-        and pod_labels_match(budget.selector, wanted.labels)
+        budget for budget in case.snapshot.disruption_budgets if _covers(budget, wanted)
     ]
     if len(budgets) > 1:
         yield "is under two budgets or more"
@@ -66,46 +95,21 @@ def _budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
         yield f"budget {budgets[0].name} allows no disruption"
 
 
-def _unverifiable(case: Case, wanted: pb.PodClass) -> Iterator[str]:
-    for need in _unverifiable_needs(wanted):
-        yield f"class {wanted.id} has {need}"
-    for carrier in _running_carriers(case):
-        if _keeps_away(carrier, wanted):
-            yield f"running pods of class {carrier.id} have anti-affinity to it"
-
-
-def _running_carriers(case: Case) -> list[pb.PodClass]:
-    carriers = [one for one in case.classes.values() if one.required_pod_anti_affinity]
-    if not carriers:
-        return []
-    running = {pod.class_id for pod in case.snapshot.pods if pod.node}
-    return [one for one in carriers if one.id in running]
+def _covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
+    return (
+        budget.namespace == wanted.namespace
+        and budget.HasField("selector")
+        and pod_labels_match(budget.selector, wanted.labels)
+    )
 
 
 def _unverifiable_needs(wanted: pb.PodClass) -> Iterator[str]:
     if wanted.required_pod_affinity:
         yield "required pod affinity"
-    if wanted.required_pod_anti_affinity:
-        yield "required pod anti-affinity"
     if any(
         spread.when_unsatisfiable != "ScheduleAnyway"
         for spread in wanted.topology_spread
     ):
         yield "hard topology spread"
-    if wanted.host_ports:
-        yield "host ports"
     if wanted.unsupported:
         yield f"needs beyond the contract: {', '.join(wanted.unsupported)}"
-
-
-def _keeps_away(carrier: pb.PodClass, other: pb.PodClass) -> bool:
-    for term in carrier.required_pod_anti_affinity:
-        spaces = set(term.namespaces) or {carrier.namespace}
-        in_scope = term.HasField("namespace_selector") or other.namespace in spaces
-        if (
-            in_scope
-            and term.HasField("label_selector")
-            and pod_labels_match(term.label_selector, other.labels)
-        ):
-            return True
-    return False

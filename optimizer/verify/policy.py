@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.case import Case, amounts
+from optimizer.verify.company import Company
 from optimizer.verify.eligibility import turned_away
 from optimizer.verify.movability import disturbable_pods
 from optimizer.verify.violation import Violation
@@ -26,6 +27,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
     gained = [case.priority(one.pod_uid) for one in case.plan.placements]
     disturbable = disturbable_pods(case)
     on_nodes = case.on_nodes()
+    company = Company(case)
     for eviction in case.plan.evictions:
         uid = eviction.pod_uid
         priority = case.priority(uid)
@@ -35,8 +37,13 @@ def check_policy(case: Case) -> Iterator[Violation]:
             )
             continue
         for node in _candidates(case, uid):
-            staying = _staying(case, uid, on_nodes[node], disturbable)
-            if _has_room(case, uid, node, staying):
+
+            def staying(place: str, uid: str = uid) -> list[str]:
+                return _staying(case, uid, on_nodes[place], disturbable)
+
+            if _has_room(case, uid, node, staying(node)) and not company.refuses(
+                uid, node, staying
+            ):
                 yield Violation(
                     "policy", uid, f"evicted for its own kind: it fits on {node}"
                 )

@@ -134,6 +134,16 @@ def _budget_is_spent(snapshot: pb.Snapshot, _: pb.Plan) -> None:
     )
 
 
+def _budget_allows_fewer(snapshot: pb.Snapshot, plan: pb.Plan) -> None:
+    plan.evictions.add(pod_uid="pod-1", node="node-1")
+    snapshot.disruption_budgets.add(
+        namespace="default",
+        name="budget",
+        selector=pb.LabelSelector(),
+        disruptions_allowed=1,
+    )
+
+
 def _two_budgets(snapshot: pb.Snapshot, _: pb.Plan) -> None:
     for name in ("one", "two"):
         snapshot.disruption_budgets.add(
@@ -145,7 +155,8 @@ def _two_budgets(snapshot: pb.Snapshot, _: pb.Plan) -> None:
 
 
 def _has_host_port(snapshot: pb.Snapshot, _: pb.Plan) -> None:
-    snapshot.pod_classes[2].host_ports.add(port=80)
+    for pod_class in snapshot.pod_classes:
+        pod_class.host_ports.add(port=80)
 
 
 def _has_volumes(snapshot: pb.Snapshot, _: pb.Plan) -> None:
@@ -163,6 +174,8 @@ def _has_affinity(snapshot: pb.Snapshot, _: pb.Plan) -> None:
 
 
 def _is_kept_away(snapshot: pb.Snapshot, _: pb.Plan) -> None:
+    for node in snapshot.nodes:
+        node.labels["zone"] = "z"
     snapshot.pod_classes[0].required_pod_anti_affinity.add(
         topology_key="zone", label_selector=pb.LabelSelector()
     )
@@ -217,12 +230,13 @@ MUTANTS: list[tuple[Mutation, str]] = [
     (_refused_there, "eligibility"),
     (_immovable, "immovable"),
     (_budget_is_spent, "disruption-budget"),
+    (_budget_allows_fewer, "disruption-budget"),
     (_two_budgets, "disruption-budget"),
-    (_has_host_port, "unverifiable"),
+    (_has_host_port, "host-ports"),
     (_has_volumes, "unverifiable"),
     (_has_spread, "unverifiable"),
     (_has_affinity, "unverifiable"),
-    (_is_kept_away, "unverifiable"),
+    (_is_kept_away, "pod-anti-affinity"),
     (_wrong_count, "tiers"),
     (_wrong_disruption, "tiers"),
     (_missing_tier, "tiers"),
