@@ -7,6 +7,13 @@ How to use it::
     if bound is not None and bound.value < limit:
         limit = bound.value             # and bound.method says why
 
+    bound = dual_bound(
+        question, nodes, clock=clock, deadline=deadline, good_enough=reached_value
+    )                                   # the same for any phase, stronger, slower
+
+``nodes`` holds the node of each item, negative for none, of the best assignment known.
+``warmup`` compiles what `dual_bound` needs; call it once before time counts.
+
 ``reached`` holds a `TierScore` for each tier down to ``tier``: of the tiers above the
 whole score, of this tier what its earlier phases reached. A bound is true for every
 assignment that is at least as good in each of those numbers, so it proves a tier
@@ -18,7 +25,9 @@ multipliers, and the bound is then computed from them in integers.
 """
 
 from optimizer.bounds.bound import Bound
+from optimizer.bounds.dual import dual_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
+from optimizer.bounds.warmup import warmup
 
-__all__ = ["Bound", "Phase", "Question", "knapsack_bound"]
+__all__ = ["Bound", "Phase", "Question", "dual_bound", "knapsack_bound", "warmup"]

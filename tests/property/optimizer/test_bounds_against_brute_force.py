@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packing_oracle import at_least, feasible_scores, packings
 
-from optimizer.bounds import Bound, Phase, Question, knapsack_bound
+from optimizer.bounds import Bound, Phase, Question, dual_bound, knapsack_bound
 from optimizer.model.options import Policy
 from optimizer.model.packing import Packing
 from optimizer.search.problem import make_problem
@@ -66,3 +67,40 @@ def test_no_assignment_beats_the_knapsack(
                 continue
             if bound is not None:
                 assert bound.value >= _best(scores, reached, tier, phase)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+@given(packing=packings(), data=st.data())
+def test_no_assignment_beats_the_dual_bound(
+    policy: Policy, packing: Packing, data: st.DataObject
+) -> None:
+    """The strongest limits, and the ones most likely to be wrong by a rounding.
+
+    Patterns to start with are those of any assignment; prices at which the search is
+    broken off early prove something too.
+    """
+    scores = feasible_scores(packing, policy)
+    reached = data.draw(st.sampled_from(sorted(scores)))
+    rounds = data.draw(st.sampled_from([1, 2, 100]))
+    start = np.full(len(packing.items), -1)
+    for tier in range(len(packing.tiers)):
+        for phase in Phase:
+            if policy is Policy.PAPER and phase is Phase.KEEP:
+                continue
+            question = _ask(packing, reached, tier, phase)
+
+            bound = dual_bound(
+                question, start, clock=lambda: 0.0, deadline=1.0, rounds=rounds
+            )
+
+            best = _best(scores, reached, tier, phase)
+            if bound is not None and phase is Phase.DISTURB:
+                assert bound.value <= -best
+            elif bound is not None:
+                assert bound.value >= best

@@ -1,0 +1,190 @@
+"""Column generation over node patterns (Dantzig-Wolfe), for the sake of its bound.
+
+A linear program over the patterns known so far gives prices; at these, the most
+valuable pattern of each node is found, which both proves a bound and is the pattern
+to add. Prices are smoothed towards the best ones so far (Wentges), which saves rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor
+
+import numpy as np
+
+from optimizer.bounds.bound import Bound
+from optimizer.bounds.groups import Groups, at_home, make_groups
+from optimizer.bounds.lagrangian import Evaluation, Lagrangian
+from optimizer.bounds.master import Duals, Master
+from optimizer.bounds.opening import opening_prices
+from optimizer.bounds.outcome import from_maximum, to_maximum
+from optimizer.bounds.prices import SCALE
+from optimizer.bounds.question import Question
+from optimizer.bounds.scope import Scope, make_scope
+from optimizer.model.certificate import ProofMethod
+from optimizer.search.problem import Indices, Ints
+from optimizer.strategies.strategy import Clock
+
+SMOOTHING = 0.4
+"""How far new prices go from the best ones towards those of the linear program."""
+
+MOST_ROUNDS = 400
+"""Rounds after which nothing more is expected; the limit of a deterministic run."""
+
+NEGLIGIBLE = 1e-7
+"""By how much the linear program's value may be off; it only decides when to stop."""
+
+SLACK = SCALE // 4
+"""Most by which a bound may miss what its prices could prove."""
+
+LEAST_SLACK = SCALE // 256
+"""Least of it."""
+
+
+def dual_bound(
+    question: Question,
+    placed: Ints,
+    *,
+    clock: Clock,
+    deadline: float,
+    good_enough: int | None = None,
+    rounds: int = MOST_ROUNDS,
+) -> Bound | None:
+    """Return the bound of the best prices found; None where there is none.
+
+    Parameters
+    ----------
+    question
+        Of any phase.
+    placed
+        Node by item, negative for none, of an assignment that reaches what the
+        question presumes, shape ``(items,)``. It only speeds the search up.
+    clock, deadline
+        When to stop; a step between two looks takes some milliseconds.
+    good_enough
+        A bound that need not be beaten, such as what is reached.
+    rounds
+        Most rounds to make.
+    """
+    scope = make_scope(question)
+    groups = make_groups(scope)
+    if groups is None:
+        return None
+    generation = _Generation(question, scope, groups, clock, deadline)
+    generation.start(placed)
+    found = generation.run(good_enough, rounds)
+    if found is None:
+        return None
+    value = from_maximum(question, scope, found.bound)
+    return Bound(value, ProofMethod.DUAL_BOUND, found.prices)
+
+
+@dataclass(slots=True)
+class _Generation:
+    question: Question
+    scope: Scope
+    groups: Groups
+    clock: Clock
+    deadline: float
+    best: Evaluation | None = None
+    _at: Duals | None = None
+    _master: Master = field(init=False)
+    _lagrangian: Lagrangian = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._master = Master(self.question.phase, self.scope, self.groups)
+        self._lagrangian = Lagrangian(self.scope, self.groups, self._late)
+
+    def start(self, placed: Ints) -> None:
+        """Begin with the patterns of a known assignment, and at guessed prices."""
+        self._at = opening_prices(self.scope, self.groups)
+        for node, pattern in enumerate(_patterns(self.scope, self.groups, placed)):
+            if self._late():
+                return
+            self._master.add(int(self.groups.group[node]), pattern)
+
+    def run(self, good_enough: int | None, rounds: int) -> Evaluation | None:
+        """Generate patterns until the bound is good enough, tight, or time is over."""
+        goal = None
+        if good_enough is not None:
+            goal = to_maximum(self.question, self.scope, good_enough)
+        if self._at is not None:
+            self._evaluate(self._at, SLACK)
+        for _ in range(rounds):
+            if self._late() or self._good(goal):
+                break
+            solved = self._master.solve(self.deadline - self.clock())
+            if solved is None:
+                break
+            value, duals = solved
+            if not self._price(duals, goal, value) or self._tight(value):
+                break
+        return self.best
+
+    def _price(self, duals: Duals, goal: int | None, value: float) -> bool:
+        """Add patterns at prices near ``duals``, else at them; tell if any is new."""
+        tries = [duals]
+        if self._at is not None:
+            tries.insert(0, self._at.towards(duals, SMOOTHING))
+        for tried in tries:
+            found = self._evaluate(tried, self._slack(value))
+            if found is None or self._good(goal):
+                return False
+            if self._add(found):
+                return True
+        return False
+
+    def _evaluate(self, tried: Duals, slack: int) -> Evaluation | None:
+        prices = self._lagrangian.round(tried)
+        found = self._lagrangian.evaluate(prices, slack)
+        if found and (self.best is None or found.bound < self.best.bound):
+            self.best, self._at = found, tried
+        return found
+
+    def _slack(self, value: float) -> int:
+        """Return how exact the next bound must be: as the gap is wide, or may stay."""
+        to_next = 1.0 - value % 1.0
+        gap = SLACK if self.best is None else self.best.bound - int(value * SCALE)
+        return max(min(gap // 8, SLACK), int(to_next * SLACK), LEAST_SLACK)
+
+    def _add(self, found: Evaluation) -> bool:
+        added = False
+        for group in np.flatnonzero(found.worth > 0):
+            added |= self._master.add(int(group), found.patterns[group])
+            for pattern in self._lagrangian.more_patterns(found, int(group)):
+                added |= self._master.add(int(group), pattern)
+        return added
+
+    def _good(self, goal: int | None) -> bool:
+        """Tell whether the bound, rounded, is down to ``goal``."""
+        return (
+            goal is not None
+            and self.best is not None
+            and self.best.bound < (goal + 1) * SCALE
+        )
+
+    def _tight(self, value: float) -> bool:
+        """Tell whether no prices could prove more: the program only grows."""
+        if self.best is None:
+            return False
+        least = floor((value + NEGLIGIBLE) * SCALE)
+        found = from_maximum(self.question, self.scope, self.best.bound)
+        return found == from_maximum(self.question, self.scope, least)
+
+    def _late(self) -> bool:
+        return self.clock() > self.deadline
+
+
+def _patterns(scope: Scope, groups: Groups, placed: Ints) -> Indices:
+    """Return what each node holds under ``placed``, shape ``(nodes, kinds, 2)``."""
+    nodes, kinds = len(scope.room), len(scope.kinds)
+    patterns = np.zeros((nodes, kinds, 2), np.int32)
+    where = np.asarray(placed)[scope.items]
+    has_node = where >= 0
+    there = patterns[:, :, 1]
+    np.add.at(there, (where[has_node], scope.kind_of[has_node]), 1)
+    # Replicas are alike: as many stay as are on their kind's home nodes.
+    stays = np.minimum(patterns[:, :, 1], at_home(scope)) * groups.staying
+    patterns[:, :, 0] = stays
+    patterns[:, :, 1] -= patterns[:, :, 0]
+    return patterns

@@ -1,0 +1,44 @@
+"""Between the phases' own numbers and the sums that are maximised."""
+
+from __future__ import annotations
+
+from optimizer.bounds.prices import SCALE
+from optimizer.bounds.question import Phase, Question
+from optimizer.bounds.scope import Scope
+
+
+def from_maximum(question: Question, scope: Scope, bound: int) -> int:
+    """Return the limit in the phase's numbers.
+
+    Parameters
+    ----------
+    question, scope
+        What was asked.
+    bound
+        No assignment in question has more, in parts of `SCALE`, without the
+        objective's constant.
+    """
+    value = bound // SCALE + scope.objective.constant
+    if question.phase is not Phase.DISTURB:
+        return value
+    least = max(0, -value)
+    # Moves cost 2, evictions 3: nothing costs 1, and only evictions make it odd.
+    odd = least % 2 == 1
+    return least + 1 if odd and (least == 1 or all_placed(question)) else least
+
+
+def to_maximum(question: Question, scope: Scope, value: int) -> int:
+    """Return the largest sum that proves ``value``, without the constant."""
+    if question.phase is not Phase.DISTURB:
+        return value - scope.objective.constant
+    least = value
+    if value and value % 2 == 0 and (value == 2 or all_placed(question)):  # noqa: PLR2004
+        least = value - 1
+    return -least - scope.objective.constant
+
+
+def all_placed(question: Question) -> bool:
+    """Tell whether every pod of the tier has a node in each assignment in question."""
+    problem = question.problem
+    total = int((problem.tier[problem.kind] <= question.tier).sum())
+    return question.reached[question.tier].placed == total

@@ -1,0 +1,26 @@
+"""Compiling, or loading, what would else be compiled in the first request."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from optimizer.bounds.dual import dual_bound
+from optimizer.bounds.question import Phase, Question
+from optimizer.model.packing import Item, Packing
+from optimizer.search.problem import make_problem
+from optimizer.strategies.objective import TierScore
+
+
+def warmup() -> None:
+    """Ask for one bound; call it once a process, before time counts."""
+    packing = Packing(
+        node_names=("node",),
+        room=((2,),),
+        items=tuple(Item(str(one), 0, (1,), (0,), None) for one in range(3)),
+        tiers=(0,),
+        refusals=(),
+    )
+    question = Question(make_problem(packing), 0, Phase.PLACE, (TierScore(0, 0, 0),))
+    dual_bound(question, np.full(3, -1), clock=lambda: 0.0, deadline=inf)
