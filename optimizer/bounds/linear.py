@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,8 @@ class Linear:
 
     Parameters
     ----------
+    phase, tier
+        What is summed up.
     placed
         Weight of each pod that has a node, shape ``(kinds,)``.
     stays
@@ -29,6 +31,8 @@ class Linear:
         What is added, or, of a requirement, what the sum must reach.
     """
 
+    phase: Phase
+    tier: int
     placed: Ints
     stays: Ints
     running: Ints
@@ -69,7 +73,7 @@ def requirements(question: Question, members: Members) -> Iterator[Linear]:
             sums = _phase(phase, above, members)
             least = value - sums.constant
             if least > 0 or phase is Phase.DISTURB:
-                yield Linear(sums.placed, sums.stays, sums.running, least)
+                yield replace(sums, constant=least)
 
 
 def _phase(phase: Phase, at: int, members: Members) -> Linear:
@@ -77,9 +81,12 @@ def _phase(phase: Phase, at: int, members: Members) -> Linear:
     within = (members.tier <= at).astype(np.int64)
     if phase is Phase.KEEP:
         own = (members.tier == at).astype(np.int64)
-        return Linear(nothing, nothing, own, int(members.settled[at]))
+        settled = int(members.settled[at])
+        return Linear(phase, at, nothing, nothing, own, settled)
     if phase is Phase.PLACE:
-        return Linear(within, nothing, nothing, int(members.settled[: at + 1].sum()))
+        settled = int(members.settled[: at + 1].sum())
+        return Linear(phase, at, within, nothing, nothing, settled)
     # A running pod costs 0 at home, 2 elsewhere and 3 without a node.
     worst = -EVICTION * int(members.running[members.tier <= at].sum())
-    return Linear(nothing, MOVE * within, (EVICTION - MOVE) * within, worst)
+    moved = (EVICTION - MOVE) * within
+    return Linear(phase, at, nothing, MOVE * within, moved, worst)

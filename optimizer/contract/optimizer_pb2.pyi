@@ -33,6 +33,12 @@ class ProofStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PROOF_STATUS_BOUND: _ClassVar[ProofStatus]
     PROOF_STATUS_PROVED: _ClassVar[ProofStatus]
 
+class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PHASE_KEEP: _ClassVar[Phase]
+    PHASE_PLACE: _ClassVar[Phase]
+    PHASE_DISTURB: _ClassVar[Phase]
+
 class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     END_REASON_UNSPECIFIED: _ClassVar[EndReason]
@@ -56,6 +62,9 @@ PROOF_METHOD_CP_SAT: ProofMethod
 PROOF_STATUS_GAP: ProofStatus
 PROOF_STATUS_BOUND: ProofStatus
 PROOF_STATUS_PROVED: ProofStatus
+PHASE_KEEP: Phase
+PHASE_PLACE: Phase
+PHASE_DISTURB: Phase
 END_REASON_UNSPECIFIED: EndReason
 END_REASON_OPTIMAL: EndReason
 END_REASON_TIME_LIMIT: EndReason
@@ -444,13 +453,45 @@ class Eviction(_message.Message):
     node: str
     def __init__(self, pod_uid: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
 
+class PodPrice(_message.Message):
+    __slots__ = ("pod_uids", "pod", "run")
+    POD_UIDS_FIELD_NUMBER: _ClassVar[int]
+    POD_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    pod_uids: _containers.RepeatedScalarFieldContainer[str]
+    pod: int
+    run: int
+    def __init__(self, pod_uids: _Optional[_Iterable[str]] = ..., pod: _Optional[int] = ..., run: _Optional[int] = ...) -> None: ...
+
+class RequirementPrice(_message.Message):
+    __slots__ = ("priority", "phase", "price")
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    PRICE_FIELD_NUMBER: _ClassVar[int]
+    priority: int
+    phase: Phase
+    price: int
+    def __init__(self, priority: _Optional[int] = ..., phase: _Optional[_Union[Phase, str]] = ..., price: _Optional[int] = ...) -> None: ...
+
+class DualBound(_message.Message):
+    __slots__ = ("scale", "pods", "requirements")
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    PODS_FIELD_NUMBER: _ClassVar[int]
+    REQUIREMENTS_FIELD_NUMBER: _ClassVar[int]
+    scale: int
+    pods: _containers.RepeatedCompositeFieldContainer[PodPrice]
+    requirements: _containers.RepeatedCompositeFieldContainer[RequirementPrice]
+    def __init__(self, scale: _Optional[int] = ..., pods: _Optional[_Iterable[_Union[PodPrice, _Mapping]]] = ..., requirements: _Optional[_Iterable[_Union[RequirementPrice, _Mapping]]] = ...) -> None: ...
+
 class Certificate(_message.Message):
-    __slots__ = ("status", "method")
+    __slots__ = ("status", "method", "dual_bound")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
+    DUAL_BOUND_FIELD_NUMBER: _ClassVar[int]
     status: ProofStatus
     method: ProofMethod
-    def __init__(self, status: _Optional[_Union[ProofStatus, str]] = ..., method: _Optional[_Union[ProofMethod, str]] = ...) -> None: ...
+    dual_bound: DualBound
+    def __init__(self, status: _Optional[_Union[ProofStatus, str]] = ..., method: _Optional[_Union[ProofMethod, str]] = ..., dual_bound: _Optional[_Union[DualBound, _Mapping]] = ...) -> None: ...
 
 class TierResult(_message.Message):
     __slots__ = ("priority", "placed_before", "placed", "upper_bound", "optimal", "disruption", "disruption_lower_bound", "place", "disturb")

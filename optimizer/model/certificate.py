@@ -27,8 +27,56 @@ class ProofStatus(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class PodPrice:
+    """Prices of a group of equal pods; see the contract."""
+
+    pod_uids: tuple[str, ...]
+    pod: int
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementPrice:
+    """Price of holding on to what was reached before.
+
+    Parameters
+    ----------
+    priority
+        Of the tier.
+    phase
+        The contract's number: 0 keep, 1 place, 2 disturb.
+    price
+        Never negative.
+    """
+
+    priority: int
+    phase: int
+    price: int
+
+
+@dataclass(frozen=True, slots=True)
+class DualBound:
+    """Prices that prove a limit, in parts of ``scale``; see the contract."""
+
+    scale: int
+    pods: tuple[PodPrice, ...]
+    requirements: tuple[RequirementPrice, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is proved of one phase of one tier."""
+    """What is proved of one phase of one tier.
+
+    Parameters
+    ----------
+    status
+        How far the limit goes.
+    method
+        How it is proved.
+    dual
+        What proves it, where ``method`` is `DUAL_BOUND`; anybody can check it.
+    """
 
     status: ProofStatus = ProofStatus.GAP
     method: ProofMethod = ProofMethod.UNSPECIFIED
+    dual: DualBound | None = None

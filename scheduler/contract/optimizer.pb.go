@@ -242,6 +242,59 @@ func (ProofStatus) EnumDescriptor() ([]byte, []int) {
 	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{3}
 }
 
+// Phases of a tier, in the order in which they are settled.
+type Phase int32
+
+const (
+	// Running pods of exactly the tier's priority keep a node (strict policy only).
+	Phase_PHASE_KEEP Phase = 0
+	// Pods of the tier have a node.
+	Phase_PHASE_PLACE Phase = 1
+	// Running pods of the tier stay where they are: 0 at home, -2 moved, -3 evicted.
+	Phase_PHASE_DISTURB Phase = 2
+)
+
+// Enum value maps for Phase.
+var (
+	Phase_name = map[int32]string{
+		0: "PHASE_KEEP",
+		1: "PHASE_PLACE",
+		2: "PHASE_DISTURB",
+	}
+	Phase_value = map[string]int32{
+		"PHASE_KEEP":    0,
+		"PHASE_PLACE":   1,
+		"PHASE_DISTURB": 2,
+	}
+)
+
+func (x Phase) Enum() *Phase {
+	p := new(Phase)
+	*p = x
+	return p
+}
+
+func (x Phase) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Phase) Descriptor() protoreflect.EnumDescriptor {
+	return file_optimizer_contract_optimizer_proto_enumTypes[4].Descriptor()
+}
+
+func (Phase) Type() protoreflect.EnumType {
+	return &file_optimizer_contract_optimizer_proto_enumTypes[4]
+}
+
+func (x Phase) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Phase.Descriptor instead.
+func (Phase) EnumDescriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{4}
+}
+
 type EndReason int32
 
 const (
@@ -293,11 +346,11 @@ func (x EndReason) String() string {
 }
 
 func (EndReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_optimizer_contract_optimizer_proto_enumTypes[4].Descriptor()
+	return file_optimizer_contract_optimizer_proto_enumTypes[5].Descriptor()
 }
 
 func (EndReason) Type() protoreflect.EnumType {
-	return &file_optimizer_contract_optimizer_proto_enumTypes[4]
+	return &file_optimizer_contract_optimizer_proto_enumTypes[5]
 }
 
 func (x EndReason) Number() protoreflect.EnumNumber {
@@ -306,7 +359,7 @@ func (x EndReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EndReason.Descriptor instead.
 func (EndReason) EnumDescriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{4}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{5}
 }
 
 type SolveRequest struct {
@@ -2216,18 +2269,210 @@ func (x *Eviction) GetNode() string {
 	return ""
 }
 
+// Price of the pods of a group of equal pods.
+type PodPrice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Pods with the same requests and priority.
+	PodUids []string `protobuf:"bytes,1,rep,name=pod_uids,json=podUids,proto3" json:"pod_uids,omitempty"`
+	// Price of "no more pods of the group have a node than there are".
+	Pod int64 `protobuf:"varint,2,opt,name=pod,proto3" json:"pod,omitempty"`
+	// Price of "no more running pods of the group have a node than pods of it have one".
+	Run           int64 `protobuf:"varint,3,opt,name=run,proto3" json:"run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodPrice) Reset() {
+	*x = PodPrice{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodPrice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodPrice) ProtoMessage() {}
+
+func (x *PodPrice) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodPrice.ProtoReflect.Descriptor instead.
+func (*PodPrice) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *PodPrice) GetPodUids() []string {
+	if x != nil {
+		return x.PodUids
+	}
+	return nil
+}
+
+func (x *PodPrice) GetPod() int64 {
+	if x != nil {
+		return x.Pod
+	}
+	return 0
+}
+
+func (x *PodPrice) GetRun() int64 {
+	if x != nil {
+		return x.Run
+	}
+	return 0
+}
+
+// Price of "this phase of the tier of this priority is as good as in the plan".
+type RequirementPrice struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Priority      int32                  `protobuf:"varint,1,opt,name=priority,proto3" json:"priority,omitempty"`
+	Phase         Phase                  `protobuf:"varint,2,opt,name=phase,proto3,enum=stowage.optimizer.v1.Phase" json:"phase,omitempty"`
+	Price         int64                  `protobuf:"varint,3,opt,name=price,proto3" json:"price,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequirementPrice) Reset() {
+	*x = RequirementPrice{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequirementPrice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequirementPrice) ProtoMessage() {}
+
+func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequirementPrice.ProtoReflect.Descriptor instead.
+func (*RequirementPrice) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *RequirementPrice) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *RequirementPrice) GetPhase() Phase {
+	if x != nil {
+		return x.Phase
+	}
+	return Phase_PHASE_KEEP
+}
+
+func (x *RequirementPrice) GetPrice() int64 {
+	if x != nil {
+		return x.Price
+	}
+	return 0
+}
+
+// Prices under which no plan is worth more than the limit. Any prices prove some limit;
+// to check one, the most valuable content of each node at these prices is summed up.
+type DualBound struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Parts that a unit of each phase's number has; prices are counted in them.
+	Scale int64 `protobuf:"varint,1,opt,name=scale,proto3" json:"scale,omitempty"`
+	// The pods that plans may place, move or evict, as far as the limit is about them. All
+	// others are taken to stay as they are.
+	Pods          []*PodPrice         `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
+	Requirements  []*RequirementPrice `protobuf:"bytes,3,rep,name=requirements,proto3" json:"requirements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DualBound) Reset() {
+	*x = DualBound{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DualBound) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DualBound) ProtoMessage() {}
+
+func (x *DualBound) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DualBound.ProtoReflect.Descriptor instead.
+func (*DualBound) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *DualBound) GetScale() int64 {
+	if x != nil {
+		return x.Scale
+	}
+	return 0
+}
+
+func (x *DualBound) GetPods() []*PodPrice {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+func (x *DualBound) GetRequirements() []*RequirementPrice {
+	if x != nil {
+		return x.Requirements
+	}
+	return nil
+}
+
 // What is proved of one phase of one tier.
 type Certificate struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Status        ProofStatus            `protobuf:"varint,1,opt,name=status,proto3,enum=stowage.optimizer.v1.ProofStatus" json:"status,omitempty"`
-	Method        ProofMethod            `protobuf:"varint,2,opt,name=method,proto3,enum=stowage.optimizer.v1.ProofMethod" json:"method,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Status ProofStatus            `protobuf:"varint,1,opt,name=status,proto3,enum=stowage.optimizer.v1.ProofStatus" json:"status,omitempty"`
+	Method ProofMethod            `protobuf:"varint,2,opt,name=method,proto3,enum=stowage.optimizer.v1.ProofMethod" json:"method,omitempty"`
+	// Set where method is dual bound.
+	DualBound     *DualBound `protobuf:"bytes,3,opt,name=dual_bound,json=dualBound,proto3" json:"dual_bound,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Certificate) Reset() {
 	*x = Certificate{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2239,7 +2484,7 @@ func (x *Certificate) String() string {
 func (*Certificate) ProtoMessage() {}
 
 func (x *Certificate) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2252,7 +2497,7 @@ func (x *Certificate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Certificate.ProtoReflect.Descriptor instead.
 func (*Certificate) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Certificate) GetStatus() ProofStatus {
@@ -2267,6 +2512,13 @@ func (x *Certificate) GetMethod() ProofMethod {
 		return x.Method
 	}
 	return ProofMethod_PROOF_METHOD_UNSPECIFIED
+}
+
+func (x *Certificate) GetDualBound() *DualBound {
+	if x != nil {
+		return x.DualBound
+	}
+	return nil
 }
 
 // Result of one tier: the pods of this priority and above.
@@ -2294,7 +2546,7 @@ type TierResult struct {
 
 func (x *TierResult) Reset() {
 	*x = TierResult{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2306,7 +2558,7 @@ func (x *TierResult) String() string {
 func (*TierResult) ProtoMessage() {}
 
 func (x *TierResult) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2319,7 +2571,7 @@ func (x *TierResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierResult.ProtoReflect.Descriptor instead.
 func (*TierResult) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TierResult) GetPriority() int32 {
@@ -2396,7 +2648,7 @@ type GainPoint struct {
 
 func (x *GainPoint) Reset() {
 	*x = GainPoint{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2408,7 +2660,7 @@ func (x *GainPoint) String() string {
 func (*GainPoint) ProtoMessage() {}
 
 func (x *GainPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2421,7 +2673,7 @@ func (x *GainPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GainPoint.ProtoReflect.Descriptor instead.
 func (*GainPoint) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GainPoint) GetMoves() int32 {
@@ -2455,7 +2707,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2467,7 +2719,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2480,7 +2732,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Plan) GetSnapshotId() string {
@@ -2548,7 +2800,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2560,7 +2812,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2573,7 +2825,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Progress) GetPriority() int32 {
@@ -2630,7 +2882,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2642,7 +2894,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2655,7 +2907,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Refusal) GetSubject() string {
@@ -2691,7 +2943,7 @@ type Durations struct {
 
 func (x *Durations) Reset() {
 	*x = Durations{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2703,7 +2955,7 @@ func (x *Durations) String() string {
 func (*Durations) ProtoMessage() {}
 
 func (x *Durations) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2716,7 +2968,7 @@ func (x *Durations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Durations.ProtoReflect.Descriptor instead.
 func (*Durations) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Durations) GetDecodeS() float64 {
@@ -2765,7 +3017,7 @@ type SolveUpdate struct {
 
 func (x *SolveUpdate) Reset() {
 	*x = SolveUpdate{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +3029,7 @@ func (x *SolveUpdate) String() string {
 func (*SolveUpdate) ProtoMessage() {}
 
 func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +3042,7 @@ func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveUpdate.ProtoReflect.Descriptor instead.
 func (*SolveUpdate) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SolveUpdate) GetPlan() *Plan {
@@ -3029,10 +3281,24 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\ato_node\x18\x03 \x01(\tR\x06toNode\"7\n" +
 	"\bEviction\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\tR\x04node\"\x83\x01\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"I\n" +
+	"\bPodPrice\x12\x19\n" +
+	"\bpod_uids\x18\x01 \x03(\tR\apodUids\x12\x10\n" +
+	"\x03pod\x18\x02 \x01(\x03R\x03pod\x12\x10\n" +
+	"\x03run\x18\x03 \x01(\x03R\x03run\"w\n" +
+	"\x10RequirementPrice\x12\x1a\n" +
+	"\bpriority\x18\x01 \x01(\x05R\bpriority\x121\n" +
+	"\x05phase\x18\x02 \x01(\x0e2\x1b.stowage.optimizer.v1.PhaseR\x05phase\x12\x14\n" +
+	"\x05price\x18\x03 \x01(\x03R\x05price\"\xa1\x01\n" +
+	"\tDualBound\x12\x14\n" +
+	"\x05scale\x18\x01 \x01(\x03R\x05scale\x122\n" +
+	"\x04pods\x18\x02 \x03(\v2\x1e.stowage.optimizer.v1.PodPriceR\x04pods\x12J\n" +
+	"\frequirements\x18\x03 \x03(\v2&.stowage.optimizer.v1.RequirementPriceR\frequirements\"\xc3\x01\n" +
 	"\vCertificate\x129\n" +
 	"\x06status\x18\x01 \x01(\x0e2!.stowage.optimizer.v1.ProofStatusR\x06status\x129\n" +
-	"\x06method\x18\x02 \x01(\x0e2!.stowage.optimizer.v1.ProofMethodR\x06method\"\xec\x02\n" +
+	"\x06method\x18\x02 \x01(\x0e2!.stowage.optimizer.v1.ProofMethodR\x06method\x12>\n" +
+	"\n" +
+	"dual_bound\x18\x03 \x01(\v2\x1f.stowage.optimizer.v1.DualBoundR\tdualBound\"\xec\x02\n" +
 	"\n" +
 	"TierResult\x12\x1a\n" +
 	"\bpriority\x18\x01 \x01(\x05R\bpriority\x12#\n" +
@@ -3107,7 +3373,12 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\vProofStatus\x12\x14\n" +
 	"\x10PROOF_STATUS_GAP\x10\x00\x12\x16\n" +
 	"\x12PROOF_STATUS_BOUND\x10\x01\x12\x17\n" +
-	"\x13PROOF_STATUS_PROVED\x10\x02*\xca\x01\n" +
+	"\x13PROOF_STATUS_PROVED\x10\x02*;\n" +
+	"\x05Phase\x12\x0e\n" +
+	"\n" +
+	"PHASE_KEEP\x10\x00\x12\x0f\n" +
+	"\vPHASE_PLACE\x10\x01\x12\x11\n" +
+	"\rPHASE_DISTURB\x10\x02*\xca\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12END_REASON_OPTIMAL\x10\x01\x12\x19\n" +
@@ -3131,119 +3402,127 @@ func file_optimizer_contract_optimizer_proto_rawDescGZIP() []byte {
 	return file_optimizer_contract_optimizer_proto_rawDescData
 }
 
-var file_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_optimizer_contract_optimizer_proto_goTypes = []any{
 	(Policy)(0),                      // 0: stowage.optimizer.v1.Policy
 	(Objective)(0),                   // 1: stowage.optimizer.v1.Objective
 	(ProofMethod)(0),                 // 2: stowage.optimizer.v1.ProofMethod
 	(ProofStatus)(0),                 // 3: stowage.optimizer.v1.ProofStatus
-	(EndReason)(0),                   // 4: stowage.optimizer.v1.EndReason
-	(*SolveRequest)(nil),             // 5: stowage.optimizer.v1.SolveRequest
-	(*SolveOptions)(nil),             // 6: stowage.optimizer.v1.SolveOptions
-	(*Resources)(nil),                // 7: stowage.optimizer.v1.Resources
-	(*Taint)(nil),                    // 8: stowage.optimizer.v1.Taint
-	(*Node)(nil),                     // 9: stowage.optimizer.v1.Node
-	(*Toleration)(nil),               // 10: stowage.optimizer.v1.Toleration
-	(*Requirement)(nil),              // 11: stowage.optimizer.v1.Requirement
-	(*NodeSelectorTerm)(nil),         // 12: stowage.optimizer.v1.NodeSelectorTerm
-	(*NodeSelector)(nil),             // 13: stowage.optimizer.v1.NodeSelector
-	(*PreferredNodeTerm)(nil),        // 14: stowage.optimizer.v1.PreferredNodeTerm
-	(*LabelSelector)(nil),            // 15: stowage.optimizer.v1.LabelSelector
-	(*PodAffinityTerm)(nil),          // 16: stowage.optimizer.v1.PodAffinityTerm
-	(*PreferredPodTerm)(nil),         // 17: stowage.optimizer.v1.PreferredPodTerm
-	(*TopologySpreadConstraint)(nil), // 18: stowage.optimizer.v1.TopologySpreadConstraint
-	(*HostPort)(nil),                 // 19: stowage.optimizer.v1.HostPort
-	(*Owner)(nil),                    // 20: stowage.optimizer.v1.Owner
-	(*PodClass)(nil),                 // 21: stowage.optimizer.v1.PodClass
-	(*Pod)(nil),                      // 22: stowage.optimizer.v1.Pod
-	(*Namespace)(nil),                // 23: stowage.optimizer.v1.Namespace
-	(*DisruptionBudget)(nil),         // 24: stowage.optimizer.v1.DisruptionBudget
-	(*Reservation)(nil),              // 25: stowage.optimizer.v1.Reservation
-	(*ForbiddenPair)(nil),            // 26: stowage.optimizer.v1.ForbiddenPair
-	(*Snapshot)(nil),                 // 27: stowage.optimizer.v1.Snapshot
-	(*Placement)(nil),                // 28: stowage.optimizer.v1.Placement
-	(*Move)(nil),                     // 29: stowage.optimizer.v1.Move
-	(*Eviction)(nil),                 // 30: stowage.optimizer.v1.Eviction
-	(*Certificate)(nil),              // 31: stowage.optimizer.v1.Certificate
-	(*TierResult)(nil),               // 32: stowage.optimizer.v1.TierResult
-	(*GainPoint)(nil),                // 33: stowage.optimizer.v1.GainPoint
-	(*Plan)(nil),                     // 34: stowage.optimizer.v1.Plan
-	(*Progress)(nil),                 // 35: stowage.optimizer.v1.Progress
-	(*Refusal)(nil),                  // 36: stowage.optimizer.v1.Refusal
-	(*Durations)(nil),                // 37: stowage.optimizer.v1.Durations
-	(*SolveUpdate)(nil),              // 38: stowage.optimizer.v1.SolveUpdate
-	nil,                              // 39: stowage.optimizer.v1.Resources.ExtendedEntry
-	nil,                              // 40: stowage.optimizer.v1.Node.LabelsEntry
-	nil,                              // 41: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
-	nil,                              // 42: stowage.optimizer.v1.PodClass.LabelsEntry
-	nil,                              // 43: stowage.optimizer.v1.PodClass.NodeSelectorEntry
-	nil,                              // 44: stowage.optimizer.v1.Namespace.LabelsEntry
+	(Phase)(0),                       // 4: stowage.optimizer.v1.Phase
+	(EndReason)(0),                   // 5: stowage.optimizer.v1.EndReason
+	(*SolveRequest)(nil),             // 6: stowage.optimizer.v1.SolveRequest
+	(*SolveOptions)(nil),             // 7: stowage.optimizer.v1.SolveOptions
+	(*Resources)(nil),                // 8: stowage.optimizer.v1.Resources
+	(*Taint)(nil),                    // 9: stowage.optimizer.v1.Taint
+	(*Node)(nil),                     // 10: stowage.optimizer.v1.Node
+	(*Toleration)(nil),               // 11: stowage.optimizer.v1.Toleration
+	(*Requirement)(nil),              // 12: stowage.optimizer.v1.Requirement
+	(*NodeSelectorTerm)(nil),         // 13: stowage.optimizer.v1.NodeSelectorTerm
+	(*NodeSelector)(nil),             // 14: stowage.optimizer.v1.NodeSelector
+	(*PreferredNodeTerm)(nil),        // 15: stowage.optimizer.v1.PreferredNodeTerm
+	(*LabelSelector)(nil),            // 16: stowage.optimizer.v1.LabelSelector
+	(*PodAffinityTerm)(nil),          // 17: stowage.optimizer.v1.PodAffinityTerm
+	(*PreferredPodTerm)(nil),         // 18: stowage.optimizer.v1.PreferredPodTerm
+	(*TopologySpreadConstraint)(nil), // 19: stowage.optimizer.v1.TopologySpreadConstraint
+	(*HostPort)(nil),                 // 20: stowage.optimizer.v1.HostPort
+	(*Owner)(nil),                    // 21: stowage.optimizer.v1.Owner
+	(*PodClass)(nil),                 // 22: stowage.optimizer.v1.PodClass
+	(*Pod)(nil),                      // 23: stowage.optimizer.v1.Pod
+	(*Namespace)(nil),                // 24: stowage.optimizer.v1.Namespace
+	(*DisruptionBudget)(nil),         // 25: stowage.optimizer.v1.DisruptionBudget
+	(*Reservation)(nil),              // 26: stowage.optimizer.v1.Reservation
+	(*ForbiddenPair)(nil),            // 27: stowage.optimizer.v1.ForbiddenPair
+	(*Snapshot)(nil),                 // 28: stowage.optimizer.v1.Snapshot
+	(*Placement)(nil),                // 29: stowage.optimizer.v1.Placement
+	(*Move)(nil),                     // 30: stowage.optimizer.v1.Move
+	(*Eviction)(nil),                 // 31: stowage.optimizer.v1.Eviction
+	(*PodPrice)(nil),                 // 32: stowage.optimizer.v1.PodPrice
+	(*RequirementPrice)(nil),         // 33: stowage.optimizer.v1.RequirementPrice
+	(*DualBound)(nil),                // 34: stowage.optimizer.v1.DualBound
+	(*Certificate)(nil),              // 35: stowage.optimizer.v1.Certificate
+	(*TierResult)(nil),               // 36: stowage.optimizer.v1.TierResult
+	(*GainPoint)(nil),                // 37: stowage.optimizer.v1.GainPoint
+	(*Plan)(nil),                     // 38: stowage.optimizer.v1.Plan
+	(*Progress)(nil),                 // 39: stowage.optimizer.v1.Progress
+	(*Refusal)(nil),                  // 40: stowage.optimizer.v1.Refusal
+	(*Durations)(nil),                // 41: stowage.optimizer.v1.Durations
+	(*SolveUpdate)(nil),              // 42: stowage.optimizer.v1.SolveUpdate
+	nil,                              // 43: stowage.optimizer.v1.Resources.ExtendedEntry
+	nil,                              // 44: stowage.optimizer.v1.Node.LabelsEntry
+	nil,                              // 45: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	nil,                              // 46: stowage.optimizer.v1.PodClass.LabelsEntry
+	nil,                              // 47: stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	nil,                              // 48: stowage.optimizer.v1.Namespace.LabelsEntry
 }
 var file_optimizer_contract_optimizer_proto_depIdxs = []int32{
-	27, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
-	6,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
+	28, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
+	7,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
 	0,  // 2: stowage.optimizer.v1.SolveOptions.policy:type_name -> stowage.optimizer.v1.Policy
 	1,  // 3: stowage.optimizer.v1.SolveOptions.objective:type_name -> stowage.optimizer.v1.Objective
-	39, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
-	7,  // 5: stowage.optimizer.v1.Node.allocatable:type_name -> stowage.optimizer.v1.Resources
-	40, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
-	8,  // 7: stowage.optimizer.v1.Node.taints:type_name -> stowage.optimizer.v1.Taint
-	11, // 8: stowage.optimizer.v1.NodeSelectorTerm.match_expressions:type_name -> stowage.optimizer.v1.Requirement
-	11, // 9: stowage.optimizer.v1.NodeSelectorTerm.match_fields:type_name -> stowage.optimizer.v1.Requirement
-	12, // 10: stowage.optimizer.v1.NodeSelector.terms:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	12, // 11: stowage.optimizer.v1.PreferredNodeTerm.term:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	41, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
-	11, // 13: stowage.optimizer.v1.LabelSelector.match_expressions:type_name -> stowage.optimizer.v1.Requirement
-	15, // 14: stowage.optimizer.v1.PodAffinityTerm.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	15, // 15: stowage.optimizer.v1.PodAffinityTerm.namespace_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	16, // 16: stowage.optimizer.v1.PreferredPodTerm.term:type_name -> stowage.optimizer.v1.PodAffinityTerm
-	15, // 17: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	42, // 18: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
-	20, // 19: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
-	7,  // 20: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
-	43, // 21: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
-	12, // 22: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	10, // 23: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
-	16, // 24: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
-	16, // 25: stowage.optimizer.v1.PodClass.required_pod_anti_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
-	18, // 26: stowage.optimizer.v1.PodClass.topology_spread:type_name -> stowage.optimizer.v1.TopologySpreadConstraint
-	19, // 27: stowage.optimizer.v1.PodClass.host_ports:type_name -> stowage.optimizer.v1.HostPort
-	13, // 28: stowage.optimizer.v1.PodClass.volume_node_affinity:type_name -> stowage.optimizer.v1.NodeSelector
-	14, // 29: stowage.optimizer.v1.PodClass.preferred_node_affinity:type_name -> stowage.optimizer.v1.PreferredNodeTerm
-	17, // 30: stowage.optimizer.v1.PodClass.preferred_pod_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
-	17, // 31: stowage.optimizer.v1.PodClass.preferred_pod_anti_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
-	44, // 32: stowage.optimizer.v1.Namespace.labels:type_name -> stowage.optimizer.v1.Namespace.LabelsEntry
-	15, // 33: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
-	7,  // 34: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
-	9,  // 35: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
-	21, // 36: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
-	22, // 37: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
-	24, // 38: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
-	25, // 39: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
-	26, // 40: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
-	23, // 41: stowage.optimizer.v1.Snapshot.namespaces:type_name -> stowage.optimizer.v1.Namespace
-	3,  // 42: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
-	2,  // 43: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
-	31, // 44: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
-	31, // 45: stowage.optimizer.v1.TierResult.disturb:type_name -> stowage.optimizer.v1.Certificate
-	28, // 46: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
-	29, // 47: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
-	30, // 48: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
-	32, // 49: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
-	33, // 50: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
-	34, // 51: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
-	4,  // 52: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
-	37, // 53: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
-	36, // 54: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
-	35, // 55: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
-	5,  // 56: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
-	38, // 57: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
-	57, // [57:58] is the sub-list for method output_type
-	56, // [56:57] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	43, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
+	8,  // 5: stowage.optimizer.v1.Node.allocatable:type_name -> stowage.optimizer.v1.Resources
+	44, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
+	9,  // 7: stowage.optimizer.v1.Node.taints:type_name -> stowage.optimizer.v1.Taint
+	12, // 8: stowage.optimizer.v1.NodeSelectorTerm.match_expressions:type_name -> stowage.optimizer.v1.Requirement
+	12, // 9: stowage.optimizer.v1.NodeSelectorTerm.match_fields:type_name -> stowage.optimizer.v1.Requirement
+	13, // 10: stowage.optimizer.v1.NodeSelector.terms:type_name -> stowage.optimizer.v1.NodeSelectorTerm
+	13, // 11: stowage.optimizer.v1.PreferredNodeTerm.term:type_name -> stowage.optimizer.v1.NodeSelectorTerm
+	45, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	12, // 13: stowage.optimizer.v1.LabelSelector.match_expressions:type_name -> stowage.optimizer.v1.Requirement
+	16, // 14: stowage.optimizer.v1.PodAffinityTerm.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
+	16, // 15: stowage.optimizer.v1.PodAffinityTerm.namespace_selector:type_name -> stowage.optimizer.v1.LabelSelector
+	17, // 16: stowage.optimizer.v1.PreferredPodTerm.term:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	16, // 17: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
+	46, // 18: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
+	21, // 19: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
+	8,  // 20: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
+	47, // 21: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	13, // 22: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
+	11, // 23: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
+	17, // 24: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	17, // 25: stowage.optimizer.v1.PodClass.required_pod_anti_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	19, // 26: stowage.optimizer.v1.PodClass.topology_spread:type_name -> stowage.optimizer.v1.TopologySpreadConstraint
+	20, // 27: stowage.optimizer.v1.PodClass.host_ports:type_name -> stowage.optimizer.v1.HostPort
+	14, // 28: stowage.optimizer.v1.PodClass.volume_node_affinity:type_name -> stowage.optimizer.v1.NodeSelector
+	15, // 29: stowage.optimizer.v1.PodClass.preferred_node_affinity:type_name -> stowage.optimizer.v1.PreferredNodeTerm
+	18, // 30: stowage.optimizer.v1.PodClass.preferred_pod_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
+	18, // 31: stowage.optimizer.v1.PodClass.preferred_pod_anti_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
+	48, // 32: stowage.optimizer.v1.Namespace.labels:type_name -> stowage.optimizer.v1.Namespace.LabelsEntry
+	16, // 33: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
+	8,  // 34: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
+	10, // 35: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
+	22, // 36: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
+	23, // 37: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
+	25, // 38: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
+	26, // 39: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
+	27, // 40: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
+	24, // 41: stowage.optimizer.v1.Snapshot.namespaces:type_name -> stowage.optimizer.v1.Namespace
+	4,  // 42: stowage.optimizer.v1.RequirementPrice.phase:type_name -> stowage.optimizer.v1.Phase
+	32, // 43: stowage.optimizer.v1.DualBound.pods:type_name -> stowage.optimizer.v1.PodPrice
+	33, // 44: stowage.optimizer.v1.DualBound.requirements:type_name -> stowage.optimizer.v1.RequirementPrice
+	3,  // 45: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
+	2,  // 46: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
+	34, // 47: stowage.optimizer.v1.Certificate.dual_bound:type_name -> stowage.optimizer.v1.DualBound
+	35, // 48: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
+	35, // 49: stowage.optimizer.v1.TierResult.disturb:type_name -> stowage.optimizer.v1.Certificate
+	29, // 50: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
+	30, // 51: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
+	31, // 52: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
+	36, // 53: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
+	37, // 54: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
+	38, // 55: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
+	5,  // 56: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
+	41, // 57: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
+	40, // 58: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
+	39, // 59: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
+	6,  // 60: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
+	42, // 61: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
+	61, // [61:62] is the sub-list for method output_type
+	60, // [60:61] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_optimizer_contract_optimizer_proto_init() }
@@ -3257,8 +3536,8 @@ func file_optimizer_contract_optimizer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_optimizer_contract_optimizer_proto_rawDesc), len(file_optimizer_contract_optimizer_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   40,
+			NumEnums:      6,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
