@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from optimizer.constraints.taints import tolerates
@@ -15,6 +16,10 @@ UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCH
 @dataclass(frozen=True, slots=True)
 class Cordon:
     """Keeps pods off unschedulable nodes."""
+
+    def reads(self, pod_class: PodClass) -> Hashable:
+        """Return the tolerations."""
+        return pod_class.tolerations
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
         """Tell whether the node is open or the class tolerates that it is not."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 
 from optimizer.model.node import Node
 from optimizer.model.pod_class import PodClass
@@ -13,6 +14,15 @@ class ForbiddenPairs:
     """Keeps each class off the nodes it was refused on."""
 
     pairs: frozenset[tuple[str, str]]
+    _refused: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        refused = frozenset(class_id for class_id, _ in self.pairs)
+        object.__setattr__(self, "_refused", refused)
+
+    def reads(self, pod_class: PodClass) -> Hashable:
+        """Return the class's id, None if it was refused nowhere."""
+        return pod_class.id if pod_class.id in self._refused else None
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
         """Tell whether the pair was not refused."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from optimizer.constraints.matching import matches_all
@@ -13,6 +14,10 @@ from optimizer.model.selectors import NodeSelectorTerm
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
     """Keeps pods off nodes that none of their terms matches."""
+
+    def reads(self, pod_class: PodClass) -> Hashable:
+        """Return the alternatives."""
+        return pod_class.required_node_affinity
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
         """Tell whether there is no requirement, or one alternative holds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from optimizer.model.node import Node
@@ -11,6 +12,10 @@ from optimizer.model.pod_class import PodClass
 @dataclass(frozen=True, slots=True)
 class NodeName:
     """Keeps pods that name a node off every other one."""
+
+    def reads(self, pod_class: PodClass) -> Hashable:
+        """Return the name."""
+        return pod_class.node_name
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
         """Tell whether the class names no node or this one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from optimizer.model.node import Node
@@ -11,6 +12,10 @@ from optimizer.model.pod_class import PodClass
 @dataclass(frozen=True, slots=True)
 class NodeSelector:
     """Keeps pods off nodes without the wanted labels."""
+
+    def reads(self, pod_class: PodClass) -> Hashable:
+        """Return the wanted labels."""
+        return frozenset(pod_class.node_selector.items())
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
         """Tell whether ``node`` has every wanted label with its value."""

@@ -9,7 +9,7 @@ from itertools import chain
 
 from optimizer.constraints.anti_affinity import AntiAffinity, anti_affinity
 from optimizer.constraints.disruption_budgets import Held, held_by_budgets
-from optimizer.constraints.eligibility import eligible_nodes, node_constraints
+from optimizer.constraints.eligibility import Eligibility
 from optimizer.constraints.host_ports import port_dimensions
 from optimizer.constraints.pod_affinity import refuse_apart, refuse_pod_affinity
 from optimizer.constraints.reservations import held_room
@@ -78,20 +78,16 @@ class _Reduction:
         return tuple(one.takes.get(class_id, 0) for one in self.shared)
 
     def _items(self) -> Iterator[Item]:
-        constraints = node_constraints(self.snapshot)
+        eligibility = Eligibility(self.snapshot)
         eligible: dict[str, tuple[int, ...]] = {}
         for pod in self.snapshot.pods:
             if not self._in_play(pod):
                 continue
             pod_class = self.snapshot.class_of(pod)
             if pod_class.id not in eligible:
-                eligible[pod_class.id] = eligible_nodes(
-                    self.snapshot, pod_class, constraints
-                )
-            nodes = eligible[pod_class.id]
+                eligible[pod_class.id] = eligibility.nodes(pod_class)
             home = None if pod.node is None else self.index[pod.node]
-            if home is not None and home not in nodes:
-                nodes = tuple(sorted((*nodes, home)))
+            nodes = eligibility.with_home(eligible[pod_class.id], home)
             yield Item(
                 pod.uid, pod_class.priority, self.demands[pod_class.id], nodes, home
             )

@@ -7,7 +7,10 @@ are never refused because of it, as in the scheduler.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from optimizer.model.node import Node
 from optimizer.model.pod_class import PodClass
@@ -20,21 +23,39 @@ from optimizer.model.resources import (
 )
 from optimizer.model.snapshot import Snapshot
 
+LARGEST = 2**63 - 1
+
 Amounts = tuple[int, ...]
 """One amount a dimension, in the order of `dimensions`."""
 
 
-@dataclass(frozen=True, slots=True)
 class ResourceFit:
-    """Keeps pods off nodes that are too small for them even when empty."""
+    """Keeps pods off nodes that are too small for them even when empty.
 
-    def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether the class fits the empty node."""
-        offered = node.allocatable.amounts()
-        wanted = _wanted(pod_class)
-        return all(
-            amount <= offered.get(name, 0) for name, amount in wanted.items() if amount
+    Parameters
+    ----------
+    nodes
+        The nodes, in the snapshot's order.
+    names
+        The dimensions.
+    """
+
+    def __init__(self, nodes: Sequence[Node], names: tuple[str, ...]) -> None:
+        self._names = names
+        self._offered = np.array(
+            [offer(node.allocatable, names) for node in nodes], np.int64
+        ).reshape(len(nodes), len(names))
+        self._least = self._offered.min(axis=0, initial=LARGEST)
+
+    def allowed(self, pod_class: PodClass) -> NDArray[np.bool_] | None:
+        """Return by node whether the empty one has room; None if all have."""
+        wanted = np.array(demand(pod_class, self._names), np.int64)
+        if (wanted <= self._least).all():
+            return None
+        fits: NDArray[np.bool_] = ((wanted <= self._offered) | (wanted == 0)).all(
+            axis=1
         )
+        return fits
 
 
 def dimensions(snapshot: Snapshot) -> tuple[str, ...]:

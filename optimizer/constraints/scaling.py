@@ -20,11 +20,13 @@ def scale(
     """Return ``room`` and ``items`` in the largest exact unit of each dimension."""
     if not items:
         return room, items
-    by_dimension = zip(*(item.demand for item in items), strict=True)
-    units = tuple(gcd(*amounts) or 1 for amounts in by_dimension)
+    # Items of one class share one tuple, so that few of them are left to divide.
+    demands = {item.demand for item in items}
+    units = tuple(gcd(*amounts) or 1 for amounts in zip(*demands, strict=True))
+    divided = {amounts: _divide(amounts, units) for amounts in demands}
     return (
         tuple(_divide(amounts, units) for amounts in room),
-        tuple(replace(item, demand=_divide(item.demand, units)) for item in items),
+        tuple(replace(item, demand=divided[item.demand]) for item in items),
     )
 
 

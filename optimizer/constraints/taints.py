@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from optimizer.model.node import Node, Taint, TaintEffect
@@ -11,6 +12,10 @@ from optimizer.model.pod_class import PodClass, Toleration, TolerationOperator
 @dataclass(frozen=True, slots=True)
 class Taints:
     """Keeps pods off nodes whose taints they do not tolerate."""
+
+    def reads(self, pod_class: PodClass) -> Hashable:
+        """Return the tolerations."""
+        return pod_class.tolerations
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
         """Tell whether every hard taint of ``node`` is tolerated."""

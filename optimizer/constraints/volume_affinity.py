@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from optimizer.constraints.node_affinity import matches_term
@@ -12,6 +13,10 @@ from optimizer.model.pod_class import PodClass
 @dataclass(frozen=True, slots=True)
 class VolumeAffinity:
     """Keeps pods off nodes that one of their volumes cannot be reached from."""
+
+    def reads(self, pod_class: PodClass) -> Hashable:
+        """Return the volumes' alternatives."""
+        return pod_class.volume_node_affinity
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
         """Tell whether each volume has an alternative that ``node`` matches."""

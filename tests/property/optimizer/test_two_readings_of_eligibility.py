@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.constraints.eligibility import eligible_nodes, node_constraints
+from optimizer.constraints.eligibility import Eligibility
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.decode import decode_snapshot
 from optimizer.model.decode.faults import Faults
@@ -98,7 +98,7 @@ def test_both_codebases_name_the_same_nodes(snapshot: pb.Snapshot) -> None:
     faults.raise_if_any()
     case = Case(snapshot, pb.Plan(), pb.POLICY_STRICT)
 
-    eligible = eligible_nodes(model, model.classes["wants"], node_constraints(model))
+    eligible = Eligibility(model).nodes(model.classes["wants"])
 
     welcome = [
         index for index, name in enumerate(NAMES) if not turned_away(case, "pod", name)
