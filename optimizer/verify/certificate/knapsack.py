@@ -1,0 +1,154 @@
+"""The most that one node can hold, by value: exact, in Python's own integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+SHARES = 8
+"""Steps by which weight is shifted from one resource to another."""
+
+MOST_STEPS = 3_000_000
+"""Steps after which a node counts as too hard; some tens of seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Up to ``most`` pods that are worth ``value`` and need ``need`` each."""
+
+    value: int
+    need: tuple[int, ...]
+    most: int
+
+
+def most_valuable(
+    choices: Sequence[Choice], room: Sequence[int], slack: int
+) -> int | None:
+    """Return a number that no content of the node exceeds; None if it is too hard.
+
+    Parameters
+    ----------
+    choices
+        What may be on the node.
+    room
+        Room by resource; a content fits if it fits in each.
+    slack
+        By how much the number may be too large.
+    """
+    useful = []
+    for one in choices:
+        most = min([one.most, *_fitting(one.need, room)])
+        if one.value > 0 and most > 0:
+            useful.append(Choice(one.value, one.need, most))
+    if not useful:
+        return 0
+    factors = min(
+        _factors(room),
+        key=lambda factor: _fraction(_dense(useful, factor), factor, room),
+    )
+    search = _Search(_dense(useful, factors), factors, slack)
+    search.explore(0, 0, list(room))
+    return None if search.steps > MOST_STEPS else search.best + slack
+
+
+def _fitting(need: Sequence[int], room: Sequence[int]) -> Iterator[int]:
+    return (left // wanted for wanted, left in zip(need, room, strict=True) if wanted)
+
+
+def _factors(room: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return ways to add up resources to one, in whole numbers."""
+    unit = max(1, *room) * 1024
+    equal = [unit // max(1, left) for left in room]
+    ways = [tuple(equal)]
+    for one in range(len(room)):
+        ways.append(tuple(f * (at == one) for at, f in enumerate(equal)))
+        for other in range(len(room)):
+            for share in range(1, SHARES):
+                way = [0] * len(room)
+                way[one] += share * equal[one]
+                way[other] += (SHARES - share) * equal[other]
+                ways.append(tuple(way))
+    return ways
+
+
+def _weight(need: Sequence[int], factors: Sequence[int]) -> int:
+    return sum(a * b for a, b in zip(need, factors, strict=True))
+
+
+def _dense(choices: Sequence[Choice], factors: Sequence[int]) -> list[Choice]:
+    """Sort by value per weight, the most first; what weighs nothing comes before."""
+
+    def density(one: Choice) -> float:
+        weight = _weight(one.need, factors)
+        return one.value / weight if weight else float("inf")
+
+    ordered = sorted(choices, key=density, reverse=True)
+    # Division rounds: neighbours are put right by multiplication.
+    for end in range(1, len(ordered)):
+        at = end
+        while at and _denser(ordered[at], ordered[at - 1], factors):
+            ordered[at], ordered[at - 1] = ordered[at - 1], ordered[at]
+            at -= 1
+    return ordered
+
+
+def _denser(one: Choice, other: Choice, factors: Sequence[int]) -> bool:
+    mine = one.value * _weight(other.need, factors)
+    return mine > other.value * _weight(one.need, factors)
+
+
+def _fraction(
+    ordered: Sequence[Choice], factors: Sequence[int], room: Sequence[int]
+) -> int:
+    """Return what fits if pods could be cut up and resources were one."""
+    rest, value = _weight(room, factors), 0
+    for one in ordered:
+        weight = _weight(one.need, factors)
+        if weight * one.most > rest:
+            return value + one.value * rest // weight
+        rest -= weight * one.most
+        value += one.value * one.most
+    return value
+
+
+@dataclass(slots=True)
+class _Search:
+    ordered: list[Choice]
+    factors: Sequence[int]
+    slack: int
+    best: int = 0
+    steps: int = 0
+    _weights: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._weights = [_weight(one.need, self.factors) for one in self.ordered]
+
+    def explore(self, start: int, value: int, left: list[int]) -> None:
+        """Try every number of every choice from ``start`` on that may still help."""
+        self.best = max(self.best, value)
+        for at in range(start, len(self.ordered)):
+            if self._limit(at, value, left) <= self.best + self.slack:
+                return
+            one = self.ordered[at]
+            most = min([one.most, *_fitting(one.need, left)])
+            for number in range(most, 0, -1):
+                if self.steps > MOST_STEPS:
+                    return
+                rest = [
+                    amount - number * wanted
+                    for amount, wanted in zip(left, one.need, strict=True)
+                ]
+                self.explore(at + 1, value + number * one.value, rest)
+
+    def _limit(self, start: int, value: int, left: list[int]) -> int:
+        rest = _weight(left, self.factors)
+        for at in range(start, len(self.ordered)):
+            self.steps += 1
+            one, weight = self.ordered[at], self._weights[at]
+            if any(n > room for n, room in zip(one.need, left, strict=True)):
+                continue
+            if weight * one.most > rest:
+                return value + one.value * rest // weight
+            rest -= weight * one.most
+            value += one.value * one.most
+        return value

@@ -1,0 +1,82 @@
+"""Plans whose limits come with the prices that prove them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimizer.bounds import Phase, Question, dual_bound
+from optimizer.bounds.certificate import written
+from optimizer.constraints.reduction import reduce_snapshot
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
+from optimizer.model.decode import decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.encode import encode_plan
+from optimizer.model.encode_certificate import encode_certificate
+from optimizer.model.options import Policy
+from optimizer.model.packing import Assignment, Packing
+from optimizer.model.snapshot import Snapshot
+from optimizer.search.problem import make_problem
+from optimizer.strategies.bounds import trivial_bounds
+from optimizer.strategies.objective import score
+from optimizer.strategies.planning import PlanWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A snapshot in all its forms."""
+
+    message: pb.Snapshot
+    snapshot: Snapshot
+    packing: Packing
+
+    def plan(self, assignment: Assignment, policy: Policy) -> pb.Plan:
+        """Return ``assignment`` as a plan whose limits are dual bounds, all priced."""
+        packing = self.packing
+        writer = PlanWriter(self.snapshot, packing, policy)
+        plan = encode_plan(writer.write(assignment, trivial_bounds(packing)))
+        reached = score(packing, assignment, policy)
+        problem = make_problem(packing)
+        nodes = np.array([-1 if node is None else node for node in assignment])
+        by_priority = {tier.priority: tier for tier in plan.tiers}
+        for tier, priority in enumerate(packing.tiers):
+            for phase in (Phase.PLACE, Phase.DISTURB):
+                question = Question(problem, tier, phase, reached)
+                bound = dual_bound(question, nodes, clock=lambda: 0.0, deadline=1.0)
+                if bound is None:
+                    continue
+                message = encode_certificate(
+                    Certificate(
+                        ProofStatus.BOUND,
+                        ProofMethod.DUAL_BOUND,
+                        written(question, packing, bound),
+                    )
+                )
+                target = by_priority[priority]
+                if phase is Phase.PLACE:
+                    target.upper_bound = self.staying(priority) + bound.value
+                    target.place.CopyFrom(message)
+                else:
+                    target.disruption_lower_bound = bound.value
+                    target.disturb.CopyFrom(message)
+        return plan
+
+    def staying(self, priority: int) -> int:
+        """Return how many running pods of ``priority`` and above stay in any case."""
+        in_play = {item.pod_uid for item in self.packing.items}
+        return sum(
+            pod.node is not None
+            and pod.uid not in in_play
+            and self.snapshot.priority_of(pod) >= priority
+            for pod in self.snapshot.pods
+        )
+
+
+def scene_of(message: pb.Snapshot) -> Scene:
+    """Return the scene of a valid snapshot."""
+    faults = Faults()
+    snapshot = decode_snapshot(message, faults)
+    faults.raise_if_any()
+    return Scene(message, snapshot, reduce_snapshot(snapshot))

@@ -1,0 +1,170 @@
+"""Certificates: good ones are confirmed, and nothing false ever is."""
+
+from __future__ import annotations
+
+import pytest
+from certified_plans import Scene, scene_of
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from packing_oracle import at_least, feasible_assignments, feasible_scores
+from snapshot_builder import SnapshotBuilder
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.options import Policy
+from optimizer.strategies.objective import Score, score
+from optimizer.verify.certificate import verify_certificates
+from optimizer.verify.certificate.claim import Claim, claims
+
+POLICIES = [Policy.STRICT, Policy.PAPER]
+WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}
+
+SLOW = settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    """Up to 3 nodes and 6 pods of 3 tiers; replicas, taints, and pods that stay."""
+    builder = SnapshotBuilder()
+    names = [f"n{index}" for index in range(draw(st.integers(1, 3)))]
+    for name in names:
+        builder.node(
+            name,
+            cpu_milli=draw(st.integers(1, 8)),
+            memory_bytes=draw(st.integers(2, 9)),
+            pods=draw(st.integers(2, 5)),
+        )
+    classes = [f"c{index}" for index in range(draw(st.integers(1, 4)))]
+    for name in classes:
+        builder.pod_class(
+            name,
+            cpu_milli=draw(st.integers(0, 4)),
+            memory_bytes=draw(st.integers(1, 5)),
+            priority=draw(st.integers(0, 2)),
+        )
+        if draw(st.integers(0, 3)) == 0:
+            builder.message.forbidden_pairs.add(
+                class_id=name, node=draw(st.sampled_from(names))
+            )
+    for index in range(draw(st.integers(1, 6))):
+        builder.pod(
+            f"p{index}",
+            of=draw(st.sampled_from(classes)),
+            node=draw(st.sampled_from(["", *names])),
+            movable=draw(st.integers(0, 4)) > 0,
+        )
+    return scene_of(builder.message)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@SLOW
+@given(scene=scenes(), data=st.data())
+def test_the_prices_of_a_dual_bound_confirm_it(
+    policy: Policy, scene: Scene, data: st.DataObject
+) -> None:
+    """Prover and checker share no code, so they agree only if both are right."""
+    assignments = list(feasible_assignments(scene.packing))
+    plan = scene.plan(data.draw(st.sampled_from(assignments)), policy)
+
+    checked = verify_certificates(scene.message, plan, WIRE[policy])
+
+    assert checked.violations == ()
+    assert checked.claims == sum(1 for _ in claims(plan))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@SLOW
+@given(scene=scenes(), data=st.data())
+def test_whatever_is_altered_no_false_limit_is_confirmed(
+    policy: Policy, scene: Scene, data: st.DataObject
+) -> None:
+    """A certificate convinces by itself, so a forged one must prove something true."""
+    assignments = list(feasible_assignments(scene.packing))
+    assignment = data.draw(st.sampled_from(assignments))
+    plan = scene.plan(assignment, policy)
+    made = list(claims(plan))
+    assume(made)
+    claim = data.draw(st.sampled_from(made))
+    _alter(claim.dual, data)
+    tier = next(one for one in plan.tiers if one.priority == claim.priority)
+    if claim.phase == pb.PHASE_PLACE:
+        tier.upper_bound -= data.draw(st.integers(0, 2))
+    else:
+        tier.disruption_lower_bound += data.draw(st.integers(0, 3))
+    reached = score(scene.packing, assignment, policy)
+
+    checked = verify_certificates(scene.message, plan, WIRE[policy])
+
+    refused = {violation.subject for violation in checked.violations}
+    for one in claims(plan):
+        if one.name not in refused:
+            assert _holds(scene, one, reached, policy)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@SLOW
+@given(scene=scenes(), data=st.data())
+def test_a_limit_beyond_the_truth_is_refused(
+    policy: Policy, scene: Scene, data: st.DataObject
+) -> None:
+    """One pod more or one move less than possible is the worst thing to certify."""
+    assignments = list(feasible_assignments(scene.packing))
+    assignment = data.draw(st.sampled_from(assignments))
+    plan = scene.plan(assignment, policy)
+    reached = score(scene.packing, assignment, policy)
+    for tier in plan.tiers:
+        if tier.place.HasField("dual_bound"):
+            tier.upper_bound = _best(scene, tier.priority, 1, reached, policy) - 1
+        if tier.disturb.HasField("dual_bound"):
+            least = -_best(scene, tier.priority, 2, reached, policy)
+            tier.disruption_lower_bound = least + 1
+
+    checked = verify_certificates(scene.message, plan, WIRE[policy])
+
+    assert {one.subject for one in checked.violations} == {
+        claim.name for claim in claims(plan)
+    }
+
+
+def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
+    """Change one thing of the prices."""
+    what = data.draw(st.sampled_from(["pod", "run", "requirement", "drop", "scale"]))
+    change = data.draw(st.integers(-(2**21), 2**21))
+    if what == "scale":
+        dual.scale = max(1, dual.scale + change)
+    elif what == "requirement" and dual.requirements:
+        data.draw(st.sampled_from(list(dual.requirements))).price += change
+    elif what == "drop" and dual.pods:
+        del dual.pods[data.draw(st.integers(0, len(dual.pods) - 1))]
+    elif dual.pods:
+        one = data.draw(st.sampled_from(list(dual.pods)))
+        if what == "run":
+            one.run += change
+        else:
+            one.pod += change
+
+
+def _holds(scene: Scene, claim: Claim, reached: Score, policy: Policy) -> bool:
+    phase = 1 if claim.phase == pb.PHASE_PLACE else 2
+    best = _best(scene, claim.priority, phase, reached, policy)
+    return best <= claim.limit if phase == 1 else -best >= claim.limit
+
+
+def _best(
+    scene: Scene, priority: int, phase: int, reached: Score, policy: Policy
+) -> int:
+    """Return the true optimum of a phase in the plan's numbers."""
+    tier = scene.packing.tiers.index(priority)
+    earlier = ("kept",) if phase == 1 else ("kept", "placed")
+    among = [
+        one[tier]
+        for one in feasible_scores(scene.packing, policy)
+        if at_least(one, reached, tier, earlier)
+    ]
+    if phase == 1:
+        return scene.staying(priority) + max(one.placed for one in among)
+    return max(one.calm for one in among)
