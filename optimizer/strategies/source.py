@@ -53,6 +53,7 @@ def shipped_strategies() -> Mapping[str, Strategy]:
     They are imported only now: the process that serves must not load a solver.
     """
     made = {
+        "lexicographic": _call("lexicographic:LexicographicStrategy"),
         "paper": _call("paper:PaperStrategy"),
         "cpsat-aggregated": _call("cpsat_aggregated:cpsat_aggregated"),
         "milp": _call("milp:milp"),

@@ -1,0 +1,127 @@
+"""The local search, tier by tier, in slices between which the world is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optimizer.search.exploration import CALMING, PLACING, explore
+from optimizer.search.mending import Mender
+from optimizer.search.problem import Indices
+from optimizer.search.seating import enter
+from optimizer.search.state import CALM, IMPROVED, KEPT, PLACED, STOP, State, make_state
+from optimizer.search.terrain import Terrain, make_terrain
+from optimizer.strategies.lexicographic.board import Board
+from optimizer.strategies.lexicographic.pace import Pace
+
+SLICE_S = 0.02
+"""Longest time between two looks at the clock and at the bounds."""
+
+FIRST_SLICE_S = 0.002
+"""The same at first, when every slice may bring much."""
+
+UPPER_SHARE = 0.5
+"""Part of an equal share of the time left that a tier above the last one gets."""
+
+PLACING_SHARE = 0.5
+"""Part of a tier's time that goes to its first phase, unless its limit is reached."""
+
+PLACING_HEAT = (0.03, 0.0001)
+CALMING_HEAT = (0.7, 0.02)
+"""Temperatures from the first to the last slice, in the units of each phase's gain."""
+
+
+@dataclass(slots=True)
+class Climber:
+    """Looks for better assignments in one thread.
+
+    Parameters
+    ----------
+    board
+        Where bounds are read and what is found is offered.
+    pace
+        This thread's time.
+    seed
+        Seed of every random choice.
+    """
+
+    board: Board
+    pace: Pace
+    seed: int
+    _terrain: Terrain = field(init=False)
+    _state: State = field(init=False)
+    _mender: Mender = field(init=False)
+
+    def __post_init__(self) -> None:
+        board = self.board
+        self._terrain = make_terrain(board.problem, strict=board.strict)
+        self._state = make_state(self._terrain, board.problem.tiers, self.seed)
+        self._mender = Mender(board.problem, strict=board.strict)
+        board.on_close(self._stop)
+
+    def start(self) -> None:
+        """Offer what needs no search: pending pods where there is room."""
+        self.board.offer(self.board.problem.home, self._mender)
+
+    def climb(self, until: float) -> None:
+        """Search every tier that is not proved yet, from the highest."""
+        tiers = self.board.problem.tiers
+        for tier in range(tiers):
+            left = until - self.pace.now()
+            if left <= 0 or self.board.closed:
+                return
+            if self.board.proved(tier):
+                continue
+            share = left if tier == tiers - 1 else UPPER_SHARE * left / (tiers - tier)
+            self._climb_tier(tier, self.pace.now() + share)
+
+    def _climb_tier(self, tier: int, until: float) -> None:
+        began = self.pace.now()
+        middle = began + PLACING_SHARE * (until - began)
+        self._enter(tier)
+        self._phase(tier, PLACING, middle)
+        # The phase ends somewhere near its best solution, not on it.
+        self._enter(tier)
+        self._phase(tier, CALMING, until)
+
+    def _enter(self, tier: int) -> None:
+        board = self.board
+        enter(board.assignment, tier, board.frozen(tier), self._terrain, self._state)
+
+    def _phase(self, tier: int, phase: int, until: float) -> bool:
+        """Search one phase; tell whether its goal is reached."""
+        hot, cold = PLACING_HEAT if phase == PLACING else CALMING_HEAT
+        began, slice_s = self.pace.now(), FIRST_SLICE_S
+        seen = int(self._state.counters[IMPROVED])
+        while (now := self.pace.now()) < until and not self.board.closed:
+            self._set_goal(tier)
+            steps = self.pace.steps(min(slice_s, until - now))
+            slice_s = min(2 * slice_s, SLICE_S)
+            passed = (now - began) / (until - began)
+            heat = hot + (cold - hot) * passed
+            reached = explore(
+                steps, tier, phase, heat, heat, self._terrain, self._state
+            )
+            self.pace.done(steps, now)
+            if self._state.counters[IMPROVED] != seen:
+                seen = int(self._state.counters[IMPROVED])
+                self.board.offer(self._candidate(tier), self._mender)
+            if reached:
+                return True
+        return False
+
+    def _candidate(self, tier: int) -> Indices:
+        """Return the best solution; tiers below stay wanted where they are."""
+        problem = self.board.problem
+        below = problem.tier[problem.kind] > tier
+        return np.where(below, self.board.assignment, self._state.best)
+
+    def _set_goal(self, tier: int) -> None:
+        bounds, goal = self.board.bounds[tier], self._state.goal
+        goal[KEPT] = bounds.kept if self.board.strict else 0
+        goal[PLACED] = bounds.placed
+        goal[CALM] = -bounds.disturbed
+
+    def _stop(self) -> None:
+        self._state.counters[STOP] = 1

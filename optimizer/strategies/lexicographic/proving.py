@@ -1,0 +1,160 @@
+"""Proofs: for each phase of each tier the cheapest first, then dearer ones.
+
+A phase is asked about only where everything that comes before it is settled, so that no
+later find can take the ground from under a proof. What is asked again and again while
+the search goes on is remembered by what it depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from optimizer.bounds.bound import Bound
+from optimizer.bounds.knapsack import knapsack_bound
+from optimizer.bounds.question import Phase, Question
+from optimizer.model.options import SolveOptions
+from optimizer.model.packing import Packing
+from optimizer.search.mending import Mender
+from optimizer.search.scoring import Value
+from optimizer.strategies.lexicographic.board import Board
+from optimizer.strategies.lexicographic.counting import Counting
+from optimizer.strategies.lexicographic.pace import Pace
+from optimizer.strategies.objective import TierScore
+
+CHEAP_S = 0.01
+"""What a proof that does not count its own work is charged, where work is counted."""
+
+COUNTING_SHARES = (0.4, 1.0, 1.0, 1.0)
+"""Shares of the time left for CP-SAT's tries at a phase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A phase that is not settled yet, and what has been reached."""
+
+    tier: int
+    phase: Phase
+    value: Value
+
+    def question(self, board: Board) -> Question:
+        """Return what the bounds are asked."""
+        reached = [TierScore(*scores) for scores in self.value]
+        return Question(board.problem, self.tier, self.phase, reached)
+
+    @property
+    def ground(self) -> tuple[object, ...]:
+        """Everything that the answer depends on."""
+        earlier = self.value[self.tier][: self.phase.value]
+        return (self.tier, self.phase, self.value[: self.tier], earlier)
+
+
+Stage = Callable[[Open, float], bool]
+"""Tries to settle a phase until a time; tells whether there was time to try."""
+
+
+@dataclass(slots=True)
+class Prover:
+    """Tightens the board's bounds, and offers what it finds on the way.
+
+    Parameters
+    ----------
+    board
+        Where everything goes.
+    packing, options
+        The problem, and how to solve it.
+    pace
+        This thread's time.
+    """
+
+    board: Board
+    packing: Packing
+    options: SolveOptions
+    pace: Pace
+    _mender: Mender = field(init=False)
+    _tried: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._mender = Mender(self.board.problem, strict=self.board.strict)
+
+    def prove(self, until: float) -> None:
+        """Work until everything is proved, or ``until``."""
+        while (now := self.pace.now()) < until:
+            version = self.board.version
+            if self.board.closed or self.board.finished:
+                return
+            if self._step(until):
+                continue
+            if self.pace.counted:
+                return
+            self.board.await_news(version, until - now)
+
+    def _step(self, until: float) -> bool:
+        """Try the next stage of the first open phase that has one left."""
+        for question in self._open():
+            tried = self._tried.get(question.ground, 0)
+            stages = self._stages()
+            if tried < len(stages) and stages[tried](question, until):
+                self._tried[question.ground] = tried + 1
+                return True
+        return False
+
+    def _open(self) -> Iterator[Open]:
+        """Yield the open phases of the first tier that is not proved.
+
+        The disturbance is asked about also where placing is not settled: its bound
+        holds for every assignment that places as many or more.
+        """
+        board = self.board
+        value = board.value
+        for tier in range(board.problem.tiers):
+            if board.proved(tier):
+                continue
+            kept, placed, calm = value[tier]
+            bounds = board.bounds[tier]
+            if board.strict and kept < bounds.kept:
+                yield Open(tier, Phase.KEEP, value)
+                return
+            if placed < bounds.placed:
+                yield Open(tier, Phase.PLACE, value)
+            if -calm > bounds.disturbed:
+                yield Open(tier, Phase.DISTURB, value)
+            return
+
+    def _stages(self) -> tuple[Stage, ...]:
+        return (self._knapsack, *(self._counting(share) for share in COUNTING_SHARES))
+
+    def _knapsack(self, question: Open, until: float) -> bool:
+        bound = knapsack_bound(
+            question.question(self.board), clock=self.pace.now, deadline=until
+        )
+        self.pace.spend(CHEAP_S)
+        self._note(question, bound)
+        return True
+
+    def _counting(self, share: float) -> Stage:
+        def stage(question: Open, until: float) -> bool:
+            seconds = share * (until - self.pace.now())
+            counting = Counting(self.board, self.packing, self.options, self._mender)
+            if not counting.worth_trying(question.tier, seconds):
+                return False
+            limit, spent = counting.solve(question.tier, question.phase, seconds)
+            self.pace.spend(spent)
+            if limit is not None:
+                self._limit(question, limit)
+            return True
+
+        return stage
+
+    def _note(self, question: Open, bound: Bound | None) -> None:
+        if bound is not None:
+            self._limit(question, bound.value)
+
+    def _limit(self, question: Open, limit: int) -> None:
+        board, tier = self.board, question.tier
+        if question.phase is Phase.KEEP:
+            board.limit_kept(tier, limit)
+        elif question.phase is Phase.PLACE:
+            board.limit_placed(tier, limit)
+        else:
+            board.limit_disturbed(tier, limit, question.value[tier][1])

@@ -1,0 +1,111 @@
+"""The strategy from outside: what is found is published, and time is kept.
+
+The caller's thread does no work of its own. It publishes each better plan and returns
+the best one when the time is up, whatever the working threads are doing then.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from optimizer.constraints.reduction import reduce_snapshot
+from optimizer.model.options import Policy, SolveOptions
+from optimizer.model.plan import Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.search.problem import make_problem
+from optimizer.strategies.bounds import trivial_bounds
+from optimizer.strategies.lexicographic.board import Board, as_assignment
+from optimizer.strategies.lexicographic.work import Work
+from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.strategy import Answer, Clock, end_reason_of
+
+MARGIN_S = 0.01
+"""Kept back from the limit, beside the time that writing a plan takes."""
+
+LARGEST_MARGIN = 0.3
+"""Largest share of the limit that is kept back."""
+
+WRITING_SHARE = 0.1
+"""Largest share of the time that goes into writing plans that are better by little."""
+
+PARTING_S = 0.02
+"""Time for the working threads to end, once they are told."""
+
+FOREVER_S = 24 * 3600.0
+"""Longer than any solve."""
+
+
+@dataclass(frozen=True, slots=True)
+class LexicographicStrategy:
+    """Local search, bounds and proofs, tier by tier from the highest."""
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        """Return the best plan found in time; see `Strategy.solve`."""
+        deadline = clock() + options.time_limit_s
+        packing = reduce_snapshot(snapshot)
+        strict = options.policy is Policy.STRICT
+        board = Board(make_problem(packing), strict, trivial_bounds(packing))
+        writer = PlanWriter(snapshot, packing, options.policy)
+        desk = _Desk(board, writer, publish, clock)
+        desk.publish()
+        margin = min(MARGIN_S + desk.writing_s, LARGEST_MARGIN * options.time_limit_s)
+        work = Work(board, packing, options, clock, deadline - margin)
+        thread = threading.Thread(target=work.run, name="lexicographic", daemon=True)
+        thread.start()
+        try:
+            desk.attend(FOREVER_S if options.deterministic else deadline - margin)
+        finally:
+            board.close()
+        thread.join(PARTING_S)
+        if board.failure is not None:
+            raise board.failure
+        plan = desk.last_word()
+        return Answer(plan, end_reason_of(plan), packing.refusals)
+
+
+@dataclass(slots=True)
+class _Desk:
+    """Where plans are written and go out."""
+
+    board: Board
+    writer: PlanWriter
+    send: Callable[[Plan], None]
+    clock: Clock
+    writing_s: float = 0.0
+    _seen: int = field(default=-1)
+
+    def publish(self) -> Plan:
+        """Write the best assignment as a plan, and publish it if it is new."""
+        began = self.clock()
+        version, nodes = self.board.version, self.board.assignment
+        plan = self.writer.write(as_assignment(nodes), self.board.bounds)
+        if version != self._seen:
+            self.send(plan)
+        self._seen = version
+        self.writing_s = max(self.writing_s, self.clock() - began)
+        return plan
+
+    def attend(self, until: float) -> None:
+        """Publish each better plan until the work ends or ``until`` is reached."""
+        while not (self.board.closed or self.board.finished):
+            left = until - self.clock()
+            if left <= 0:
+                return
+            self.board.await_news(self._seen, left)
+            if self.board.version != self._seen and not self.board.finished:
+                self.publish()
+                rest = self.writing_s * (1 / WRITING_SHARE - 1)
+                self.board.await_end(min(rest, until - self.clock()))
+
+    def last_word(self) -> Plan:
+        """Return the best plan, after publishing it if it is new."""
+        return self.publish()

@@ -1,0 +1,72 @@
+"""The strategy `lexicographic` from outside: time, chance and failures."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from small_grid import crowded
+from solving_in_process import answer_to
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.encode import encode_plan
+from optimizer.model.plan import EndReason
+from optimizer.strategies.lexicographic.proving import Prover
+from optimizer.verify import verify_plan
+
+
+def test_the_same_seed_brings_the_same_plan_where_work_is_counted() -> None:
+    """A plan that depends on the machine's load cannot be compared nor debugged."""
+    snapshot = crowded(seed=2)
+
+    plans = [
+        answer_to(
+            snapshot, strategy="lexicographic", deterministic=True, time_limit_s=0.3
+        ).plan
+        for _ in range(2)
+    ]
+
+    assert plans[0] == plans[1]
+    assert not plans[0].empty
+
+
+@pytest.mark.parametrize("policy", [pb.POLICY_STRICT, pb.POLICY_PAPER])
+def test_a_crowded_cluster_gains_pods(policy: pb.Policy) -> None:
+    """The search has to find moves that no single insertion would."""
+    snapshot = crowded(seed=1)
+
+    answer = answer_to(
+        snapshot, strategy="lexicographic", policy=policy, time_limit_s=2.0
+    )
+
+    last = answer.plan.tiers[-1]
+    assert last.placed > last.placed_before
+    assert verify_plan(snapshot, encode_plan(answer.plan), policy) == []
+
+
+def test_a_stage_that_hangs_does_not_hold_up_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No library's own limit is to be trusted: the caller's thread keeps the time."""
+    hanging = threading.Event()
+    monkeypatch.setattr(Prover, "prove", lambda *_: hanging.wait())
+
+    try:
+        answer = answer_to(crowded(seed=3), strategy="lexicographic", time_limit_s=0.2)
+    finally:
+        hanging.set()
+
+    assert answer.end_reason in {EndReason.TIME_LIMIT, EndReason.OPTIMAL}
+    assert not answer.plan.empty
+
+
+def test_a_stage_that_fails_fails_the_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug in a thread must not pass for a result."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Prover, "prove", fail)
+
+    with pytest.raises(ZeroDivisionError):
+        answer_to(crowded(seed=3), strategy="lexicographic", time_limit_s=5.0)

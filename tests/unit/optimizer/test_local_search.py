@@ -1,0 +1,170 @@
+"""The compiled search: its books are right, its answers feasible, its chance seeded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_packings import random_packing
+
+from optimizer.model.options import Policy
+from optimizer.search.cache import VARIABLE, settle_cache
+from optimizer.search.exploration import CALMING, PLACING, explore
+from optimizer.search.mending import Mender
+from optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
+from optimizer.search.scoring import value_of
+from optimizer.search.seating import enter, nothing_frozen
+from optimizer.search.state import PLACED, State, make_state
+from optimizer.search.terrain import Terrain, make_terrain
+from optimizer.strategies.objective import score
+from optimizer.strategies.repair import repair
+
+SEEDS = range(12)
+
+
+def searched(problem: Problem, *, strict: bool, seed: int = 1) -> tuple[State, Terrain]:
+    """Return the state after some thousand steps of both phases on the last tier."""
+    terrain = make_terrain(problem, strict=strict)
+    state = make_state(terrain, problem.tiers, seed)
+    start = Mender(problem, strict=strict).mend(problem.home)
+    for phase in (PLACING, CALMING):
+        enter(start, problem.tiers - 1, nothing_frozen(terrain), terrain, state)
+        state.goal[PLACED] = len(problem.home) + 1
+        explore(2000, problem.tiers - 1, phase, 0.5, 0.05, terrain, state)
+        start = state.best
+    return state, terrain
+
+
+def as_assignment(nodes: Indices) -> tuple[int | None, ...]:
+    return tuple(None if node == NOWHERE else node for node in nodes.tolist())
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_value_that_the_search_counts_along_is_that_of_its_best(
+    seed: int, strict: bool
+) -> None:
+    """Every decision rests on counts that are only ever changed by differences."""
+    problem = make_problem(random_packing(seed))
+
+    state, _ = searched(problem, strict=strict)
+
+    counted = tuple(state.best_value.tolist())
+    assert counted == value_of(problem, state.best, strict=strict)[-1]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_search_stays_within_room_and_mask(seed: int) -> None:
+    """Whatever it finds, the mender takes as it is where nothing is overcommitted."""
+    packing = random_packing(seed)
+    problem = make_problem(packing)
+
+    state, terrain = searched(problem, strict=False)
+
+    load = np.zeros_like(terrain.room)
+    placed = state.best != NOWHERE
+    np.add.at(load, state.best[placed], terrain.demand[placed])
+    assert (load <= terrain.room).all()
+    for item, node in zip(packing.items, state.best.tolist(), strict=True):
+        assert node == NOWHERE or node in item.eligible
+
+
+def test_the_same_seed_finds_the_same_answer() -> None:
+    """A run that cannot be repeated cannot be debugged."""
+    problem = make_problem(random_packing(3))
+
+    first, _ = searched(problem, strict=True, seed=5)
+    second, _ = searched(problem, strict=True, seed=5)
+
+    assert (first.items == second.items).all()
+    assert first.dice == second.dice
+
+
+@pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_left_to_repair_in_a_mended_assignment(
+    seed: int, policy: Policy
+) -> None:
+    """The repair of the other strategies says what whole means, item by item."""
+    packing = random_packing(seed, overcommitted=seed % 2 == 0)
+    strict = policy is Policy.STRICT
+    problem = make_problem(packing)
+    wanted = np.random.default_rng(seed).integers(-1, 4, len(packing.items), np.int32)
+    for index, item in enumerate(packing.items):
+        if wanted[index] not in item.eligible:
+            wanted[index] = NOWHERE
+
+    mended = Mender(problem, strict=strict).mend(wanted)
+
+    assignment = as_assignment(mended)
+    assert repair(packing, assignment, policy) == assignment
+    reached = score(packing, assignment, policy)
+    told = value_of(problem, mended, strict=strict)
+    assert told == tuple((one.kept, one.placed, one.calm) for one in reached)
+
+
+def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:
+    """Compiled code reads and writes beside its arrays without a word."""
+    script = (
+        "from random_packings import random_packing\n"
+        "from test_local_search import searched\n"
+        "from optimizer.search.problem import make_problem\n"
+        "for seed in range(4):\n"
+        "    searched(make_problem(random_packing(seed)), strict=seed % 2 == 0)\n"
+    )
+    path = [str(Path(__file__).parent), *sys.path]
+
+    subprocess.run(
+        [sys.executable, "-c", script],
+        check=True,
+        env={
+            **os.environ,
+            "NUMBA_BOUNDSCHECK": "1",
+            VARIABLE: str(tmp_path),
+            "PYTHONPATH": os.pathsep.join(path),
+        },
+    )
+
+
+def test_compiled_code_goes_beside_its_source_where_that_is_writable(
+    tmp_path: Path,
+) -> None:
+    """A checkout keeps its cache, and `git clean` removes it."""
+    environment: dict[str, str] = {}
+
+    place = settle_cache(environment, tmp_path / "code", tmp_path / "tmp")
+
+    assert place == tmp_path / "code" / "__pycache__"
+    assert environment == {}
+
+
+def test_compiled_code_goes_to_an_own_folder_in_a_read_only_container(
+    tmp_path: Path,
+) -> None:
+    """Numba fails at import if it finds no place, even one that it would not need."""
+    (tmp_path / "code").write_text("not a folder", encoding="utf-8")
+    environment: dict[str, str] = {}
+
+    place = settle_cache(environment, tmp_path / "code", tmp_path)
+
+    assert place.parent == tmp_path
+    assert environment == {VARIABLE: str(place)}
+    assert place.stat().st_mode & 0o077 == 0
+
+
+def test_compiled_code_is_not_taken_from_a_folder_that_others_may_write_to(
+    tmp_path: Path,
+) -> None:
+    """What is cached is run: whoever writes there runs code in the service."""
+    (tmp_path / "code").write_text("not a folder", encoding="utf-8")
+    planted = tmp_path / f"stowage-compiled-{os.getuid()}"
+    planted.mkdir()
+    planted.chmod(0o777)
+
+    place = settle_cache({}, tmp_path / "code", tmp_path)
+
+    assert place != planted
