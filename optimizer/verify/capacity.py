@@ -15,16 +15,18 @@ def check_capacity(case: Case) -> Iterator[Violation]:
     A node may be overcommitted before the plan; what matters is that no pod which
     asks for a scarce resource is added to it.
     """
-    load: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for uid, where in case.after.items():
-        if where:
-            load[where].update(case.requests(uid))
-    for reservation in case.snapshot.reservations:
-        load[reservation.node].update(amounts(reservation.held))
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for pod, node in case.arrivals():
         wanted = case.requests(pod.uid)
         asked[node.name].update(name for name, amount in wanted.items() if amount)
+    # Nodes that nobody comes to are as they were.
+    load: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for uid, where in case.after.items():
+        if where in asked:
+            load[where].update(case.requests(uid))
+    for reservation in case.snapshot.reservations:
+        if reservation.node in asked:
+            load[reservation.node].update(amounts(reservation.held))
     for name, resources in asked.items():
         room = amounts(case.nodes[name].allocatable)
         for resource in sorted(resources):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify.case import Case, amounts
+from optimizer.verify.case import Case
 from optimizer.verify.company import Company
-from optimizer.verify.eligibility import turned_away
 from optimizer.verify.movability import disturbable_pods
+from optimizer.verify.spare_room import SpareRoom
 from optimizer.verify.violation import Violation
 
 
@@ -28,6 +27,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
     disturbable = disturbable_pods(case)
     on_nodes = case.on_nodes()
     company = Company(case)
+    spare = SpareRoom(case, disturbable)
     for eviction in case.plan.evictions:
         uid = eviction.pod_uid
         priority = case.priority(uid)
@@ -36,26 +36,16 @@ def check_policy(case: Case) -> Iterator[Violation]:
                 "policy", uid, f"evicted, but nothing above priority {priority} gains"
             )
             continue
-        for node in _candidates(case, uid):
+        for node in spare.nodes_for(uid):
 
             def staying(place: str, uid: str = uid) -> list[str]:
                 return _staying(case, uid, on_nodes[place], disturbable)
 
-            if _has_room(case, uid, node, staying(node)) and not company.refuses(
-                uid, node, staying
-            ):
+            if not company.refuses(uid, node, staying):
                 yield Violation(
                     "policy", uid, f"evicted for its own kind: it fits on {node}"
                 )
                 break
-
-
-def _candidates(case: Case, uid: str) -> list[str]:
-    home = case.pods[uid].node
-    others = [
-        name for name in case.nodes if name != home and not turned_away(case, uid, name)
-    ]
-    return [home, *others]
 
 
 def _staying(
@@ -69,25 +59,6 @@ def _staying(
         if _ranks_above(case, other, priority)
         or (case.pods[other].node and other not in disturbable)
     ]
-
-
-def _has_room(case: Case, uid: str, node: str, staying: list[str]) -> bool:
-    """Tell whether the pod fits on ``node`` beside those who stay there."""
-    load = Counter(case.requests(uid))
-    for other in staying:
-        load.update(case.requests(other))
-    for reservation in case.snapshot.reservations:
-        if reservation.node == node:
-            load.update(amounts(reservation.held))
-    arriving = [other for other in (*staying, uid) if case.pods[other].node != node]
-    asked = {
-        name
-        for other in arriving
-        for name, amount in case.requests(other).items()
-        if amount
-    }
-    room = amounts(case.nodes[node].allocatable)
-    return all(load[name] <= room[name] for name in asked)
 
 
 def _ranks_above(case: Case, other: str, priority: int) -> bool:

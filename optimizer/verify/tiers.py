@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from optimizer.contract import optimizer_pb2 as pb
@@ -14,13 +15,22 @@ EVICTION_WEIGHT = 3
 
 def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
     """Return (priority, placed before, placed after, disruption), highest first."""
+    before: Counter[int] = Counter()
+    after: Counter[int] = Counter()
+    disruption: Counter[int] = Counter()
+    priorities = set()
+    for uid, pod in case.pods.items():
+        priority = case.priority(uid)
+        priorities.add(priority)
+        before[priority] += bool(pod.node)
+        after[priority] += bool(case.after[uid])
+        disruption[priority] += _weight(case, uid)
     counted = []
-    for priority in sorted({case.priority(uid) for uid in case.pods}, reverse=True):
-        members = [uid for uid in case.pods if case.priority(uid) >= priority]
-        before = sum(1 for uid in members if case.pods[uid].node)
-        after = sum(1 for uid in members if case.after[uid])
-        disruption = sum(_weight(case, uid) for uid in members)
-        counted.append((priority, before, after, disruption))
+    reached = (0, 0, 0)
+    for priority in sorted(priorities, reverse=True):
+        own = (before[priority], after[priority], disruption[priority])
+        reached = (reached[0] + own[0], reached[1] + own[1], reached[2] + own[2])
+        counted.append((priority, *reached))
     return counted
 
 
