@@ -1,4 +1,4 @@
-"""Relations between pods that are named and refused, not yet expressed.
+"""Relations between pods that a strategy cannot take in, named and refused.
 
 Anti-affinity works both ways: a pod that runs keeps away the pods its terms select,
 so their classes are refused too.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from optimizer.constraints.anti_affinity import Apart
+from optimizer.constraints.pod_selection import undecided
 from optimizer.constraints.refusing import class_refusal
 from optimizer.model.refusal import Refusal
 from optimizer.model.snapshot import Snapshot
@@ -42,3 +43,16 @@ def refuse_apart(
                     "kept-away",
                     f"running pods of class {apart.carrier} have anti-affinity to it",
                 )
+
+
+def refuse_undecided(
+    snapshot: Snapshot, others: Sequence[Apart]
+) -> Iterator[tuple[str, Refusal]]:
+    """Yield the classes whose terms ask for namespaces that the snapshot lacks."""
+    detail = "its namespace selector needs labels that the snapshot does not tell"
+    for pod_class in snapshot.classes.values():
+        if any(undecided(snapshot, term) for term in pod_class.required_pod_affinity):
+            yield class_refusal(pod_class, "pod-affinity", detail)
+    yield from refuse_apart(
+        snapshot, [one for one in others if undecided(snapshot, one.term)]
+    )

@@ -11,7 +11,12 @@ from optimizer.constraints.anti_affinity import AntiAffinity, anti_affinity
 from optimizer.constraints.disruption_budgets import Held, held_by_budgets
 from optimizer.constraints.eligibility import Eligibility
 from optimizer.constraints.host_ports import port_dimensions
-from optimizer.constraints.pod_affinity import refuse_apart, refuse_pod_affinity
+from optimizer.constraints.pod_affinity import (
+    refuse_apart,
+    refuse_pod_affinity,
+    refuse_undecided,
+)
+from optimizer.constraints.relations.compiling import RelationCompiler
 from optimizer.constraints.reservations import held_room
 from optimizer.constraints.resources import Amounts, demand, dimensions, offer
 from optimizer.constraints.scaling import scale
@@ -20,21 +25,27 @@ from optimizer.constraints.topology_spread import refuse_topology_spread
 from optimizer.constraints.unsupported import refuse_unsupported
 from optimizer.model.packing import Item, Packing
 from optimizer.model.refusal import Refusal
+from optimizer.model.relations import Relations
 from optimizer.model.snapshot import Pod, Snapshot
 
 
-def reduce_snapshot(snapshot: Snapshot) -> Packing:
+def reduce_snapshot(snapshot: Snapshot, *, relations: bool = False) -> Packing:
     """Return the packing problem of ``snapshot``.
+
+    With ``relations``, affinity and spread between pods are described in the packing;
+    without, the classes that have them are refused.
 
     Pods of refused classes are left out: pending ones stay pending, running ones
     stay where they are and their room counts. So do running pods that may not move.
     """
-    return _Reduction(snapshot).packing()
+    return _Reduction(snapshot, relations).packing()
 
 
 @dataclass(slots=True)
 class _Reduction:
     snapshot: Snapshot
+    relational: bool
+    apart: AntiAffinity = field(init=False)
     names: tuple[str, ...] = field(init=False)
     index: dict[str, int] = field(init=False)
     present: Counter[str] = field(init=False)
@@ -48,14 +59,14 @@ class _Reduction:
         self.names = dimensions(snapshot)
         self.index = {node.name: index for index, node in enumerate(snapshot.nodes)}
         self.present = Counter(pod.class_id for pod in snapshot.pods)
-        apart = anti_affinity(snapshot, self.present)
-        self.shared = (*port_dimensions(snapshot, self.present), *apart.dimensions)
+        self.apart = anti_affinity(snapshot, self.present)
+        self.shared = (*port_dimensions(snapshot, self.present), *self.apart.dimensions)
         self.demands = {
             class_id: demand(pod_class, self.names) + self._shared_demand(class_id)
             for class_id, pod_class in snapshot.classes.items()
         }
         self.refused = {}
-        for class_id, refusal in _refusing(snapshot, apart):
+        for class_id, refusal in _refusing(snapshot, self.apart, self.relational):
             known = self.refused.setdefault(class_id, [])
             if refusal not in known:
                 known.append(refusal)
@@ -72,6 +83,7 @@ class _Reduction:
             items=items,
             tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
             refusals=tuple(self._refusals()),
+            relations=self._relations(items) if self.relational else None,
         )
 
     def _shared_demand(self, class_id: str) -> Amounts:
@@ -91,6 +103,25 @@ class _Reduction:
             yield Item(
                 pod.uid, pod_class.priority, self.demands[pod_class.id], nodes, home
             )
+
+    def _relations(self, items: tuple[Item, ...]) -> Relations | None:
+        compiler = RelationCompiler(self.snapshot, self.present)
+        rules = compiler.rules(self.apart.others)
+        if not rules:
+            return None
+        class_of = {pod.uid: pod.class_id for pod in self.snapshot.pods}
+        in_play = {item.pod_uid for item in items}
+        return Relations(
+            tallies=tuple(compiler.tallies),
+            counting={one: tuple(found) for one, found in compiler.counting.items()},
+            rules=rules,
+            class_of=tuple(class_of[item.pod_uid] for item in items),
+            staying=tuple(
+                (pod.class_id, self.index[pod.node], pod.terminating)
+                for pod in self.snapshot.pods
+                if pod.node is not None and pod.uid not in in_play
+            ),
+        )
 
     def _in_play(self, pod: Pod) -> bool:
         if pod.class_id in self.refused:
@@ -125,8 +156,13 @@ class _Reduction:
         yield from self.held.refusals
 
 
-def _refusing(snapshot: Snapshot, apart: AntiAffinity) -> Iterator[tuple[str, Refusal]]:
+def _refusing(
+    snapshot: Snapshot, apart: AntiAffinity, relational: bool
+) -> Iterator[tuple[str, Refusal]]:
     yield from refuse_unsupported(snapshot)
+    if relational:
+        yield from refuse_undecided(snapshot, apart.others)
+        return
     yield from refuse_pod_affinity(snapshot)
     yield from refuse_apart(snapshot, apart.others)
     yield from refuse_topology_spread(snapshot)

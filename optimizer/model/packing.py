@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optimizer.model.refusal import Refusal
+from optimizer.model.relations import Relations
 
 Assignment = tuple[int | None, ...]
 """Node index of each item, None where it has none; shape ``(items,)``."""
@@ -52,6 +53,9 @@ class Packing:
         Distinct priorities of the items, highest first.
     refusals
         What was left out, and why.
+    relations
+        What pods demand of each other beyond room, None if nothing. Assignments must
+        go through `optimizer.strategies.settling` then.
     """
 
     node_names: tuple[str, ...]
@@ -59,6 +63,7 @@ class Packing:
     items: tuple[Item, ...]
     tiers: tuple[int, ...]
     refusals: tuple[Refusal, ...]
+    relations: Relations | None = None
 
     @property
     def current(self) -> Assignment:

@@ -10,6 +10,9 @@ from optimizer.model.pod_class import PodClass
 from optimizer.model.resources import Resources
 from optimizer.model.selectors import LabelSelector
 
+TERMINATING = "terminating"
+"""Reason why a pod that is being deleted may not be moved."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pod:
@@ -28,6 +31,11 @@ class Pod:
     immovable_reason: str = ""
     deletion_cost: int = 0
     age_s: int = 0
+
+    @property
+    def terminating(self) -> bool:
+        """Whether the pod is being deleted; it takes room until it is gone."""
+        return self.immovable_reason == TERMINATING
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from optimizer.model.plan import Plan
 from optimizer.strategies.bounds import TierBounds
 from optimizer.strategies.objective import Score, score
 from optimizer.strategies.planning import PlanWriter
-from optimizer.strategies.repair import repair
+from optimizer.strategies.settling import make_whole
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Incumbent:
 
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate``, made whole, if it is better than the best so far."""
-        whole = repair(self.packing, candidate, self.writer.policy)
+        whole = make_whole(self.packing, candidate, self.writer.policy)
         reached = score(self.packing, whole, self.writer.policy)
         if reached > self.score:
             self.assignment, self.score = whole, reached

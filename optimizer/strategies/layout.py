@@ -6,6 +6,7 @@ stays need not: a node may be overcommitted already, and that must not get worse
 
 from __future__ import annotations
 
+from optimizer.constraints.relations.census import Census
 from optimizer.model.packing import Assignment, Packing
 
 
@@ -24,6 +25,7 @@ class Layout:
         # How many of a node's newcomers ask for something of a dimension.
         self._newcomers = [[0] * len(room) for room in packing.room]
         self._node_of: list[int | None] = [None] * len(packing.items)
+        self._census = None if packing.relations is None else Census(packing.relations)
 
     @property
     def assignment(self) -> Assignment:
@@ -35,7 +37,11 @@ class Layout:
         return self._node_of[item]
 
     def fits(self, item: int, node: int) -> bool:
-        """Tell whether ``item`` may join what is on ``node`` now."""
+        """Tell whether ``item`` may join what is on ``node`` now.
+
+        Of the relations between pods, anti-affinity is looked at: like room, it only
+        gets scarcer with each pod. For the others see `welcomes`.
+        """
         comes = self._packing.items[item].home != node
         room, used = self._packing.room[node], self._used[node]
         newcomers = self._newcomers[node]
@@ -44,7 +50,14 @@ class Layout:
             and used[dimension] + amount > room[dimension]
             and (comes or newcomers[dimension])
             for dimension, amount in enumerate(self._packing.items[item].demand)
-        )
+        ) and self._apart(item, node, comes)
+
+    def welcomes(self, item: int, node: int) -> bool:
+        """Tell whether ``item`` may come to ``node`` by every relation, as of now."""
+        relations = self._packing.relations
+        if self._census is None or relations is None:
+            return True
+        return self._census.welcomes(relations.class_of[item], node)
 
     def put(self, item: int, node: int) -> None:
         """Place ``item`` on ``node``."""
@@ -65,3 +78,15 @@ class Layout:
             used[dimension] += sign * amount
             if comes and amount:
                 newcomers[dimension] += sign
+        if self._census is not None and self._packing.relations is not None:
+            change = self._census.add if sign > 0 else self._census.remove
+            change(self._packing.relations.class_of[item], node, comes=comes)
+
+    def _apart(self, item: int, node: int, comes: bool) -> bool:
+        relations = self._packing.relations
+        if self._census is None or relations is None:
+            return True
+        class_id = relations.class_of[item]
+        if comes:
+            return self._census.apart(class_id, node)
+        return self._census.bears(class_id, node)

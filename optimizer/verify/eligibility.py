@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.case import Case
@@ -28,23 +28,36 @@ def turned_away(case: Case, uid: str, node: str) -> list[str]:
 def _problems(wanted: pb.PodClass, node: pb.Node) -> Iterator[str]:
     if wanted.node_name and wanted.node_name != node.name:
         yield f"wants node {wanted.node_name}"
-    taints = [taint for taint in node.taints if taint.effect != "PreferNoSchedule"]
+    taints = list(node.taints)
     if node.unschedulable:
         taints.append(
             pb.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
         )
-    for taint in taints:
-        if not any(_tolerated(one, taint) for one in wanted.tolerations):
-            yield f"taint {taint.key}={taint.value}:{taint.effect} not tolerated"
-    for key, value in wanted.node_selector.items():
-        if key not in node.labels or node.labels[key] != value:
-            yield f"selector {key}={value} unmet"
-    terms = wanted.required_node_affinity
-    if terms and not any(_term_holds(term, node) for term in terms):
-        yield "no node affinity term holds"
+    for taint in untolerated(wanted, taints):
+        yield f"taint {taint.key}={taint.value}:{taint.effect} not tolerated"
+    if not affinity_holds(wanted, node):
+        yield "its node selector or affinity does not hold"
     for volume in wanted.volume_node_affinity:
         if not any(_term_holds(term, node) for term in volume.terms):
             yield "a volume cannot be reached from it"
+
+
+def untolerated(wanted: pb.PodClass, taints: Iterable[pb.Taint]) -> Iterator[pb.Taint]:
+    """Yield those of ``taints`` that keep pods of the class away."""
+    for taint in taints:
+        if taint.effect == "PreferNoSchedule":
+            continue
+        if not any(_tolerated(one, taint) for one in wanted.tolerations):
+            yield taint
+
+
+def affinity_holds(wanted: pb.PodClass, node: pb.Node) -> bool:
+    """Tell whether ``node`` is one that the class selects."""
+    terms = wanted.required_node_affinity
+    return all(
+        key in node.labels and node.labels[key] == value
+        for key, value in wanted.node_selector.items()
+    ) and (not terms or any(_term_holds(term, node) for term in terms))
 
 
 def _tolerated(toleration: pb.Toleration, taint: pb.Taint) -> bool:

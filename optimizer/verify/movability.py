@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.apart import entangled
 from optimizer.verify.case import Case
+from optimizer.verify.order import demanding
 from optimizer.verify.selection import pod_labels_match
 from optimizer.verify.violation import Violation
 
@@ -55,7 +56,8 @@ def check_unverifiable(case: Case) -> Iterator[Violation]:
 def disturbable_pods(case: Case) -> set[str]:
     """Return the running pods that a plan may move or evict.
 
-    A strategy may do without those in feuds that no capacity expresses. Of the pods
+    A strategy may do without those in feuds that no capacity expresses, and those
+    with affinity or spread. Of the pods
     of a budget that does not allow for all of them at once, only those
     that the plan does disturb.
     """
@@ -64,6 +66,7 @@ def disturbable_pods(case: Case) -> set[str]:
         name
         for name, one in case.classes.items()
         if name not in spared
+        and not demanding(one)
         and not any(_unverifiable_needs(one))
         and not any(_budget_problems(case, one))
     }
@@ -104,12 +107,5 @@ def _covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
 
 
 def _unverifiable_needs(wanted: pb.PodClass) -> Iterator[str]:
-    if wanted.required_pod_affinity:
-        yield "required pod affinity"
-    if any(
-        spread.when_unsatisfiable != "ScheduleAnyway"
-        for spread in wanted.topology_spread
-    ):
-        yield "hard topology spread"
     if wanted.unsupported:
         yield f"needs beyond the contract: {', '.join(wanted.unsupported)}"
