@@ -29,6 +29,10 @@ def encode_plan(plan: Plan) -> pb.Plan:
         ],
         tiers=[_tier(tier) for tier in plan.tiers],
         optimal=plan.optimal,
+        gain_by_moves=[
+            pb.GainPoint(moves=point.moves, placed=point.placed)
+            for point in plan.gain_by_moves
+        ],
     )
 
 

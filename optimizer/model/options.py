@@ -1,4 +1,4 @@
-"""How to solve: strategy, limits, policy, seed."""
+"""How to solve: strategy, objective, limits, policy, seed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,43 @@ default of the paper's published plugin."""
 DEFAULT_STRATEGY = "paper"
 
 
+class Objective(Enum):
+    """What a plan is for; the value is the contract's number."""
+
+    PLACE = 0
+    CONSOLIDATE = 1
+
+
 class Policy(Enum):
     """Who may be left unplaced for whom; the value is the contract's number."""
 
     STRICT = 0
     PAPER = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a plan may disturb; None means as much as it likes.
+
+    Parameters
+    ----------
+    max_moves, max_evictions
+        Of the whole plan.
+    max_disruptions_per_owner
+        Moves and evictions together, of the pods of one owner.
+    min_gain_per_move
+        Pods that each move must gain; 0 means that any gain is worth its moves.
+    """
+
+    max_moves: int | None = None
+    max_evictions: int | None = None
+    max_disruptions_per_owner: int | None = None
+    min_gain_per_move: float = 0.0
+
+    @property
+    def none(self) -> bool:
+        """Whether a plan may do anything."""
+        return self == Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +72,11 @@ class SolveOptions:
         Count work in steps, not seconds.
     workers
         Threads of the solver; 0 means every core this process may use.
+    objective
+        ``PLACE``: tier by tier, as many pods as possible. ``CONSOLIDATE``: as few
+        nodes as possible.
+    limits
+        How much the plan may disturb.
     """
 
     strategy: str = DEFAULT_STRATEGY
@@ -49,3 +86,5 @@ class SolveOptions:
     seed: int = 0
     deterministic: bool = False
     workers: int = 0
+    objective: Objective = Objective.PLACE
+    limits: Limits = Limits()

@@ -61,6 +61,14 @@ class TierResult:
 
 
 @dataclass(frozen=True, slots=True)
+class GainPoint:
+    """With at most so many ``moves`` a part of the plan has ``placed`` pods placed."""
+
+    moves: int
+    placed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One answer to a snapshot; without changes it keeps everything as it is."""
 
@@ -69,6 +77,7 @@ class Plan:
     moves: tuple[Move, ...] = ()
     evictions: tuple[Eviction, ...] = ()
     tiers: tuple[TierResult, ...] = ()
+    gain_by_moves: tuple[GainPoint, ...] = ()
 
     @property
     def optimal(self) -> bool:

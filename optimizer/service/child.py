@@ -25,6 +25,7 @@ from optimizer.model.snapshot import Snapshot
 from optimizer.service.confinement import confine
 from optimizer.service.packets import READY
 from optimizer.service.settings import WorkerSettings
+from optimizer.strategies.finish.strategy import Finished
 from optimizer.strategies.source import load_strategies
 from optimizer.strategies.strategy import Answer, Strategy
 
@@ -78,7 +79,7 @@ def _answer(
         update = pb.SolveUpdate(plan=encode_plan(plan), strategy=options.strategy)
         connection.send_bytes(update.SerializeToString())
 
-    answer = strategies[options.strategy].solve(
+    answer = Finished(strategies[options.strategy]).solve(
         snapshot,
         _within(options, time_limit_s - (decoded - started)),
         clock=time.monotonic,

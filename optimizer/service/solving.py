@@ -197,7 +197,9 @@ class Solving:
         if not update.HasField("plan"):
             return update
         started = time.monotonic()
-        violations = verify_plan(request.snapshot, update.plan, request.options.policy)
+        violations = verify_plan(
+            request.snapshot, update.plan, request.options.policy, request.options
+        )
         update.durations.verify_s = time.monotonic() - started
         if not violations:
             return update

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Assignment, Packing
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.bounds import trivial_bounds
-from optimizer.strategies.first_fit_decreasing import first_fit
+from optimizer.strategies.filling import filled
 from optimizer.strategies.incumbent import Incumbent
 from optimizer.strategies.linear.backend import Effort
 from optimizer.strategies.linear.counts import CountFormulation
@@ -25,6 +24,7 @@ from optimizer.strategies.linear.cpsat import CpSat
 from optimizer.strategies.linear.formulation import Phase
 from optimizer.strategies.linear.program import Terms, Values
 from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reduced import reduced
 from optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
 BATCH_PODS = 99
@@ -47,7 +47,7 @@ class Boreas:
     ) -> Answer:
         """Return the plan that places every batch that fits; see `Strategy.solve`."""
         deadline = clock() + options.time_limit_s
-        packing = reduce_snapshot(snapshot)
+        packing = reduced(snapshot)
         writer = PlanWriter(snapshot, packing, options.policy)
         incumbent = Incumbent(packing, trivial_bounds(packing), writer, publish)
         publish(incumbent.plan())
@@ -77,7 +77,7 @@ class _Best:
     assignment: Assignment = field(init=False)
 
     def __post_init__(self) -> None:
-        self.assignment = first_fit(self.batch)
+        self.assignment = filled(self.batch, self.batch.current)
 
     @property
     def whole(self) -> bool:

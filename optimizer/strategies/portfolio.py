@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.model.options import Policy, SolveOptions
 from optimizer.model.packing import Packing
 from optimizer.model.plan import EndReason, Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.objective import Score, score
 from optimizer.strategies.reading import assignment_of
+from optimizer.strategies.reduced import reduced
 from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 MEMBERS = ("first-fit-decreasing", "lexicographic", "cpsat-aggregated", "paper")
@@ -49,7 +49,7 @@ class Portfolio:
     ) -> Answer:
         """Return the best answer of any member; see `Strategy.solve`."""
         deadline = clock() + options.time_limit_s
-        best = _Best(reduce_snapshot(snapshot), options.policy, publish)
+        best = _Best(reduced(snapshot), options.policy, publish)
         answer = Answer(Plan(snapshot.id), EndReason.NO_IMPROVEMENT)
         for asked, member in enumerate(self.members):
             share = options.time_limit_s

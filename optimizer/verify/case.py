@@ -18,11 +18,14 @@ class Case:
         The contract's messages as they came.
     policy
         The policy that the caller asked for.
+    asked
+        Whatever else the caller asked for: objective and limits.
     """
 
     snapshot: pb.Snapshot
     plan: pb.Plan
     policy: pb.Policy
+    asked: pb.SolveOptions = field(default_factory=pb.SolveOptions)
     nodes: dict[str, pb.Node] = field(init=False)
     classes: dict[str, pb.PodClass] = field(init=False)
     pods: dict[str, pb.Pod] = field(init=False)
@@ -54,6 +57,11 @@ class Case:
         """Whether the plan has no placement, move or eviction."""
         plan = self.plan
         return not (plan.placements or plan.moves or plan.evictions)
+
+    @property
+    def consolidates(self) -> bool:
+        """Whether the plan is to empty nodes, not to place pods."""
+        return self.asked.objective == pb.OBJECTIVE_CONSOLIDATE
 
     def arrivals(self) -> list[tuple[pb.Pod, pb.Node]]:
         """Return each pod that comes to a node, with that node."""

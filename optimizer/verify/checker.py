@@ -9,6 +9,7 @@ from optimizer.verify.apart import check_apart
 from optimizer.verify.capacity import check_capacity
 from optimizer.verify.case import Case
 from optimizer.verify.eligibility import check_eligibility
+from optimizer.verify.limits import check_gains, check_limits
 from optimizer.verify.movability import (
     check_budgets,
     check_movability,
@@ -44,11 +45,16 @@ RULES: tuple[Rule, ...] = (
     check_tiers,
     check_bounds,
     check_worth,
+    check_limits,
+    check_gains,
 )
 
 
 def verify_plan(
-    snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy
+    snapshot: pb.Snapshot,
+    plan: pb.Plan,
+    policy: pb.Policy,
+    asked: pb.SolveOptions | None = None,
 ) -> list[Violation]:
     """Return everything that is wrong with ``plan``; nothing if it may be carried out.
 
@@ -60,8 +66,11 @@ def verify_plan(
         The plan.
     policy
         The policy that the caller asked for.
+    asked
+        The other options of the request; without them the plan is to place pods, and
+        may disturb as many as it likes.
     """
-    case = Case(snapshot, plan, policy)
+    case = Case(snapshot, plan, policy, asked or pb.SolveOptions())
     broken = [violation for rule in NAMES for violation in rule(case)]
     if broken:
         return broken

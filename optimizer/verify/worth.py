@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from optimizer.verify.case import Case
+from optimizer.verify.emptied import check_emptied
 from optimizer.verify.tiers import count_tiers
 from optimizer.verify.violation import Violation
 
 
 def check_worth(case: Case) -> Iterator[Violation]:
     """Yield a violation if the first tier that changes does not gain pods."""
+    if case.consolidates:
+        yield from check_emptied(case)
+        return
     if case.changes_nothing:
         return
     for priority, before, after, disruption in count_tiers(case):

@@ -9,6 +9,7 @@ from optimizer.model.decode import decode_options, decode_snapshot
 from optimizer.model.decode.faults import Faults
 from optimizer.model.encode import encode_plan
 from optimizer.model.plan import Plan
+from optimizer.strategies.finish.strategy import Finished
 from optimizer.strategies.source import shipped_strategies
 from optimizer.strategies.strategy import Answer
 
@@ -43,6 +44,26 @@ def answer_to(
     faults.raise_if_any()
     seen = [] if published is None else published
     return strategies[strategy].solve(
+        model, options, clock=time.monotonic, publish=seen.append
+    )
+
+
+def finished_answer_to(
+    snapshot: pb.Snapshot,
+    asked: pb.SolveOptions,
+    *,
+    published: list[Plan] | None = None,
+) -> Answer:
+    """Return the answer to all of ``asked``, finished as the service does."""
+    faults = Faults()
+    strategies = shipped_strategies()
+    model = decode_snapshot(snapshot, faults)
+    options = decode_options(
+        asked, faults, strategies=strategies, default_time_limit_s=20, default_workers=1
+    )
+    faults.raise_if_any()
+    seen = [] if published is None else published
+    return Finished(strategies[options.strategy]).solve(
         model, options, clock=time.monotonic, publish=seen.append
     )
 

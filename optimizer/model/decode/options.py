@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from typing import Literal
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.decode.faults import Faults
 from optimizer.model.options import (
     DEFAULT_ALPHA,
     DEFAULT_STRATEGY,
+    Limits,
+    Objective,
     Policy,
     SolveOptions,
 )
@@ -46,7 +49,44 @@ def decode_options(
         seed=message.seed,
         deterministic=message.deterministic,
         workers=message.workers or default_workers,
+        objective=_objective(message.objective, faults),
+        limits=_limits(message, faults),
     )
+
+
+def _objective(value: int, faults: Faults) -> Objective:
+    try:
+        return Objective(value)
+    except ValueError:
+        faults.add(
+            "options.objective",
+            f"is {value}, not OBJECTIVE_PLACE or OBJECTIVE_CONSOLIDATE",
+        )
+        return Objective.PLACE
+
+
+def _limits(message: pb.SolveOptions, faults: Faults) -> Limits:
+    gain = message.min_gain_per_move
+    if not (math.isfinite(gain) and gain >= 0):
+        faults.add("options.min_gain_per_move", f"is {gain}, not 0 or more")
+    return Limits(
+        max_moves=_count(message, "max_moves", faults),
+        max_evictions=_count(message, "max_evictions", faults),
+        max_disruptions_per_owner=_count(message, "max_disruptions_per_owner", faults),
+        min_gain_per_move=gain,
+    )
+
+
+_Count = Literal["max_moves", "max_evictions", "max_disruptions_per_owner"]
+
+
+def _count(message: pb.SolveOptions, name: _Count, faults: Faults) -> int | None:
+    if not message.HasField(name):
+        return None
+    count: int = getattr(message, name)
+    if count < 0:
+        faults.add(f"options.{name}", f"is negative ({count})")
+    return count
 
 
 def _policy(value: int, faults: Faults) -> Policy:

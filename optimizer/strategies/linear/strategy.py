@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.model.options import SolveOptions
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
@@ -15,6 +14,7 @@ from optimizer.strategies.linear.backend import Backend
 from optimizer.strategies.linear.formulation import Formulate
 from optimizer.strategies.linear.tiers import TierLoop
 from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reduced import reduced
 from optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
 
@@ -35,7 +35,7 @@ class LinearStrategy:
     ) -> Answer:
         """Return the best plan found in time; see `Strategy.solve`."""
         deadline = clock() + options.time_limit_s
-        packing = reduce_snapshot(snapshot)
+        packing = reduced(snapshot)
         bounds = trivial_bounds(packing)
         writer = PlanWriter(snapshot, packing, options.policy)
         incumbent = Incumbent(packing, bounds, writer, publish)

@@ -1,0 +1,144 @@
+"""Fewest nodes, then fewest moves, on CP-SAT with replicas counted together.
+
+Every pod that has a node keeps one, and who is pending stays so. A quick start comes
+first: node after node, the emptiest first, is emptied into the others if there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from optimizer.model.options import SolveOptions
+from optimizer.model.packing import Assignment, Packing
+from optimizer.model.plan import EndReason, Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.bounds import trivial_bounds
+from optimizer.strategies.consolidate.emptying import emptied
+from optimizer.strategies.consolidate.in_use import nodes_in_use, nodes_of_others
+from optimizer.strategies.consolidate.program import FewestNodes
+from optimizer.strategies.finish.owners import owners_of
+from optimizer.strategies.finish.tally import Tally
+from optimizer.strategies.linear.backend import SHORTEST_SOLVE_S, Effort
+from optimizer.strategies.linear.counts import CountFormulation
+from optimizer.strategies.linear.cpsat import CpSat
+from optimizer.strategies.linear.tiers import BUILT_PER_S, MOST_VARIABLES
+from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reduced import reduced
+from optimizer.strategies.strategy import Answer, Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidate:
+    """The strategy for the objective `CONSOLIDATE`."""
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        """Return the plan; the message tells the nodes in use, and what is proved.
+
+        Its tiers claim nothing: their limits are those of another objective. Of the
+        limits, `min_gain_per_move` does not apply, since nothing is placed.
+        """
+        deadline = clock() + options.time_limit_s
+        run = _Run(snapshot, reduced(snapshot), options, clock, deadline)
+        publish(run.plan())
+        run.empty()
+        publish(run.plan())
+        proved = run.solve()
+        plan = run.plan()
+        reason = EndReason.NO_IMPROVEMENT if plan.empty else EndReason.TIME_LIMIT
+        return Answer(plan, reason, run.whole.refusals, run.message(proved))
+
+
+@dataclass(slots=True)
+class _Run:
+    snapshot: Snapshot
+    whole: Packing
+    options: SolveOptions
+    clock: Clock
+    deadline: float
+    _packing: Packing = field(init=False)
+    _others: frozenset[int] = field(init=False)
+    _assignment: Assignment = field(init=False)
+
+    def __post_init__(self) -> None:
+        running = tuple(item for item in self.whole.items if item.home is not None)
+        tiers = tuple(sorted({item.priority for item in running}, reverse=True))
+        self._packing = replace(self.whole, items=running, tiers=tiers)
+        self._others = nodes_of_others(self.snapshot, self._packing)
+        self._assignment = self._packing.current
+
+    def empty(self) -> None:
+        """Make the quick start."""
+        limits = replace(self.options.limits, min_gain_per_move=0.0)
+        tally = Tally(limits, owners_of(self.snapshot, self._packing))
+        self._assignment = emptied(self._packing, self._others, tally, self._late)
+
+    def solve(self) -> bool:
+        """Find the best there is in time; return whether it is proved."""
+        limits = self.options.limits
+        if not self._packing.items:
+            return True
+        # Counts of replicas do not tell owners apart.
+        if limits.max_disruptions_per_owner is not None or not self._may_build():
+            return False
+        program = FewestNodes(
+            self._packing,
+            self._others,
+            CpSat(self.clock),
+            limits.max_moves,
+            self._assignment,
+        )
+        fewest = self._left() > SHORTEST_SOLVE_S and program.fewest(self._effort(0.5))
+        self._assignment = program.assignment
+        calmest = self._left() > SHORTEST_SOLVE_S and program.calmest(self._effort(1))
+        self._assignment = program.assignment
+        return fewest and calmest
+
+    def plan(self) -> Plan:
+        """Return the best so far, empty unless it empties a node."""
+        after = dict(
+            zip(
+                (item.pod_uid for item in self._packing.items),
+                self._assignment,
+                strict=True,
+            )
+        )
+        if self._nodes(self._assignment) == self._nodes(self._packing.current):
+            after = {}
+        assignment = tuple(
+            after.get(item.pod_uid, item.home) for item in self.whole.items
+        )
+        writer = PlanWriter(self.snapshot, self.whole, self.options.policy)
+        return writer.write(assignment, trivial_bounds(self.whole))
+
+    def message(self, proved: bool) -> str:
+        """Return what was reached."""
+        before = self._nodes(self._packing.current)
+        after = self._nodes(self._assignment)
+        proof = "proved fewest, with fewest moves" if proved else "not proved fewest"
+        return f"{after} nodes in use, {before} before: {proof}"
+
+    def _nodes(self, assignment: Assignment) -> int:
+        return len(nodes_in_use(assignment, self._others))
+
+    def _may_build(self) -> bool:
+        size = CountFormulation.variables(self._packing, len(self._packing.tiers))
+        return size <= min(MOST_VARIABLES, self._left() * BUILT_PER_S)
+
+    def _left(self) -> float:
+        if self.options.deterministic:
+            return self.options.time_limit_s
+        return self.deadline - self.clock()
+
+    def _effort(self, share: float) -> Effort:
+        return Effort.of(self.options, share * self._left())
+
+    def _late(self) -> bool:
+        return not self.options.deterministic and self.clock() > self.deadline

@@ -1,0 +1,157 @@
+"""Any strategy, with its plans finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from optimizer.model.options import Objective, SolveOptions
+from optimizer.model.packing import Packing
+from optimizer.model.plan import GainPoint, Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.consolidate.strategy import Consolidate
+from optimizer.strategies.finish.cheapest import disturb_the_cheapest
+from optimizer.strategies.finish.curve import gain_by_moves
+from optimizer.strategies.finish.owners import owners_of
+from optimizer.strategies.finish.rewriting import rewrite
+from optimizer.strategies.finish.steps import Steps
+from optimizer.strategies.finish.trimming import Trimming
+from optimizer.strategies.objective import Score, score
+from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reading import assignment_of
+from optimizer.strategies.reduced import reduced
+from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
+
+TRIMMING_SHARE = 0.1
+"""Part of the time limit that is kept back where a plan may have to be trimmed."""
+
+CURVE_S = 0.02
+"""Time after the limit that the curve may still take."""
+
+TOLD_APART_PER_S = 50_000
+"""Pods among which steps are told apart in a second, at the least. Where there is less
+time the curve has its two ends only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A strategy whose plans keep within the limits and tell what moves gain.
+
+    Parameters
+    ----------
+    inner
+        Finds the plans; for the objective `CONSOLIDATE` there is one strategy only.
+    """
+
+    inner: Strategy
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        """Return the best plan within the limits; see `Strategy.solve`."""
+        if options.objective is Objective.CONSOLIDATE:
+            return _consolidated(snapshot, options, clock, publish)
+        deadline = clock() + options.time_limit_s
+        finish = _Finish(snapshot, options, clock, deadline, publish)
+        asked = options
+        if not options.limits.none and not options.deterministic:
+            share = 1 - TRIMMING_SHARE
+            asked = replace(options, time_limit_s=share * options.time_limit_s)
+        answer = self.inner.solve(snapshot, asked, clock=clock, publish=finish.take)
+        return finish.last(answer)
+
+
+def _consolidated(
+    snapshot: Snapshot,
+    options: SolveOptions,
+    clock: Clock,
+    publish: Callable[[Plan], None],
+) -> Answer:
+    answer = Consolidate().solve(
+        snapshot,
+        options,
+        clock=clock,
+        publish=lambda plan: publish(disturb_the_cheapest(snapshot, plan)),
+    )
+    return replace(answer, plan=disturb_the_cheapest(snapshot, answer.plan))
+
+
+@dataclass(slots=True)
+class _Finish:
+    """Finishes the plans of one solve."""
+
+    snapshot: Snapshot
+    options: SolveOptions
+    clock: Clock
+    deadline: float
+    publish: Callable[[Plan], None]
+    _best: Plan | None = field(init=False, default=None)
+    _value: Score = field(init=False, default=())
+
+    def take(self, plan: Plan) -> None:
+        """Publish ``plan``, within the limits, if that is better than the last one."""
+        if self.options.limits.none:
+            self.publish(disturb_the_cheapest(self.snapshot, plan))
+        elif self._keep(plan):
+            self.publish(self._cheapest())
+
+    def last(self, answer: Answer) -> Answer:
+        """Return ``answer`` with the best plan within the limits, and its curve."""
+        plan = answer.plan
+        if not self.options.limits.none:
+            self._keep(plan)
+            plan = self._best or plan
+        plan = replace(plan, gain_by_moves=self._curve(plan))
+        plan = disturb_the_cheapest(self.snapshot, plan)
+        return replace(answer, plan=plan, end_reason=end_reason_of(plan))
+
+    def _keep(self, plan: Plan) -> bool:
+        """Trim ``plan`` and keep it if it is the best so far."""
+        packing = reduced(self.snapshot)
+        assignment = assignment_of(packing, plan)
+        trimming = self._trimming(packing)
+        if not trimming.keeps(assignment):
+            writer = PlanWriter(self.snapshot, packing, self.options.policy)
+            trimmed = trimming.trim(assignment)
+            plan = rewrite(writer, plan, assignment, trimmed)
+            assignment = trimmed
+        value = score(packing, assignment, self.options.policy)
+        better = self._best is None or value > self._value
+        proved = value == self._value and plan.optimal
+        if better or proved:
+            self._best, self._value = plan, value
+        return better
+
+    def _cheapest(self) -> Plan:
+        best = self._best or Plan(self.snapshot.id)
+        return disturb_the_cheapest(self.snapshot, best)
+
+    def _trimming(self, packing: Packing) -> Trimming:
+        return Trimming(
+            packing,
+            self.options.policy,
+            self.options.limits,
+            owners_of(self.snapshot, packing),
+            self._late(0.0),
+        )
+
+    def _curve(self, plan: Plan) -> tuple[GainPoint, ...]:
+        if not plan.moves:
+            return ()
+        left_s = self.deadline + CURVE_S - self.clock()
+        hurry = len(self.snapshot.pods) > left_s * TOLD_APART_PER_S
+        if hurry and not self.options.deterministic:
+            return gain_by_moves(plan, ())
+        packing = reduced(self.snapshot)
+        wanted = assignment_of(packing, plan)
+        return gain_by_moves(plan, Steps(packing, wanted, stop=self._late(CURVE_S)))
+
+    def _late(self, more_s: float) -> Callable[[], bool]:
+        if self.options.deterministic:
+            return lambda: False
+        return lambda: self.clock() > self.deadline + more_s

@@ -1,0 +1,143 @@
+"""Limits, curve and consolidation on small random snapshots."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from brute_force import outcome, value_of
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from small_snapshots import small_snapshots, tight_snapshots
+from solving_in_process import finished_answer_to
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.encode import encode_plan
+from optimizer.model.plan import Plan
+from optimizer.verify import verify_plan
+
+SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
+MANY = settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    derandomize=True,
+)
+STRATEGY = "cpsat-aggregated"
+
+
+@st.composite
+def limits(draw: st.DrawFn) -> pb.SolveOptions:
+    asked = pb.SolveOptions(strategy=STRATEGY)
+    asked.policy = draw(st.sampled_from([pb.POLICY_STRICT, pb.POLICY_PAPER]))
+    if draw(st.booleans()):
+        asked.max_moves = draw(st.integers(0, 2))
+    if draw(st.booleans()):
+        asked.max_evictions = draw(st.integers(0, 1))
+    if draw(st.booleans()):
+        asked.max_disruptions_per_owner = draw(st.integers(0, 1))
+    asked.min_gain_per_move = draw(st.sampled_from([0.0, 0.4, 1.0]))
+    return asked
+
+
+@MANY
+@given(snapshot=SNAPSHOTS, asked=limits(), owners=st.integers(1, 2))
+def test_plans_within_limits_pass_the_checker(
+    snapshot: pb.Snapshot, asked: pb.SolveOptions, owners: int
+) -> None:
+    """What is dropped must leave a plan that is feasible, strict and worth it."""
+    for index, one in enumerate(snapshot.pod_classes):
+        one.owner.uid = f"owner-{index % owners}"
+    published: list[Plan] = []
+
+    answer = finished_answer_to(snapshot, asked, published=published)
+
+    values = []
+    for plan in (*published, answer.plan):
+        message = encode_plan(plan)
+        assert verify_plan(snapshot, message, asked.policy, asked) == []
+        values.append(value_of(snapshot, outcome(snapshot, message), asked.policy))
+    assert values == sorted(values)
+
+
+@MANY
+@given(snapshot=SNAPSHOTS, asked=limits())
+def test_a_limited_plan_is_called_optimal_only_if_the_free_one_is_as_good(
+    snapshot: pb.Snapshot, asked: pb.SolveOptions
+) -> None:
+    """Proofs are of the problem without limits; a part of a plan has none."""
+    free = pb.SolveOptions(strategy=STRATEGY, policy=asked.policy)
+    best = encode_plan(finished_answer_to(snapshot, free).plan)
+
+    plan = encode_plan(finished_answer_to(snapshot, asked).plan)
+
+    for mine, whole in zip(plan.tiers, best.tiers, strict=True):
+        if (mine.placed, mine.disruption) != (whole.placed, whole.disruption):
+            assert not mine.optimal
+            assert mine.upper_bound >= whole.placed
+            break
+
+
+@MANY
+@given(snapshot=tight_snapshots())
+def test_every_point_of_the_curve_is_a_plan_within_that_many_moves(
+    snapshot: pb.Snapshot,
+) -> None:
+    """The curve promises: with this limit on moves so many pods are placed."""
+    plan = finished_answer_to(snapshot, pb.SolveOptions(strategy=STRATEGY)).plan
+    assume(plan.gain_by_moves)
+
+    for point in plan.gain_by_moves:
+        asked = pb.SolveOptions(strategy=STRATEGY, max_moves=point.moves)
+        limited = finished_answer_to(snapshot, asked).plan
+
+        assert limited.tiers[-1].placed >= point.placed or limited.evictions
+
+
+@pytest.mark.parametrize("max_moves", [None, 1])
+@MANY
+@given(snapshot=SNAPSHOTS)
+def test_no_assignment_uses_fewer_nodes_or_fewer_moves(
+    max_moves: int | None, snapshot: pb.Snapshot
+) -> None:
+    """Fewest nodes first, then fewest moves, and everybody keeps a node."""
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE, max_moves=max_moves)
+
+    answer = finished_answer_to(snapshot, asked)
+
+    plan = encode_plan(answer.plan)
+    assert verify_plan(snapshot, plan, asked.policy, asked) == []
+    where = outcome(snapshot, plan)
+    nodes = len({node for node in where.values() if node})
+    assert (nodes, len(plan.moves)) == _fewest(snapshot, max_moves)
+    assert "proved fewest" in answer.message
+
+
+def _fewest(snapshot: pb.Snapshot, max_moves: int | None) -> tuple[int, int]:
+    """Return nodes in use and moves of the best of all assignments."""
+    pods = [pod for pod in snapshot.pods if pod.node]
+    choices = [
+        [node.name for node in snapshot.nodes] if pod.movable else [pod.node]
+        for pod in pods
+    ]
+    found = []
+    for nodes in product(*choices):
+        where = {pod.uid: node for pod, node in zip(pods, nodes, strict=True)}
+        moves = sum(where[pod.uid] != pod.node for pod in pods)
+        if (max_moves is None or moves <= max_moves) and _fits(snapshot, where):
+            found.append((len(set(nodes)), moves))
+    return min(found)
+
+
+def _fits(snapshot: pb.Snapshot, where: dict[str, str]) -> bool:
+    pods = {pod.uid: pod for pod in snapshot.pods}
+    plan = pb.Plan(
+        snapshot_id=snapshot.id,
+        moves=[
+            pb.Move(pod_uid=uid, from_node=pods[uid].node, to_node=node)
+            for uid, node in where.items()
+            if pods[uid].node != node
+        ],
+    )
+    broken = {one.rule for one in verify_plan(snapshot, plan, pb.POLICY_PAPER)}
+    return not broken - {"worth", "tiers", "bounds"}

@@ -1,0 +1,272 @@
+"""Limits, curve, cheapest pods and consolidation, in cases that one can follow."""
+
+from __future__ import annotations
+
+import pytest
+from snapshot_builder import SnapshotBuilder, figure_1
+from solving_in_process import finished_answer_to
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_options
+from optimizer.model.decode.faults import Faults
+from optimizer.model.encode import encode_plan
+from optimizer.model.errors import InvalidInputError
+from optimizer.model.plan import GainPoint
+from optimizer.verify import verify_plan
+
+STRATEGY = "cpsat-aggregated"
+
+
+def two_wishes() -> pb.Snapshot:
+    """Return two pairs of nodes; in each a move lets a waiting pod in."""
+    builder = SnapshotBuilder()
+    for pair in ("a", "b"):
+        for name in (f"{pair}1", f"{pair}2"):
+            builder.node(name, cpu_milli=4)
+            builder.pod(f"at-{name}", cpu_milli=2, node=name)
+        builder.pod(f"wants-{pair}", cpu_milli=3)
+    return builder.message
+
+
+def asking(**limits: float) -> pb.SolveOptions:
+    return pb.SolveOptions(strategy=STRATEGY, **limits)  # type: ignore[arg-type]
+
+
+def test_max_moves_leaves_the_part_of_the_plan_that_it_pays_for() -> None:
+    """Half the moves place half of the pods, rather than nothing."""
+    plan = finished_answer_to(two_wishes(), asking(max_moves=1)).plan
+
+    assert (len(plan.placements), len(plan.moves)) == (1, 1)
+    assert not plan.optimal
+
+
+def test_max_moves_of_zero_moves_nobody() -> None:
+    """Unset means no limit, zero means none at all."""
+    plan = finished_answer_to(figure_1(), asking(max_moves=0)).plan
+
+    assert plan.empty
+
+
+def test_a_limit_that_does_not_bind_changes_nothing() -> None:
+    """Its proof holds too."""
+    plan = finished_answer_to(two_wishes(), asking(max_moves=2)).plan
+
+    assert len(plan.placements) == 2
+    assert plan.optimal
+
+
+def test_an_owner_has_no_more_than_its_share_disturbed() -> None:
+    """Both pairs' pods belong to one owner, who gives one."""
+    snapshot = two_wishes()
+    for one in snapshot.pod_classes:
+        one.owner.uid = "web"
+
+    plan = finished_answer_to(snapshot, asking(max_disruptions_per_owner=1)).plan
+
+    assert len(plan.moves) == 1
+
+
+def test_nobody_is_evicted_where_no_eviction_is_allowed() -> None:
+    """The pod of high priority waits then."""
+    builder = SnapshotBuilder().node("n", cpu_milli=4)
+    builder.pod("low", cpu_milli=4, node="n").pod("high", cpu_milli=4, priority=1)
+
+    free = finished_answer_to(builder.message, asking()).plan
+    limited = finished_answer_to(builder.message, asking(max_evictions=0)).plan
+
+    assert len(free.evictions) == 1
+    assert limited.empty
+
+
+def test_moves_that_gain_too_little_are_not_made() -> None:
+    """One pod for two moves is less than one for each."""
+    builder = SnapshotBuilder()
+    for name in ("n1", "n2", "n3"):
+        builder.node(name, cpu_milli=4).pod(f"at-{name}", cpu_milli=2, node=name)
+    builder.node("n4", cpu_milli=1)
+    builder.pod("one", cpu_milli=1, node="n4").pod("wants", cpu_milli=4)
+
+    assert len(finished_answer_to(builder.message, asking()).plan.moves) == 1
+    limited = finished_answer_to(builder.message, asking(min_gain_per_move=1.5)).plan
+    assert limited.empty
+
+
+def test_the_curve_tells_what_each_move_gains() -> None:
+    """At the start nobody more; then a pod a move."""
+    plan = finished_answer_to(two_wishes(), asking()).plan
+
+    assert plan.gain_by_moves == (GainPoint(0, 4), GainPoint(1, 5), GainPoint(2, 6))
+
+
+@pytest.mark.parametrize(
+    ("moves", "placed"), [([0, 2], [4, 5]), ([0, 2], [6, 6]), ([2, 0], [4, 6])]
+)
+def test_the_checker_rejects_a_curve_that_is_none(
+    moves: list[int], placed: list[int]
+) -> None:
+    """It ends at the plan and rises in both."""
+    snapshot = two_wishes()
+    plan = encode_plan(finished_answer_to(snapshot, asking()).plan)
+    del plan.gain_by_moves[:]
+    for one, other in zip(moves, placed, strict=True):
+        plan.gain_by_moves.add(moves=one, placed=other)
+
+    rules = {one.rule for one in verify_plan(snapshot, plan, pb.POLICY_STRICT)}
+
+    assert rules == {"gains"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        asking(max_moves=1),
+        asking(max_disruptions_per_owner=1),
+        asking(min_gain_per_move=1.1),
+    ],
+)
+def test_the_checker_rejects_plans_beyond_the_limits(asked: pb.SolveOptions) -> None:
+    """Whoever strategy and finish are, the caller's limits hold."""
+    snapshot = two_wishes()
+    for one in snapshot.pod_classes:
+        one.owner.uid = "web"
+    plan = encode_plan(finished_answer_to(snapshot, asking()).plan)
+
+    violations = verify_plan(snapshot, plan, pb.POLICY_STRICT, asked)
+
+    assert {one.rule for one in violations} == {"limits"}
+
+
+def test_the_checker_rejects_an_eviction_too_many() -> None:
+    """Evictions have a limit of their own."""
+    builder = SnapshotBuilder().node("n", cpu_milli=4)
+    builder.pod("low", cpu_milli=4, node="n").pod("high", cpu_milli=4, priority=1)
+    plan = encode_plan(finished_answer_to(builder.message, asking()).plan)
+
+    asked = asking(max_evictions=0)
+    violations = verify_plan(builder.message, plan, pb.POLICY_STRICT, asked)
+
+    assert {one.rule for one in violations} == {"limits"}
+
+
+@pytest.mark.parametrize(
+    ("costs", "ages", "goes"),
+    [
+        ([5, -1, 5], [9, 9, 9], "r1"),
+        ([0, 0, 0], [9, 9, 1], "r2"),
+        ([1, 2, 3], [9, 2, 1], "r0"),
+    ],
+)
+def test_the_replica_goes_whose_loss_costs_least(
+    costs: list[int], ages: list[int], goes: str
+) -> None:
+    """The lowest deletion cost first, then the youngest."""
+    builder = SnapshotBuilder().node("n1", cpu_milli=6).node("n2", cpu_milli=2)
+    builder.pod_class("web", cpu_milli=2)
+    for index in range(3):
+        builder.pod(f"r{index}", of="web", node="n1")
+    builder.pod("wants", cpu_milli=2).message.pods[-1].class_id = "big"
+    builder.pod_class("big", cpu_milli=2).node_name = "n1"
+    for pod, cost, age in zip(builder.message.pods, costs, ages, strict=False):
+        pod.deletion_cost, pod.age_s = cost, age
+
+    plan = finished_answer_to(builder.message, asking()).plan
+
+    assert [one.pod_uid for one in plan.moves] == [goes]
+
+
+def test_consolidation_empties_a_node() -> None:
+    """Two half-empty nodes make one full one."""
+    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
+    builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=2, node="n2")
+
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
+    answer = finished_answer_to(builder.message, asked)
+
+    assert len(answer.plan.moves) == 1
+    assert answer.message.startswith("1 nodes in use, 2 before: proved fewest")
+
+
+def test_a_daemon_does_not_keep_its_node() -> None:
+    """It would go with the node; every other pod that may not move keeps it."""
+    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
+    builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=1, node="n2")
+    for name in ("n1", "n2"):
+        builder.pod(f"daemon-{name}", node=name, movable=False)
+        builder.message.pods[-1].immovable_reason = "daemonset"
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
+
+    with_daemons = finished_answer_to(builder.message, asked).plan
+    builder.message.pods[-1].immovable_reason = "static"
+    builder.message.pods[-2].immovable_reason = "static"
+    with_static_pods = finished_answer_to(builder.message, asked).plan
+
+    assert len(with_daemons.moves) == 1
+    assert with_static_pods.empty
+
+
+def test_an_owner_is_spared_by_consolidation_too() -> None:
+    """Counts of replicas do not know owners; the quick start does."""
+    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
+    builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=2, node="n2")
+    for one in builder.message.pod_classes:
+        one.owner.uid = "web"
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
+    asked.max_disruptions_per_owner = 0
+
+    answer = finished_answer_to(builder.message, asked)
+
+    assert answer.plan.empty
+    assert "not proved" in answer.message
+
+
+def test_the_checker_rejects_consolidation_that_empties_nothing() -> None:
+    """Moves without a node less are moves for nothing."""
+    builder = SnapshotBuilder().node("n1").node("n2").node("n3")
+    builder.pod("a", node="n1").pod("b", node="n2")
+    plan = pb.Plan(snapshot_id="snapshot-1")
+    plan.moves.add(pod_uid="b", from_node="n2", to_node="n3")
+    plan.tiers.add(placed_before=2, placed=2, upper_bound=2, disruption=2)
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
+
+    violations = verify_plan(builder.message, plan, pb.POLICY_STRICT, asked)
+
+    assert {one.rule for one in violations} == {"worth"}
+
+
+def test_limits_out_of_range_are_told_all_at_once() -> None:
+    """Every fault of a request in one answer."""
+    faults = Faults()
+    message = asking(
+        max_moves=-1,
+        max_evictions=-1,
+        max_disruptions_per_owner=-1,
+        min_gain_per_move=-0.5,
+    )
+    message.objective = 7  # type: ignore[assignment]
+
+    decode_options(message, faults, strategies=[STRATEGY], default_time_limit_s=1)
+
+    with pytest.raises(InvalidInputError) as caught:
+        faults.raise_if_any()
+    assert len(caught.value.faults) == 5
+
+
+def test_who_could_stay_once_others_are_dropped_is_not_evicted() -> None:
+    """The whole plan fills the node that ``low`` could go to; its part does not."""
+    builder = SnapshotBuilder()
+    builder.node("n1", cpu_milli=2).node("n2", cpu_milli=4).node("n3", cpu_milli=2)
+    builder.pod("low", cpu_milli=2, node="n1")
+    builder.pod("mover", cpu_milli=2, priority=1, node="n2")
+    builder.pod("small", cpu_milli=2, priority=1).pod("big", cpu_milli=4, priority=1)
+    builder.message.forbidden_pairs.add(class_id="class-low", node="n3")
+    for node in ("n2", "n3"):
+        builder.message.forbidden_pairs.add(class_id="class-small", node=node)
+
+    free = finished_answer_to(builder.message, asking()).plan
+    asked = asking(max_moves=0)
+    limited = finished_answer_to(builder.message, asked).plan
+
+    assert len(free.evictions) == 1
+    message = encode_plan(limited)
+    assert verify_plan(builder.message, message, pb.POLICY_STRICT, asked) == []
+    assert not limited.evictions
