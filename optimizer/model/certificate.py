@@ -80,3 +80,7 @@ class Certificate:
     status: ProofStatus = ProofStatus.GAP
     method: ProofMethod = ProofMethod.UNSPECIFIED
     dual: DualBound | None = None
+
+
+NOTHING_PROVED = Certificate()
+"""Of whoever says nothing about how a limit is proved."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.encode_certificate import encode_certificate
 from optimizer.model.plan import Plan, TierResult
 from optimizer.model.refusal import Refusal
 
@@ -55,4 +56,6 @@ def _tier(tier: TierResult) -> pb.TierResult:
         optimal=tier.optimal,
         disruption=tier.disruption,
         disruption_lower_bound=tier.disruption_lower_bound,
+        place=encode_certificate(tier.place),
+        disturb=encode_certificate(tier.disturb),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from optimizer.model.certificate import NOTHING_PROVED, Certificate
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -49,6 +51,8 @@ class TierResult:
         Sum over running pods: 0 stays, 2 moves, 3 is left unplaced.
     disruption_lower_bound
         Proved limit on ``disruption``, given ``placed``.
+    place, disturb
+        How ``upper_bound`` and ``disruption_lower_bound`` are proved.
     """
 
     priority: int
@@ -58,6 +62,8 @@ class TierResult:
     optimal: bool
     disruption: int
     disruption_lower_bound: int
+    place: Certificate = NOTHING_PROVED
+    disturb: Certificate = NOTHING_PROVED
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor
 
+from optimizer.model.certificate import (
+    Certificate,
+    DualBound,
+    ProofMethod,
+    ProofStatus,
+)
 from optimizer.model.packing import Packing
 
 ROUNDING = 1e-6
 """Slack before a bound that comes as a float is rounded down to an integer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How a limit is proved.
+
+    Parameters
+    ----------
+    method
+        The method.
+    dual
+        The prices of a dual bound, if they are to be told.
+    """
+
+    method: ProofMethod
+    dual: DualBound | None = None
+
+    def certify(self, *, reached: bool) -> Certificate:
+        """Return the certificate of the limit, given whether it is reached."""
+        status = ProofStatus.PROVED if reached else ProofStatus.BOUND
+        if not reached and self.method is ProofMethod.TRIVIAL:
+            status = ProofStatus.GAP
+        return Certificate(status, self.method, self.dual)
+
+
+TRIVIAL = Proof(ProofMethod.TRIVIAL)
+"""Every pod has a node, or nothing is disturbed."""
 
 
 @dataclass(slots=True)
@@ -25,12 +58,16 @@ class TierBounds:
         Proved limit on the items placed, of this priority and above.
     disturbed
         Proved lower limit on the disturbance.
+    place, disturb
+        How ``placed`` and ``disturbed`` are proved.
     """
 
     running: int
     kept: int
     placed: int
     disturbed: int = 0
+    place: Proof = TRIVIAL
+    disturb: Proof = TRIVIAL
 
 
 def round_bound(bound: float) -> int:

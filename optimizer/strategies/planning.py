@@ -91,6 +91,10 @@ class PlanWriter:
                     optimal=proved,
                     disruption=-now.calm,
                     disruption_lower_bound=min(limits.disturbed, -now.calm),
+                    place=limits.place.certify(reached=now.placed >= limits.placed),
+                    disturb=limits.disturb.certify(
+                        reached=-now.calm <= limits.disturbed
+                    ),
                 )
             )
         return tuple(tiers)

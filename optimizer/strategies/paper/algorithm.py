@@ -22,11 +22,12 @@ from dataclasses import dataclass, field
 from ortools.sat.python import cp_model
 
 from optimizer.constraints.reduction import reduce_snapshot
+from optimizer.model.certificate import ProofMethod
 from optimizer.model.options import Policy, SolveOptions
 from optimizer.model.packing import Packing
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
-from optimizer.strategies.bounds import TierBounds, trivial_bounds
+from optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
 from optimizer.strategies.incumbent import Incumbent
 from optimizer.strategies.objective import TierScore
 from optimizer.strategies.paper import solving
@@ -117,11 +118,13 @@ class _Run:
         bounds = self.bounds[tier]
         name = f"tier {self.packing.tiers[tier]}, place"
         strict = self.options.policy is Policy.STRICT
-        bounds.placed = self._phase(
+        placed = self._phase(
             _Phase(name, self._model.placed(), HALF / 2 if strict else HALF),
             lambda: self._reached(tier).placed,
             bounds.placed,
         )
+        if placed < bounds.placed:
+            bounds.placed, bounds.place = placed, Proof(ProofMethod.CP_SAT)
 
     def _calm(self, tier: int) -> None:
         """Phase 2: disturb as few running pods as possible (lines 12 to 18)."""
@@ -132,7 +135,9 @@ class _Run:
             lambda: calmest + self._reached(tier).calm,
             calmest,
         )
-        bounds.disturbed = calmest - limit
+        if calmest - limit > bounds.disturbed:
+            bounds.disturbed = calmest - limit
+            bounds.disturb = Proof(ProofMethod.CP_SAT)
 
     def _phase(self, phase: _Phase, reached: Callable[[], int], limit: int) -> int:
         """Maximise the metric, hold what is reached, return the proved limit."""
