@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
-
 import numpy as np
 
 from optimizer.bounds.dual import dual_bound
@@ -23,4 +21,4 @@ def warmup() -> None:
         refusals=(),
     )
     question = Question(make_problem(packing), 0, Phase.PLACE, (TierScore(0, 0, 0),))
-    dual_bound(question, np.full(3, -1), clock=lambda: 0.0, deadline=inf)
+    dual_bound(question, np.full(3, -1), clock=lambda: 0.0, deadline=60.0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from optimizer.model.packing import Item, Packing
 from optimizer.search.exploration import CALMING, PLACING, explore
 from optimizer.search.mending import Mender
+from optimizer.search.moves import make_quest, seek
 from optimizer.search.problem import make_problem
 from optimizer.search.seating import enter, nothing_frozen
 from optimizer.search.state import PLACED, make_state
@@ -22,6 +25,9 @@ def warm_up() -> None:
             enter(mended, 0, nothing_frozen(terrain), terrain, state)
             state.goal[PLACED] = len(mended) + 1
             explore(1, 0, phase, 1.0, 1.0, terrain, state)
+        enter(problem.home, 0, nothing_frozen(terrain), terrain, state)
+        waiting = np.array([1], np.int32)
+        seek(1, make_quest(waiting, 1, nothing_frozen(terrain), 2), terrain, state)
 
 
 def _smallest(width: int) -> Packing:

@@ -53,6 +53,10 @@ class Pace:
             # Slices grow at most fourfold, whatever a coarse clock says.
             self._rate = min(0.5 * self._rate + 0.5 * steps / seconds, 4 * self._rate)
 
+    def spend_steps(self, steps: int) -> None:
+        """Note ``steps`` made, which tell nothing of how fast others are."""
+        self.spend(steps / COUNTED_RATE)
+
     def spend(self, seconds: float) -> None:
         """Note work that counts itself in seconds."""
         if self.counted:

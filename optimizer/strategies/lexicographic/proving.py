@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from optimizer.bounds.bound import Bound
+from optimizer.bounds.dual import dual_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
 from optimizer.model.options import SolveOptions
@@ -19,8 +22,15 @@ from optimizer.search.mending import Mender
 from optimizer.search.scoring import Value
 from optimizer.strategies.lexicographic.board import Board
 from optimizer.strategies.lexicographic.counting import Counting
+from optimizer.strategies.lexicographic.exact import MoveSearch
 from optimizer.strategies.lexicographic.pace import Pace
 from optimizer.strategies.objective import TierScore
+
+MOST_PATTERN_ENTRIES = 4_000_000
+"""Nodes times kinds from which the patterns of a dual bound take too much memory."""
+
+MOVES_SHARES = (0.04, 0.2)
+"""Shares of the time left for the exact search, before the dual bound and after."""
 
 CHEAP_S = 0.01
 """What a proof that does not count its own work is charged, where work is counted."""
@@ -72,6 +82,7 @@ class Prover:
     options: SolveOptions
     pace: Pace
     _mender: Mender = field(init=False)
+    _searches: dict[int, MoveSearch] = field(default_factory=dict)
     _tried: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -122,11 +133,46 @@ class Prover:
             return
 
     def _stages(self) -> tuple[Stage, ...]:
-        return (self._knapsack, *(self._counting(share) for share in COUNTING_SHARES))
+        return (
+            self._knapsack,
+            self._moves(MOVES_SHARES[0]),
+            self._dual,
+            self._moves(MOVES_SHARES[1]),
+            *(self._counting(share) for share in COUNTING_SHARES),
+        )
 
     def _knapsack(self, question: Open, until: float) -> bool:
         bound = knapsack_bound(
             question.question(self.board), clock=self.pace.now, deadline=until
+        )
+        self.pace.spend(CHEAP_S)
+        self._note(question, bound)
+        return True
+
+    def _moves(self, share: float) -> Stage:
+        def stage(question: Open, until: float) -> bool:
+            search = self._searches.get(question.tier)
+            if search is None:
+                search = MoveSearch(self.board, self.pace, self._mender, question.tier)
+                self._searches[question.tier] = search
+            now = self.pace.now()
+            search.run(now + share * (until - now))
+            return True
+
+        return stage
+
+    def _dual(self, question: Open, until: float) -> bool:
+        problem = self.board.problem
+        if problem.room.shape[0] * problem.demand.shape[0] > MOST_PATTERN_ENTRIES:
+            return True
+        kept, placed, calm = question.value[question.tier]
+        good_enough = (kept, placed, -calm)[question.phase.value]
+        bound = dual_bound(
+            question.question(self.board),
+            self.board.assignment.astype(np.int64),
+            clock=self.pace.now,
+            deadline=until,
+            good_enough=good_enough,
         )
         self.pace.spend(CHEAP_S)
         self._note(question, bound)

@@ -59,7 +59,8 @@ class LexicographicStrategy:
         desk.publish()
         margin = min(MARGIN_S + desk.writing_s, LARGEST_MARGIN * options.time_limit_s)
         work = Work(board, packing, options, clock, deadline - margin)
-        thread = threading.Thread(target=work.run, name="lexicographic", daemon=True)
+        # Not a daemon: an interpreter that ends before its solver does would crash it.
+        thread = threading.Thread(target=work.run, name="lexicographic")
         thread.start()
         try:
             desk.attend(FOREVER_S if options.deterministic else deadline - margin)

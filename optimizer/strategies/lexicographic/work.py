@@ -60,9 +60,7 @@ class Work:
         if counted or threads == 1:
             self._take_turns(climber, pace)
             return
-        search = threading.Thread(
-            target=self._search, args=(climber,), name="search", daemon=True
-        )
+        search = threading.Thread(target=self._search, args=(climber,), name="search")
         search.start()
         Prover(self.board, self.packing, self.options, pace).prove(self.deadline)
         search.join()
