@@ -14,6 +14,12 @@ How to use it::
 ``nodes`` holds the node of each item, negative for none, of the best assignment known.
 ``warmup`` compiles what `dual_bound` needs; call it once before time counts.
 
+    bounds[tier].placed = bound.value   # a `TierBounds`, as plans are written from
+    bounds[tier].place = Proof(bound.method, written(question, packing, bound))
+
+``written`` turns the prices of a dual bound into what anybody can check with
+``stowage-optimizer verify --certificate``. Call it once for the limit that is told.
+
 ``reached`` holds a `TierScore` for each tier down to ``tier``: of the tiers above the
 whole score, of this tier what its earlier phases reached. A bound is true for every
 assignment that is at least as good in each of those numbers, so it proves a tier
@@ -25,9 +31,18 @@ multipliers, and the bound is then computed from them in integers.
 """
 
 from optimizer.bounds.bound import Bound
+from optimizer.bounds.certificate import written
 from optimizer.bounds.dual import dual_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
 from optimizer.bounds.warmup import warmup
 
-__all__ = ["Bound", "Phase", "Question", "dual_bound", "knapsack_bound", "warmup"]
+__all__ = [
+    "Bound",
+    "Phase",
+    "Question",
+    "dual_bound",
+    "knapsack_bound",
+    "warmup",
+    "written",
+]

@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 PENALTIES = {Phase.KEEP: 4.0, Phase.PLACE: 4.0, Phase.DISTURB: 100.0}
 """Cost of a missing unit of a requirement, until patterns that meet it are found."""
 
+LONGEST_S = 3600.0
+"""Longest time limit that is passed on; the caller's may be endless."""
+
 PARAMETERS = "use_preprocessing: false"
 """So that each solve goes on from the last one's basis."""
 
@@ -97,7 +100,7 @@ class Master:
 
     def solve(self, limit_s: float) -> tuple[float, Duals] | None:
         """Return the value and its duals; None if it was not solved in time."""
-        self._solver.SetTimeLimit(max(1, int(limit_s * 1000)))
+        self._solver.SetTimeLimit(int(1000 * min(max(0.001, limit_s), LONGEST_S)))
         if self._solver.Solve() != pywraplp.Solver.OPTIMAL:
             return None
         run = np.zeros(len(self._pod))

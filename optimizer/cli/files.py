@@ -6,10 +6,15 @@ import json
 from pathlib import Path
 from typing import TypeVar
 
-from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
 from google.protobuf.message import Message
 
-from optimizer.cli.errors import FieldFaultError, FileUnreadableError, JsonFaultError
+from optimizer.cli.errors import (
+    FieldFaultError,
+    FileUnreadableError,
+    FileUnwritableError,
+    JsonFaultError,
+)
 from optimizer.contract import optimizer_pb2 as pb
 
 M = TypeVar("M", bound=Message)
@@ -38,6 +43,37 @@ def read_plan(path: Path) -> pb.Plan:
     if isinstance(read, dict) and "plan" in read:
         return _message(path, read, pb.SolveUpdate()).plan
     return _message(path, read, pb.Plan())
+
+
+def read_refused_classes(path: Path) -> set[str]:
+    """Return the classes that the update in the file ``path`` says it left alone.
+
+    Raises
+    ------
+    FileUnreadableError, JsonFaultError, FieldFaultError
+        The file is not there, not JSON, or neither an update nor a plan.
+    """
+    read = _json(path)
+    if not (isinstance(read, dict) and "plan" in read):
+        return set()
+    refusals = _message(path, read, pb.SolveUpdate()).refusals
+    subjects = (one.subject.partition(" ") for one in refusals)
+    return {name for kind, _, name in subjects if kind == "class"}
+
+
+def write_message(path: Path, message: Message) -> None:
+    """Write ``message`` to the file ``path`` as JSON.
+
+    Raises
+    ------
+    FileUnwritableError
+        It cannot be written.
+    """
+    text = MessageToJson(message, preserving_proto_field_name=True)
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise FileUnwritableError(path, error.strerror or str(error)) from None
 
 
 def _json(path: Path) -> object:

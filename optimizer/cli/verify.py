@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from optimizer.cli.errors import PlanRefusedError
-from optimizer.cli.files import read_plan, read_snapshot
+from optimizer.cli.files import read_plan, read_refused_classes, read_snapshot
 from optimizer.cli.policies import POLICIES
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify import verify_plan
+from optimizer.verify.certificate import verify_certificates
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -22,9 +23,40 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
     parser.add_argument("plan", type=Path, help="protobuf JSON of a Plan")
     parser.add_argument("--policy", choices=POLICIES, default="strict")
+    parser.add_argument(
+        "--certificate",
+        action="store_true",
+        help="also check the prices of every dual bound anew",
+    )
     given = parser.parse_args(arguments)
     print(verify_file(given.snapshot, given.plan, POLICIES[given.policy]))  # noqa: T201
+    if given.certificate:
+        policy = POLICIES[given.policy]
+        print(verify_certificate_file(given.snapshot, given.plan, policy))  # noqa: T201
     return 0
+
+
+def verify_certificate_file(
+    snapshot_path: Path, plan_path: Path, policy: pb.Policy
+) -> str:
+    """Return how many limits their prices prove.
+
+    Raises
+    ------
+    PlanRefusedError
+        A limit is not proved by its prices.
+    OptimizerError
+        A file is faulty.
+    """
+    checked = verify_certificates(
+        read_snapshot(snapshot_path),
+        read_plan(plan_path),
+        policy,
+        left_alone=read_refused_classes(plan_path),
+    )
+    if checked.violations:
+        raise PlanRefusedError(plan_path, checked.violations)
+    return f"{plan_path}: {checked.claims} limits proved by their prices"
 
 
 def verify_file(snapshot_path: Path, plan_path: Path, policy: pb.Policy) -> str:

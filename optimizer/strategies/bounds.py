@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 
 from optimizer.model.certificate import (
@@ -68,6 +68,12 @@ class TierBounds:
     disturbed: int = 0
     place: Proof = TRIVIAL
     disturb: Proof = TRIVIAL
+
+    def without_prices(self) -> TierBounds:
+        """Return the same limits, told by their methods only."""
+        return replace(
+            self, place=Proof(self.place.method), disturb=Proof(self.disturb.method)
+        )
 
 
 def round_bound(bound: float) -> int:

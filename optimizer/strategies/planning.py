@@ -80,7 +80,9 @@ class PlanWriter:
         tiers = []
         for priority in self._priorities:
             staying += self._staying[priority]
-            was, now, limits = by_tier.get(priority, (was, now, limits))
+            # Prices are of one tier: they are told there only.
+            again = (was, now, limits.without_prices())
+            was, now, limits = by_tier.get(priority, again)
             proved = proved and self._proved(now, limits)
             tiers.append(
                 TierResult(

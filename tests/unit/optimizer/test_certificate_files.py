@@ -1,0 +1,97 @@
+"""Certificates from the command line: good ones confirmed, false ones refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from certified_plans import scene_of
+from google.protobuf.json_format import MessageToJson
+from google.protobuf.message import Message
+from snapshot_builder import SnapshotBuilder, figure_1
+
+from optimizer.cli import main
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.certificate import DualBound, ProofMethod
+from optimizer.model.options import Policy
+from optimizer.strategies.bounds import Proof, trivial_bounds
+from optimizer.strategies.planning import PlanWriter
+
+
+def _run(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main([str(argument) for argument in arguments])
+    return int(caught.value.code or 0)
+
+
+def _file(folder: Path, name: str, message: Message) -> Path:
+    path = folder / name
+    path.write_text(MessageToJson(message), encoding="utf-8")
+    return path
+
+
+def _moved() -> pb.Plan:
+    """Return figure 1's plan: one pod moves, so that the large one fits."""
+    return scene_of(figure_1()).plan((1, 1, 0), Policy.STRICT)
+
+
+def test_limits_are_proved_from_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever doubts a proof checks it without the service."""
+    snapshot = _file(tmp_path, "snapshot.json", figure_1())
+    plan = _file(tmp_path, "plan.json", _moved())
+
+    assert _run("verify", snapshot, plan, "--certificate") == 0
+
+    assert "2 limits proved by their prices" in capsys.readouterr().out
+
+
+def test_a_limit_that_prices_do_not_prove_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 3, as for every plan that does not hold what it says."""
+    moved = _moved()
+    for one in moved.tiers[0].disturb.dual_bound.requirements:
+        one.price = 0
+    assert moved.tiers[0].disruption_lower_bound == 2
+    snapshot = _file(tmp_path, "snapshot.json", figure_1())
+    plan = _file(tmp_path, "plan.json", moved)
+
+    assert _run("verify", snapshot, plan, "--certificate") == 3
+
+    assert "claims 2, its prices prove" in capsys.readouterr().err
+
+
+def test_classes_left_alone_are_read_from_the_answer(tmp_path: Path) -> None:
+    """The limits of a strategy do not count what it refused, by name."""
+    builder = SnapshotBuilder().node("n", cpu_milli=5).pod("wait", cpu_milli=2)
+    builder.pod_class("web", cpu_milli=2).unsupported.append("volumes")
+    scene = scene_of(builder.pod("late", of="web").message)
+    answer = pb.SolveUpdate(plan=scene.plan((0,), Policy.STRICT))
+    snapshot = _file(tmp_path, "snapshot.json", scene.message)
+    silent = _file(tmp_path, "silent.json", answer)
+    answer.refusals.add(subject="class web", reason="unsupported")
+    outspoken = _file(tmp_path, "outspoken.json", answer)
+
+    assert _run("verify", snapshot, silent, "--certificate") == 3
+    assert _run("verify", snapshot, outspoken, "--certificate") == 0
+
+
+def test_prices_are_told_once_where_a_tier_repeats_the_one_above() -> None:
+    """They are of the tier that they were found for, and prove nothing of another."""
+    builder = SnapshotBuilder().node("n", cpu_milli=5)
+    builder.pod("wait", cpu_milli=9, priority=1)
+    builder.pod("stays", cpu_milli=1, node="n", movable=False)
+    scene = scene_of(builder.message)
+
+    bounds = trivial_bounds(scene.packing)
+    prices = DualBound(1, (), ())
+    bounds[0].place = Proof(ProofMethod.DUAL_BOUND, prices)
+
+    plan = PlanWriter(scene.snapshot, scene.packing, Policy.STRICT).write(
+        (None,), bounds
+    )
+
+    assert [tier.place.dual for tier in plan.tiers] == [prices, None]
+    assert plan.tiers[1].place.method is ProofMethod.DUAL_BOUND
