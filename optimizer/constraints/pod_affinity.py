@@ -14,13 +14,15 @@ from optimizer.constraints.refusing import class_refusal
 from optimizer.model.refusal import Refusal
 from optimizer.model.snapshot import Snapshot
 
+NO_CAPACITY = "is no capacity: nobody moves for its pods, and they do not move"
+
 
 def refuse_pod_affinity(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
     """Yield the classes that have required pod affinity of their own."""
     for pod_class in snapshot.classes.values():
         if pod_class.required_pod_affinity:
             yield class_refusal(
-                pod_class, "pod-affinity", "required pod affinity is not expressed"
+                pod_class, "pod-affinity", f"required pod affinity {NO_CAPACITY}"
             )
 
 
@@ -33,8 +35,7 @@ def refuse_apart(
         yield class_refusal(
             snapshot.classes[apart.carrier],
             "pod-anti-affinity",
-            f"required pod anti-affinity over {apart.term.topology_key} "
-            "is not expressed",
+            f"anti-affinity over {apart.term.topology_key} {NO_CAPACITY}",
         )
         if apart.carrier in running:
             for selected in sorted(apart.selected):

@@ -1,9 +1,10 @@
-"""Hard topology spread: named and refused, not yet expressed."""
+"""Hard topology spread, refused by name where only capacities are known."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from optimizer.constraints.pod_affinity import NO_CAPACITY
 from optimizer.constraints.refusing import class_refusal
 from optimizer.model.refusal import Refusal
 from optimizer.model.snapshot import Snapshot
@@ -18,5 +19,5 @@ def refuse_topology_spread(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
             yield class_refusal(
                 pod_class,
                 "topology-spread",
-                f"DoNotSchedule spread over {keys} is not expressed",
+                f"spread over {keys} {NO_CAPACITY}",
             )

@@ -26,6 +26,7 @@ from optimizer.service.confinement import confine
 from optimizer.service.packets import READY
 from optimizer.service.settings import WorkerSettings
 from optimizer.strategies.finish.strategy import Finished
+from optimizer.strategies.related import Related
 from optimizer.strategies.source import load_strategies
 from optimizer.strategies.strategy import Answer, Strategy
 
@@ -79,7 +80,7 @@ def _answer(
         update = pb.SolveUpdate(plan=encode_plan(plan), strategy=options.strategy)
         connection.send_bytes(update.SerializeToString())
 
-    answer = Finished(strategies[options.strategy]).solve(
+    answer = Related(Finished(strategies[options.strategy])).solve(
         snapshot,
         _within(options, time_limit_s - (decoded - started)),
         clock=time.monotonic,

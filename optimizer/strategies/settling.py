@@ -8,7 +8,7 @@ demands try every node too: strategies know room only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from optimizer.model.options import Policy
 from optimizer.model.packing import Assignment, Packing
@@ -34,24 +34,72 @@ def make_whole(packing: Packing, wanted: Assignment, policy: Policy) -> Assignme
     return packing.current
 
 
-def settle(packing: Packing, wanted: Assignment) -> Assignment | None:
+def settle(
+    packing: Packing, wanted: Assignment, stop: Callable[[], bool] = lambda: False
+) -> Assignment | None:
     """Return ``wanted`` with pods that are not welcome elsewhere, or waiting.
+
+    Parameters
+    ----------
+    packing, wanted
+        The problem, and an assignment that keeps to the room there is.
+    stop
+        Tells when to look for no more nodes.
 
     Returns
     -------
     Assignment or None
         None if a running pod would have no node for it.
     """
-    layout = Layout(packing)
-    moves, placements = _put_who_stays(packing, layout, wanted)
-    late = _put_who_comes(layout, wanted, [*moves, *placements])
-    items = packing.items
-    waiting = [item for item in _demanding(packing) if wanted[item] is None]
-    for item in sorted({*late, *waiting}, key=lambda i: (-items[i].priority, i)):
-        runs_on = items[item].home is not None and wanted[item] is not None
-        if not _seat(packing, layout, item) and runs_on:
+    given_up: set[int] = set()
+    while True:
+        settled, seated = _seat_the_rest(packing, wanted, given_up, stop)
+        late = _arrive(Layout(packing), packing, settled) if seated else []
+        homeless = any(
+            packing.items[item].home is not None and wanted[item] is not None
+            for item in (*late, *_lost(wanted, settled))
+        )
+        if homeless:
             return None
-    return layout.assignment
+        if not late:
+            return settled
+        # They found a node, but not in the order in which a plan is carried out.
+        given_up.update(late)
+        wanted = tuple(
+            None if item in given_up else node for item, node in enumerate(settled)
+        )
+
+
+def _seat_the_rest(
+    packing: Packing,
+    wanted: Assignment,
+    given_up: set[int],
+    stop: Callable[[], bool],
+) -> tuple[Assignment, bool]:
+    """Return ``wanted`` with other nodes for some, and whether anybody got one."""
+    layout = Layout(packing)
+    late = _arrive(layout, packing, wanted)
+    waiting = [item for item in _demanding(packing) if wanted[item] is None]
+    rest = {*late, *waiting} - given_up
+    seated = False
+    for item in sorted(rest, key=lambda one: (-packing.items[one].priority, one)):
+        seated = _seat(packing, layout, item, stop) or seated
+    return layout.assignment, seated
+
+
+def _lost(wanted: Assignment, settled: Assignment) -> list[int]:
+    """Return the items that had a node and have none."""
+    return [
+        item
+        for item, (one, other) in enumerate(zip(wanted, settled, strict=True))
+        if one is not None and other is None
+    ]
+
+
+def _arrive(layout: Layout, packing: Packing, wanted: Assignment) -> list[int]:
+    """Put everybody in a plan's order, whoever is welcome; return who never was."""
+    moves, placements = _put_who_stays(packing, layout, wanted)
+    return _put_who_comes(layout, wanted, [*moves, *placements])
 
 
 def _put_who_stays(
@@ -99,13 +147,17 @@ def _demanding(packing: Packing) -> list[int]:
     ]
 
 
-def _seat(packing: Packing, layout: Layout, item: int) -> bool:
+def _seat(
+    packing: Packing, layout: Layout, item: int, stop: Callable[[], bool]
+) -> bool:
     """Put ``item`` home, or on any node that is open to it."""
     home = packing.items[item].home
     if home is not None and layout.fits(item, home):
         layout.put(item, home)
         return True
     for node in packing.items[item].eligible:
+        if stop():
+            break
         if node != home and _may_come(layout, item, node):
             layout.put(item, node)
             return True

@@ -15,6 +15,7 @@ from optimizer.verify.movability import (
     check_movability,
     check_unverifiable,
 )
+from optimizer.verify.order import check_order
 from optimizer.verify.policy import check_policy
 from optimizer.verify.ports import check_ports
 from optimizer.verify.references import (
@@ -38,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     check_eligibility,
     check_ports,
     check_apart,
+    check_order,
     check_movability,
     check_budgets,
     check_unverifiable,

@@ -8,6 +8,7 @@ from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.case import Case
 from optimizer.verify.company import Company
 from optimizer.verify.movability import disturbable_pods
+from optimizer.verify.order import demanding
 from optimizer.verify.spare_room import SpareRoom
 from optimizer.verify.violation import Violation
 
@@ -35,6 +36,9 @@ def check_policy(case: Case) -> Iterator[Violation]:
             yield Violation(
                 "policy", uid, f"evicted, but nothing above priority {priority} gains"
             )
+            continue
+        if demanding(case.class_of(uid)):
+            # Where it fits depends on who else comes, and in which order.
             continue
         for node in spare.nodes_for(uid):
 
