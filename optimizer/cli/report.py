@@ -8,6 +8,12 @@ from tabulate import tabulate
 
 from optimizer.contract import optimizer_pb2 as pb
 
+FEW_POINTS = 2
+"""A curve of its two ends says nothing that the other tables do not."""
+
+SHOWN_POINTS = 10
+"""About so many points of a curve are shown."""
+
 
 def report(snapshot: pb.Snapshot, update: pb.SolveUpdate) -> str:
     """Return the last update of a solve as text for a terminal."""
@@ -30,11 +36,23 @@ def _sections(names: dict[str, str], update: pb.SolveUpdate) -> Iterator[str]:
     ]
     if changes:
         yield tabulate(changes, headers=["change", "pod", "from", "to"])
+    if len(plan.gain_by_moves) > FEW_POINTS:
+        yield tabulate(
+            [(one.moves, one.placed) for one in _few(plan)],
+            headers=["with at most moves", "placed"],
+        )
     if update.refusals:
         yield tabulate(
             [(one.subject, one.reason, one.detail) for one in update.refusals],
             headers=["left alone", "reason", "detail"],
         )
+
+
+def _few(plan: pb.Plan) -> list[pb.GainPoint]:
+    """Return some points of the curve, with its ends."""
+    points = list(plan.gain_by_moves)
+    stride = max(1, len(points) // SHOWN_POINTS)
+    return [*points[:-1:stride], points[-1]]
 
 
 def _headline(update: pb.SolveUpdate) -> str:

@@ -12,7 +12,9 @@ from optimizer.cli.errors import InputFaultsError, SolveFailedError
 from optimizer.cli.files import read_snapshot
 from optimizer.cli.policies import POLICIES
 from optimizer.cli.report import report
+from optimizer.cli.wishes import add_wishes, read_wishes
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.options import DEFAULT_STRATEGY
 from optimizer.service.settings import WorkerSettings
 from optimizer.service.solving import Solving
 from optimizer.service.workers import Workers
@@ -26,12 +28,13 @@ def run(arguments: Sequence[str]) -> int:
         prog="stowage-optimizer solve", description="Solve a snapshot file."
     )
     parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
-    parser.add_argument("--strategy", default="", help="default: paper")
+    parser.add_argument("--strategy", default="", help=f"default: {DEFAULT_STRATEGY}")
     parser.add_argument("--policy", choices=POLICIES, default="strict")
     parser.add_argument("--time-limit-s", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=0, help="0: all cores")
     parser.add_argument("--deterministic", action="store_true")
+    add_wishes(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, no tables")
     given = parser.parse_args(arguments)
     options = pb.SolveOptions(
@@ -42,6 +45,7 @@ def run(arguments: Sequence[str]) -> int:
         workers=given.workers,
         deterministic=given.deterministic,
     )
+    read_wishes(given, options)
     print(solve_file(given.snapshot, options, as_json=given.json))  # noqa: T201
     return 0
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from optimizer.cli.errors import PlanRefusedError
 from optimizer.cli.files import read_plan, read_refused_classes, read_snapshot
 from optimizer.cli.policies import POLICIES
+from optimizer.cli.wishes import add_wishes, read_wishes
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify import verify_plan
 from optimizer.verify.certificate import verify_certificates
@@ -28,8 +29,12 @@ def run(arguments: Sequence[str]) -> int:
         action="store_true",
         help="also check the prices of every dual bound anew",
     )
+    add_wishes(parser)
     given = parser.parse_args(arguments)
-    print(verify_file(given.snapshot, given.plan, POLICIES[given.policy]))  # noqa: T201
+    asked = pb.SolveOptions()
+    read_wishes(given, asked)
+    policy = POLICIES[given.policy]
+    print(verify_file(given.snapshot, given.plan, policy, asked))  # noqa: T201
     if given.certificate:
         policy = POLICIES[given.policy]
         print(verify_certificate_file(given.snapshot, given.plan, policy))  # noqa: T201
@@ -59,8 +64,13 @@ def verify_certificate_file(
     return f"{plan_path}: {checked.claims} limits proved by their prices"
 
 
-def verify_file(snapshot_path: Path, plan_path: Path, policy: pb.Policy) -> str:
-    """Return what was found good.
+def verify_file(
+    snapshot_path: Path,
+    plan_path: Path,
+    policy: pb.Policy,
+    asked: pb.SolveOptions | None = None,
+) -> str:
+    """Return what was found good; ``asked`` brings objective and limits.
 
     Raises
     ------
@@ -70,7 +80,7 @@ def verify_file(snapshot_path: Path, plan_path: Path, policy: pb.Policy) -> str:
         A file is faulty.
     """
     plan = read_plan(plan_path)
-    violations = verify_plan(read_snapshot(snapshot_path), plan, policy)
+    violations = verify_plan(read_snapshot(snapshot_path), plan, policy, asked)
     if violations:
         raise PlanRefusedError(plan_path, violations)
     return (

@@ -25,6 +25,8 @@ from optimizer.strategies.linear.formulation import Phase
 from optimizer.strategies.linear.program import Terms, Values
 from optimizer.strategies.planning import PlanWriter
 from optimizer.strategies.reduced import reduced
+from optimizer.strategies.restricting import restricted
+from optimizer.strategies.standing import stands
 from optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
 BATCH_PODS = 99
@@ -97,7 +99,7 @@ def _place(
     solver: CpSat,
 ) -> Assignment:
     """Return ``assignment`` with every pod of the batch placed, or as it was."""
-    best = _Best(_batch(packing, assignment, members))
+    best = _Best(restricted(packing, members, assignment))
     half = replace(effort, amount=effort.amount / 2)
     if not best.whole:
         _solve(best, half, solver, whole=False)
@@ -107,6 +109,9 @@ def _place(
     placed = list(assignment)
     for item, node in zip(members, best.assignment, strict=True):
         placed[item] = node
+    # What pods demand of each other is not in the program: then all of it, or none.
+    if not stands(packing, tuple(placed)):
+        return assignment
     return tuple(placed)
 
 
@@ -128,16 +133,3 @@ def _solve(best: _Best, effort: Effort, solver: CpSat, *, whole: bool) -> None:
         best.take(formulation.read(values, best.assignment))
 
     solver.maximise(formulation.program, metric, start=start, effort=effort, offer=take)
-
-
-def _batch(packing: Packing, assignment: Assignment, members: Sequence[int]) -> Packing:
-    """Return the problem of the batch alone, in what room the others leave."""
-    room = [list(amounts) for amounts in packing.room]
-    for item, node in zip(packing.items, assignment, strict=True):
-        if node is not None:
-            for dimension, amount in enumerate(item.demand):
-                room[node][dimension] -= amount
-    items = tuple(replace(packing.items[index], priority=0) for index in members)
-    return replace(
-        packing, room=tuple(map(tuple, room)), items=items, tiers=(0,) if items else ()
-    )

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from optimizer.cli.policies import POLICIES
+from optimizer.cli.wishes import OBJECTIVES
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.errors import OptimizerError
 from testbed.cli.main import app
@@ -32,6 +33,13 @@ class PolicyName(StrEnum):
     PAPER = "paper"
 
 
+class ObjectiveName(StrEnum):
+    """Objectives by the name they have on the command line."""
+
+    PLACE = "place"
+    CONSOLIDATE = "consolidate"
+
+
 SnapshotFile = Annotated[Path, typer.Argument(help="Protobuf JSON of a Snapshot.")]
 PlanFile = Annotated[
     Path, typer.Argument(help="Protobuf JSON of a Plan, or what solve --json prints.")
@@ -40,6 +48,16 @@ PolicyOption = Annotated[
     PolicyName,
     typer.Option(help="strict: only higher priority may push a running pod out."),
 ]
+ObjectiveOption = Annotated[
+    ObjectiveName,
+    typer.Option(help="place: as many pods as possible; consolidate: fewest nodes."),
+]
+MovesOption = Annotated[int | None, typer.Option(help="At most so many moves.")]
+EvictionsOption = Annotated[int | None, typer.Option(help="At most so many evictions.")]
+OwnerOption = Annotated[
+    int | None, typer.Option(help="At most so many moves and evictions of an owner.")
+]
+GainOption = Annotated[float, typer.Option(help="Pods that each move must gain.")]
 
 
 @app.command("solve")
@@ -54,6 +72,11 @@ def solve(
     deterministic: Annotated[
         bool, typer.Option("--deterministic", help="Count steps, not seconds.")
     ] = False,
+    objective: ObjectiveOption = ObjectiveName.PLACE,
+    max_moves: MovesOption = None,
+    max_evictions: EvictionsOption = None,
+    max_disruptions_per_owner: OwnerOption = None,
+    min_gain_per_move: GainOption = 0.0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, no tables.")
     ] = False,
@@ -69,6 +92,11 @@ def solve(
         seed=seed,
         workers=workers,
         deterministic=deterministic,
+        objective=OBJECTIVES[objective],
+        max_moves=max_moves,
+        max_evictions=max_evictions,
+        max_disruptions_per_owner=max_disruptions_per_owner,
+        min_gain_per_move=min_gain_per_move,
     )
     with _told():
         typer.echo(solve_file(snapshot, options, as_json=as_json))
@@ -80,12 +108,24 @@ def verify(
     plan: PlanFile,
     *,
     policy: PolicyOption = PolicyName.STRICT,
+    objective: ObjectiveOption = ObjectiveName.PLACE,
+    max_moves: MovesOption = None,
+    max_evictions: EvictionsOption = None,
+    max_disruptions_per_owner: OwnerOption = None,
+    min_gain_per_move: GainOption = 0.0,
 ) -> None:
     """Check a plan file against its snapshot with the independent checker."""
     from optimizer.cli.verify import verify_file  # noqa: PLC0415 - as above
 
+    asked = pb.SolveOptions(
+        objective=OBJECTIVES[objective],
+        max_moves=max_moves,
+        max_evictions=max_evictions,
+        max_disruptions_per_owner=max_disruptions_per_owner,
+        min_gain_per_move=min_gain_per_move,
+    )
     with _told():
-        typer.echo(verify_file(snapshot, plan, POLICIES[policy]))
+        typer.echo(verify_file(snapshot, plan, POLICIES[policy], asked))
 
 
 @contextmanager

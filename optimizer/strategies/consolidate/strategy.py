@@ -25,6 +25,8 @@ from optimizer.strategies.linear.cpsat import CpSat
 from optimizer.strategies.linear.tiers import BUILT_PER_S, MOST_VARIABLES
 from optimizer.strategies.planning import PlanWriter
 from optimizer.strategies.reduced import reduced
+from optimizer.strategies.restricting import restricted
+from optimizer.strategies.standing import stands
 from optimizer.strategies.strategy import Answer, Clock
 
 
@@ -68,9 +70,10 @@ class _Run:
     _assignment: Assignment = field(init=False)
 
     def __post_init__(self) -> None:
-        running = tuple(item for item in self.whole.items if item.home is not None)
-        tiers = tuple(sorted({item.priority for item in running}, reverse=True))
-        self._packing = replace(self.whole, items=running, tiers=tiers)
+        running = [
+            i for i, item in enumerate(self.whole.items) if item.home is not None
+        ]
+        self._packing = restricted(self.whole, running, self.whole.current)
         self._others = nodes_of_others(self.snapshot, self._packing)
         self._assignment = self._packing.current
 
@@ -78,7 +81,7 @@ class _Run:
         """Make the quick start."""
         limits = replace(self.options.limits, min_gain_per_move=0.0)
         tally = Tally(limits, owners_of(self.snapshot, self._packing))
-        self._assignment = emptied(self._packing, self._others, tally, self._late)
+        self._take(emptied(self._packing, self._others, tally, self._late))
 
     def solve(self) -> bool:
         """Find the best there is in time; return whether it is proved."""
@@ -96,10 +99,16 @@ class _Run:
             self._assignment,
         )
         fewest = self._left() > SHORTEST_SOLVE_S and program.fewest(self._effort(0.5))
-        self._assignment = program.assignment
         calmest = self._left() > SHORTEST_SOLVE_S and program.calmest(self._effort(1))
-        self._assignment = program.assignment
-        return fewest and calmest
+        # Relations are not in the program, so that its limits hold with them too.
+        return self._take(program.assignment) and fewest and calmest
+
+    def _take(self, assignment: Assignment) -> bool:
+        """Take ``assignment`` unless it breaks what pods demand of each other."""
+        if not stands(self._packing, assignment):
+            return False
+        self._assignment = assignment
+        return True
 
     def plan(self) -> Plan:
         """Return the best so far, empty unless it empties a node."""

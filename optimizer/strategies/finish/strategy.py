@@ -148,6 +148,9 @@ class _Finish:
         if hurry and not self.options.deterministic:
             return gain_by_moves(plan, ())
         packing = reduced(self.snapshot)
+        if packing.relations is not None:
+            # A part of the plan need not keep what pods demand of each other.
+            return gain_by_moves(plan, ())
         wanted = assignment_of(packing, plan)
         return gain_by_moves(plan, Steps(packing, wanted, stop=self._late(CURVE_S)))
 

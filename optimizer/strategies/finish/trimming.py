@@ -17,6 +17,7 @@ from optimizer.strategies.filling import filled
 from optimizer.strategies.finish.steps import Steps
 from optimizer.strategies.finish.tally import Tally
 from optimizer.strategies.layout import Layout
+from optimizer.strategies.standing import stands
 
 ROUNDS = 8
 """Times that pods are told apart who may be evicted; then nobody may."""
@@ -67,7 +68,12 @@ class Trimming:
         steps = Steps(self.packing, assignment, tally.take, self.stop)
         for _ in steps:
             pass
-        return filled(self.packing, steps.partial.assignment)
+        partial = steps.partial.assignment
+        # What pods demand of each other may not hold for a part of a plan.
+        choices = (filled(self.packing, partial), partial)
+        return next(
+            (one for one in choices if stands(self.packing, one)), self.packing.current
+        )
 
     def _wronged(self, assignment: Assignment) -> Iterator[int]:
         """Yield who is evicted although only equals and lower ones are in the way."""
