@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from optimizer.model.packing import Assignment
 from optimizer.search.mending import Mender
 from optimizer.search.problem import NOWHERE, Flags, Indices, Problem
 from optimizer.search.scoring import Value, value_of
-from optimizer.strategies.bounds import TierBounds
+from optimizer.strategies.bounds import Proof, TierBounds
 
 
 @dataclass(slots=True)
@@ -59,6 +59,12 @@ class Board:
             self._changed.notify_all()
             return True
 
+    def told(self) -> tuple[int, Indices, list[TierBounds]]:
+        """Return the version, the best assignment, and what is proved now."""
+        with self._changed:
+            bounds = [replace(one) for one in self.bounds]
+            return self.version, self.assignment, bounds
+
     def snapshot(self) -> tuple[Value, Indices]:
         """Return the best assignment and its value, which belong together."""
         with self._changed:
@@ -71,20 +77,24 @@ class Board:
             bounds.kept = min(bounds.kept, kept)
             self._changed.notify_all()
 
-    def limit_placed(self, tier: int, placed: int) -> None:
+    def limit_placed(self, tier: int, placed: int, proof: Proof) -> None:
         """Note that no more pods of ``tier`` and above can have a node."""
         with self._changed:
             bounds = self.bounds[tier]
-            bounds.placed = min(bounds.placed, placed)
+            if placed < bounds.placed:
+                bounds.placed, bounds.place = placed, proof
             self._changed.notify_all()
 
-    def limit_disturbed(self, tier: int, disturbed: int, placed: int) -> None:
+    def limit_disturbed(
+        self, tier: int, disturbed: int, placed: int, proof: Proof
+    ) -> None:
         """Note that placing ``placed`` pods or more disturbs at least so much."""
         with self._changed:
             if self.value[tier][1] < placed:
                 return
             bounds = self.bounds[tier]
-            bounds.disturbed = max(bounds.disturbed, disturbed)
+            if disturbed > bounds.disturbed:
+                bounds.disturbed, bounds.disturb = disturbed, proof
             self._changed.notify_all()
 
     def placing_proved(self, tier: int) -> bool:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from optimizer.model.certificate import ProofMethod
 from optimizer.search.mending import Mender
 from optimizer.search.moves import EXHAUSTED, FOUND, PAUSED, Quest, make_quest, seek
 from optimizer.search.problem import NOWHERE, Flags, Indices
 from optimizer.search.seating import enter
 from optimizer.search.state import NODE, State, make_state
 from optimizer.search.terrain import Terrain, make_terrain, overcommitted
+from optimizer.strategies.bounds import Proof
 from optimizer.strategies.lexicographic.board import Board
 from optimizer.strategies.lexicographic.pace import Pace
 
@@ -26,6 +28,8 @@ STEPS = 20
 
 SLICE_S = 0.01
 """Time between two looks at the clock."""
+
+EVERY_MOVE_TRIED = Proof(ProofMethod.MOVES_EXHAUSTED)
 
 
 @dataclass(slots=True)
@@ -125,4 +129,6 @@ class MoveSearch:
 
     def _limit(self) -> None:
         """Whoever places everybody evicts nobody, and moves so many at least."""
-        self.board.limit_disturbed(self.tier, 2 * self._moves, self._everybody)
+        self.board.limit_disturbed(
+            self.tier, 2 * self._moves, self._everybody, EVERY_MOVE_TRIED
+        )

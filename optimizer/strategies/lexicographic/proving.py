@@ -12,14 +12,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from optimizer.bounds.bound import Bound
+from optimizer.bounds.certificate import written
 from optimizer.bounds.dual import dual_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
+from optimizer.model.certificate import ProofMethod
 from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Packing
 from optimizer.search.mending import Mender
+from optimizer.search.problem import Problem
 from optimizer.search.scoring import Value
+from optimizer.search.slack import without_slack
+from optimizer.strategies.bounds import Proof
 from optimizer.strategies.lexicographic.board import Board
 from optimizer.strategies.lexicographic.counting import Counting
 from optimizer.strategies.lexicographic.exact import MoveSearch
@@ -47,10 +51,10 @@ class Open:
     phase: Phase
     value: Value
 
-    def question(self, board: Board) -> Question:
+    def question(self, problem: Problem) -> Question:
         """Return what the bounds are asked."""
         reached = [TierScore(*scores) for scores in self.value]
-        return Question(board.problem, self.tier, self.phase, reached)
+        return Question(problem, self.tier, self.phase, reached)
 
     @property
     def ground(self) -> tuple[object, ...]:
@@ -82,11 +86,13 @@ class Prover:
     options: SolveOptions
     pace: Pace
     _mender: Mender = field(init=False)
+    _problem: Problem = field(init=False)
     _searches: dict[int, MoveSearch] = field(default_factory=dict)
     _tried: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._mender = Mender(self.board.problem, strict=self.board.strict)
+        self._problem = without_slack(self.board.problem)
 
     def prove(self, until: float) -> None:
         """Work until everything is proved, or ``until``."""
@@ -142,11 +148,11 @@ class Prover:
         )
 
     def _knapsack(self, question: Open, until: float) -> bool:
-        bound = knapsack_bound(
-            question.question(self.board), clock=self.pace.now, deadline=until
-        )
+        asked = question.question(self._problem)
+        bound = knapsack_bound(asked, clock=self.pace.now, deadline=until)
         self.pace.spend(CHEAP_S)
-        self._note(question, bound)
+        if bound is not None:
+            self._limit(question, bound.value, Proof(bound.method))
         return True
 
     def _moves(self, share: float) -> Stage:
@@ -167,15 +173,18 @@ class Prover:
             return True
         kept, placed, calm = question.value[question.tier]
         good_enough = (kept, placed, -calm)[question.phase.value]
+        asked = question.question(self._problem)
         bound = dual_bound(
-            question.question(self.board),
+            asked,
             self.board.assignment.astype(np.int64),
             clock=self.pace.now,
             deadline=until,
             good_enough=good_enough,
         )
         self.pace.spend(CHEAP_S)
-        self._note(question, bound)
+        if bound is not None:
+            proof = Proof(bound.method, written(asked, self.packing, bound))
+            self._limit(question, bound.value, proof)
         return True
 
     def _counting(self, share: float) -> Stage:
@@ -187,20 +196,16 @@ class Prover:
             limit, spent = counting.solve(question.tier, question.phase, seconds)
             self.pace.spend(spent)
             if limit is not None:
-                self._limit(question, limit)
+                self._limit(question, limit, Proof(ProofMethod.CP_SAT))
             return True
 
         return stage
 
-    def _note(self, question: Open, bound: Bound | None) -> None:
-        if bound is not None:
-            self._limit(question, bound.value)
-
-    def _limit(self, question: Open, limit: int) -> None:
+    def _limit(self, question: Open, limit: int, proof: Proof) -> None:
         board, tier = self.board, question.tier
         if question.phase is Phase.KEEP:
             board.limit_kept(tier, limit)
         elif question.phase is Phase.PLACE:
-            board.limit_placed(tier, limit)
+            board.limit_placed(tier, limit, proof)
         else:
-            board.limit_disturbed(tier, limit, question.value[tier][1])
+            board.limit_disturbed(tier, limit, question.value[tier][1], proof)

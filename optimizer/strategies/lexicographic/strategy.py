@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.model.options import Policy, SolveOptions
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
@@ -19,6 +18,7 @@ from optimizer.strategies.bounds import trivial_bounds
 from optimizer.strategies.lexicographic.board import Board, as_assignment
 from optimizer.strategies.lexicographic.work import Work
 from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reduced import reduced
 from optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
 MARGIN_S = 0.01
@@ -51,7 +51,7 @@ class LexicographicStrategy:
     ) -> Answer:
         """Return the best plan found in time; see `Strategy.solve`."""
         deadline = clock() + options.time_limit_s
-        packing = reduce_snapshot(snapshot)
+        packing = reduced(snapshot)
         strict = options.policy is Policy.STRICT
         board = Board(make_problem(packing), strict, trivial_bounds(packing))
         writer = PlanWriter(snapshot, packing, options.policy)
@@ -87,8 +87,8 @@ class _Desk:
     def publish(self) -> Plan:
         """Write the best assignment as a plan, and publish it if it is new."""
         began = self.clock()
-        version, nodes = self.board.version, self.board.assignment
-        plan = self.writer.write(as_assignment(nodes), self.board.bounds)
+        version, nodes, bounds = self.board.told()
+        plan = self.writer.write(as_assignment(nodes), bounds)
         if version != self._seen:
             self.send(plan)
         self._seen = version

@@ -13,6 +13,7 @@ from optimizer.model.encode import encode_plan
 from optimizer.model.plan import EndReason
 from optimizer.strategies.lexicographic.proving import Prover
 from optimizer.verify import verify_plan
+from optimizer.verify.certificate import verify_certificates
 
 
 def test_the_same_seed_brings_the_same_plan_where_work_is_counted() -> None:
@@ -42,6 +43,24 @@ def test_a_crowded_cluster_gains_pods(policy: pb.Policy) -> None:
     last = answer.plan.tiers[-1]
     assert last.placed > last.placed_before
     assert verify_plan(snapshot, encode_plan(answer.plan), policy) == []
+
+
+@pytest.mark.parametrize("policy", [pb.POLICY_STRICT, pb.POLICY_PAPER])
+def test_what_is_claimed_with_prices_holds_for_the_independent_checker(
+    policy: pb.Policy,
+) -> None:
+    """A wrong certificate is the worst bug this project can have."""
+    made = 0
+    for seed in range(6):
+        snapshot = crowded(seed)
+        answer = answer_to(
+            snapshot, strategy="lexicographic", policy=policy, time_limit_s=1.0
+        )
+        checked = verify_certificates(snapshot, encode_plan(answer.plan), policy)
+        assert checked.violations == ()
+        made += checked.claims
+
+    assert made > 0
 
 
 def test_a_stage_that_hangs_does_not_hold_up_the_answer(

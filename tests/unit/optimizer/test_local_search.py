@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from optimizer.search.mending import Mender
 from optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
 from optimizer.search.scoring import value_of
 from optimizer.search.seating import enter, nothing_frozen
+from optimizer.search.slack import without_slack
 from optimizer.search.state import PLACED, State, make_state
 from optimizer.search.terrain import Terrain, make_terrain
 from optimizer.strategies.objective import score
@@ -105,6 +107,33 @@ def test_nothing_is_left_to_repair_in_a_mended_assignment(
     reached = score(packing, assignment, policy)
     told = value_of(problem, mended, strict=strict)
     assert told == tuple((one.kept, one.placed, one.calm) for one in reached)
+
+
+def test_a_dimension_is_left_out_only_where_another_one_is_short_before() -> None:
+    """Bounds are computed without it: a false step here would be a false proof."""
+    problem = make_problem(random_packing(2))
+    ones = np.ones((len(problem.demand), 1), np.int64)
+    for pods, short in ((1000, False), (3, True)):
+        rooms = np.full((len(problem.room), 1), pods, np.int64)
+        wider = replace(
+            problem,
+            demand=np.hstack([problem.demand, ones]),
+            room=np.hstack([problem.room, rooms]),
+        )
+
+        assert bool((without_slack(wider).room[:, -1] == pods).all()) is short
+
+
+def test_no_dimension_is_left_out_for_pods_that_only_ask_for_it() -> None:
+    """A pod without CPU still counts as a pod, also on a node without CPU."""
+    problem = make_problem(random_packing(2))
+    demand = np.array([[0, 1]] * len(problem.demand), np.int64)
+    for cpu_milli in (0, 5):
+        room = np.array([[cpu_milli, 100]] * len(problem.room), np.int64)
+
+        kept = without_slack(replace(problem, demand=demand, room=room))
+
+        assert (kept.room[:, -1] == 100).all()
 
 
 def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:
