@@ -14,6 +14,12 @@ How to use it::
 ``nodes`` holds the node of each item, negative for none, of the best assignment known.
 ``warmup`` compiles what `dual_bound` needs; call it once before time counts.
 
+    closed = enumeration_bound(
+        question, bound.prices, reached_value, clock=clock, deadline=deadline
+    )                                   # after a dual bound that leaves a small gap
+    if closed is not None and closed.nodes is not None:
+        offer(closed.nodes)             # reaches closed.bound, once made whole
+
     bounds[tier].placed = bound.value   # a `TierBounds`, as plans are written from
     bounds[tier].place = Proof(bound.method, written(question, packing, bound))
 
@@ -33,15 +39,18 @@ multipliers, and the bound is then computed from them in integers.
 from optimizer.bounds.bound import Bound
 from optimizer.bounds.certificate import written
 from optimizer.bounds.dual import dual_bound
+from optimizer.bounds.enumeration import Enumerated, enumeration_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
 from optimizer.bounds.warmup import warmup
 
 __all__ = [
     "Bound",
+    "Enumerated",
     "Phase",
     "Question",
     "dual_bound",
+    "enumeration_bound",
     "knapsack_bound",
     "warmup",
     "written",

@@ -34,6 +34,9 @@ MOST_ROUNDS = 400
 NEGLIGIBLE = 1e-7
 """By how much the linear program's value may be off; it only decides when to stop."""
 
+POLISHED = 0.01
+"""Gap to the linear program at which prices are as tight as enumeration needs them."""
+
 SLACK = SCALE // 4
 """Most by which a bound may miss what its prices could prove."""
 
@@ -49,6 +52,7 @@ def dual_bound(
     deadline: float,
     good_enough: int | None = None,
     rounds: int = MOST_ROUNDS,
+    polish: bool = False,
 ) -> Bound | None:
     """Return the bound of the best prices found; None where there is none.
 
@@ -65,12 +69,15 @@ def dual_bound(
         A bound that need not be beaten, such as what is reached.
     rounds
         Most rounds to make.
+    polish
+        Whether to go on for the sake of the prices when the bound as a whole number
+        cannot get better: `enumeration_bound` lists the fewer the tighter they are.
     """
     scope = make_scope(question)
     groups = make_groups(scope)
     if groups is None:
         return None
-    generation = _Generation(question, scope, groups, clock, deadline)
+    generation = _Generation(question, scope, groups, clock, deadline, polish)
     generation.start(placed)
     found = generation.run(good_enough, rounds)
     if found is None:
@@ -86,6 +93,7 @@ class _Generation:
     groups: Groups
     clock: Clock
     deadline: float
+    polish: bool
     best: Evaluation | None = None
     _at: Duals | None = None
     _master: Master = field(init=False)
@@ -143,7 +151,7 @@ class _Generation:
 
     def _slack(self, value: float) -> int:
         """Return how exact the next bound must be: as the gap is wide, or may stay."""
-        to_next = 1.0 - value % 1.0
+        to_next = 0.0 if self.polish else 1.0 - value % 1.0
         gap = SLACK if self.best is None else self.best.bound - int(value * SCALE)
         return max(min(gap // 8, SLACK), int(to_next * SLACK), LEAST_SLACK)
 
@@ -167,6 +175,8 @@ class _Generation:
         """Tell whether no prices could prove more: the program only grows."""
         if self.best is None:
             return False
+        if self.polish:
+            return self.best.bound <= (value + POLISHED) * SCALE
         least = floor((value + NEGLIGIBLE) * SCALE)
         found = from_maximum(self.question, self.scope, self.best.bound)
         return found == from_maximum(self.question, self.scope, least)

@@ -64,19 +64,15 @@ def best_patterns(
     total = 0
     chosen = np.zeros(2 * demand.shape[0], np.int64)
     for group in range(room.shape[0]):
-        need, most, gain, which = _options(
-            demand, room[group], stay[group], come[group], value, bonus
+        need, most, gain, which = options(
+            demand, room[group], stay[group], come[group], value, bonus, 0
         )
-        heavy = _lightest(need, most, gain, room[group], mixes)
-        weight = np.zeros(len(gain), np.int64)
-        for e in range(len(gain)):
-            # Two less than the product: no rounding can have made it too heavy.
-            rounded = np.int64(heavy[e] * MERGED) - 2
-            weight[e] = rounded if rounded > 0 else 0
+        heavy = lightest(need, most, gain, room[group], mixes)
+        weight = merged_weights(heavy)
         order = np.argsort(-gain / heavy)
         need, most, gain = need[order], most[order], gain[order]
         which, weight = which[order], weight[order]
-        _settle_order(need, most, gain, which, weight)
+        settle_order(need, most, gain, which, weight)
         left = room[group].copy()
         steps, worth[group] = _search(
             need, most, gain, weight, left, slack, budget, chosen
@@ -89,10 +85,16 @@ def best_patterns(
 
 
 @allocating
-def _options(
-    demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints
+def options(
+    demand: Ints,
+    room: Ints,
+    stay: Indices,
+    come: Indices,
+    value: Ints,
+    bonus: Ints,
+    least: int,
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return demand, number, value and name of each choice that is worth something."""
+    """Return demand, number, value and name of each choice above ``least``."""
     kinds, width = demand.shape
     need = np.empty((2 * kinds, width), np.int64)
     most = np.empty(2 * kinds, np.int64)
@@ -107,7 +109,7 @@ def _options(
         for way in range(2):
             limit = min(fit, stay[kind] if way == 0 else come[kind])
             each = value[kind] + (bonus[kind] if way == 0 else 0)
-            if limit > 0 and each > 0:
+            if limit > 0 and each > least:
                 need[n] = demand[kind]
                 most[n] = limit
                 gain[n] = each
@@ -117,7 +119,7 @@ def _options(
 
 
 @allocating
-def _lightest(need: Ints, most: Ints, gain: Ints, room: Ints, mixes: Floats) -> Floats:
+def lightest(need: Ints, most: Ints, gain: Ints, room: Ints, mixes: Floats) -> Floats:
     """Return merged weights of the mix under which fractions are worth least."""
     n, width = need.shape
     heavy, lightest = np.empty(n), np.empty(n)
@@ -142,9 +144,18 @@ def _lightest(need: Ints, most: Ints, gain: Ints, room: Ints, mixes: Floats) -> 
 
 
 @allocating
-def _settle_order(
-    need: Ints, most: Ints, gain: Ints, which: Ints, weight: Ints
-) -> None:
+def merged_weights(heavy: Floats) -> Ints:
+    """Return the weights as parts of `MERGED`, rounded down."""
+    weight = np.zeros(len(heavy), np.int64)
+    for e in range(len(heavy)):
+        # Two less than the product: no rounding can have made it too heavy.
+        rounded = np.int64(heavy[e] * MERGED) - 2
+        weight[e] = rounded if rounded > 0 else 0
+    return weight
+
+
+@allocating
+def settle_order(need: Ints, most: Ints, gain: Ints, which: Ints, weight: Ints) -> None:
     """Sort by value per weight, exactly; it is nearly sorted already.
 
     The limits in the search are true only in the order of the rounded weights.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optimizer.bounds.dual import dual_bound
+from optimizer.bounds.enumeration import enumeration_bound
 from optimizer.bounds.question import Phase, Question
 from optimizer.model.packing import Item, Packing
 from optimizer.search.problem import make_problem
@@ -21,4 +22,7 @@ def warmup() -> None:
         refusals=(),
     )
     question = Question(make_problem(packing), 0, Phase.PLACE, (TierScore(0, 0, 0),))
-    dual_bound(question, np.full(3, -1), clock=lambda: 0.0, deadline=60.0)
+    bound = dual_bound(question, np.full(3, -1), clock=lambda: 0.0, deadline=60.0)
+    if bound is not None and bound.prices is not None:
+        # Something better than 1 exists: all of it runs.
+        enumeration_bound(question, bound.prices, 1, clock=lambda: 0.0, deadline=60.0)

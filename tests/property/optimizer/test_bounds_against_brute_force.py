@@ -6,13 +6,25 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from packing_oracle import at_least, feasible_scores, packings
+from packing_oracle import (
+    at_least,
+    feasible_assignments,
+    feasible_scores,
+    packings,
+)
 
-from optimizer.bounds import Bound, Phase, Question, dual_bound, knapsack_bound
+from optimizer.bounds import (
+    Bound,
+    Phase,
+    Question,
+    dual_bound,
+    enumeration_bound,
+    knapsack_bound,
+)
 from optimizer.model.options import Policy
 from optimizer.model.packing import Packing
 from optimizer.search.problem import make_problem
-from optimizer.strategies.objective import Score, TierScore
+from optimizer.strategies.objective import Score, TierScore, score
 
 EARLIER = {
     Phase.KEEP: (),
@@ -104,3 +116,60 @@ def test_no_assignment_beats_the_dual_bound(
                 assert bound.value <= -best
             elif bound is not None:
                 assert bound.value >= best
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+@given(packing=packings(), data=st.data())
+def test_enumeration_ends_at_the_true_best_or_above(
+    policy: Policy, packing: Packing, data: st.DataObject
+) -> None:
+    """It claims that nothing better exists, which no later stage would question.
+
+    Where no node is overcommitted, its limit is the best there is, and the assignment
+    that it returns reaches it.
+    """
+    scores = feasible_scores(packing, policy)
+    reached = data.draw(st.sampled_from(sorted(scores)))
+    start = np.full(len(packing.items), -1)
+    for tier in range(len(packing.tiers)):
+        for phase in Phase:
+            if policy is Policy.PAPER and phase is Phase.KEEP:
+                continue
+            question = _ask(packing, reached, tier, phase)
+            dual = dual_bound(question, start, clock=lambda: 0.0, deadline=1.0)
+            if dual is None or dual.prices is None:
+                continue
+            own = _number(reached[tier], phase)
+            known = -own if phase is Phase.DISTURB else own
+
+            found = enumeration_bound(
+                question, dual.prices, known, clock=lambda: 0.0, deadline=5.0
+            )
+
+            if found is None:
+                continue
+            best = _best(scores, reached, tier, phase)
+            sign = -1 if phase is Phase.DISTURB else 1
+            # What was reached is a floor only if it reaches the earlier phases.
+            assert sign * found.bound.value >= best
+            if not _overcommitted(packing) and found.nodes is not None:
+                assert sign * found.bound.value == best
+                nodes = tuple(None if n < 0 else int(n) for n in found.nodes)
+                assert nodes in set(feasible_assignments(packing))
+                value = score(packing, nodes, policy)
+                assert at_least(value, reached, tier, EARLIER[phase])
+                assert _number(value[tier], phase) == best
+
+
+def _overcommitted(packing: Packing) -> bool:
+    return any(
+        sum(item.demand[d] for item in packing.items if item.home == node) > room
+        for node, amounts in enumerate(packing.room)
+        for d, room in enumerate(amounts)
+    )

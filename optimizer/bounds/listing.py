@@ -1,0 +1,109 @@
+"""Every content of a node that is worth so much at given prices, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optimizer.bounds.compiling import allocating
+from optimizer.bounds.pricing import (
+    MERGED,
+    Floats,
+    lightest,
+    merged_weights,
+    options,
+    settle_order,
+)
+from optimizer.search.problem import Indices, Ints
+
+
+@allocating
+def list_patterns(
+    demand: Ints,
+    room: Ints,
+    stay: Indices,
+    come: Indices,
+    value: Ints,
+    bonus: Ints,
+    mixes: Floats,
+    least: int,
+    loss: int,
+    budget: int,
+    found: Indices,
+) -> int:
+    """List the patterns of one node that are worth ``least`` or more.
+
+    Parameters
+    ----------
+    demand, value, bonus, mixes
+        As in `best_patterns`.
+    room, stay, come
+        Of one group, shapes ``(dimensions,)``, ``(kinds,)`` and ``(kinds,)``.
+    least
+        What a pattern must be worth.
+    loss
+        What a single pod may cost at most; larger by one than any that can matter.
+    budget
+        Steps to take at most.
+    found
+        Out: the patterns, shape ``(most, kinds, 2)``.
+
+    Returns
+    -------
+    Number of patterns; negative if there are too many or they take too long to find.
+    """
+    need, most, gain, which = options(demand, room, stay, come, value, bonus, -loss)
+    heavy = lightest(need, most, gain, room, mixes)
+    weight = merged_weights(heavy)
+    order = np.argsort(-gain / heavy)
+    need, most, gain = need[order], most[order], gain[order]
+    which, weight = which[order], weight[order]
+    settle_order(need, most, gain, which, weight)
+    n, width = need.shape
+    taken, left = np.zeros(n, np.int64), room.copy()
+    merged, now = np.int64(MERGED + 2), np.int64(0)
+    number, steps, k = 0, 0, 0
+    while True:
+        limit, rest, e = now, merged, k
+        while e < n and gain[e] > 0:
+            fits = True
+            for d in range(width):
+                if need[e, d] > left[d]:
+                    fits = False
+            if fits and weight[e] * most[e] > rest:
+                limit += gain[e] * rest // weight[e]
+                break
+            if fits:
+                rest -= weight[e] * most[e]
+                limit += gain[e] * most[e]
+            e += 1
+        steps += e - k + 4
+        if steps > budget:
+            return -1
+        if limit >= least and k == n:
+            if number == len(found):
+                return -1
+            found[number] = 0
+            for i in range(n):
+                found[number, which[i] >> 1, which[i] & 1] = taken[i]
+            number += 1
+        elif limit >= least:
+            amount = most[k]
+            for d in range(width):
+                if need[k, d] > 0:
+                    amount = min(amount, left[d] // need[k, d])
+            taken[k] = amount
+            for d in range(width):
+                left[d] -= amount * need[k, d]
+            merged -= amount * weight[k]
+            now += amount * gain[k]
+            k += 1
+            continue
+        while k > 0 and taken[k - 1] == 0:
+            k -= 1
+        if k == 0:
+            return number
+        taken[k - 1] -= 1
+        for d in range(width):
+            left[d] += need[k - 1, d]
+        merged += weight[k - 1]
+        now -= gain[k - 1]
