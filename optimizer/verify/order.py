@@ -7,7 +7,8 @@ in the plan's order, and whoever is welcome comes. Nobody may be left over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from optimizer.contract import optimizer_pb2 as pb
@@ -55,6 +56,41 @@ def _hard(wanted: pb.PodClass) -> Iterator[pb.TopologySpreadConstraint]:
 
 
 @dataclass(slots=True)
+class Company:
+    """Who of those that a class needs is where.
+
+    Parameters
+    ----------
+    friends
+        The classes that every affinity term speaks of.
+    places
+        Pods by topology key and domain.
+    """
+
+    friends: set[str]
+    places: Counter[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Evenness:
+    """How many pods a spread constraint counts in each domain.
+
+    Parameters
+    ----------
+    members
+        The classes whose pods count.
+    domain_of
+        Domain of each node whose pods count.
+    counts
+        Pods by domain, with domains that have none.
+    """
+
+    members: set[str]
+    domain_of: dict[str, str]
+    counts: dict[str, int]
+
+
+@dataclass(slots=True)
 class Scene:
     """The pods that are there while a plan is carried out.
 
@@ -65,17 +101,25 @@ class Scene:
     """
 
     case: Case
-    _on: dict[str, list[pb.Pod]] = field(init=False)
+    _there: list[tuple[pb.Pod, str]] = field(init=False)
+    _company: dict[str, Company] = field(init=False, default_factory=dict)
+    _evenness: dict[tuple[str, int], Evenness] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._on = {name: [] for name in self.case.nodes}
-        for uid, node in self.case.after.items():
-            if node and node == self.case.pods[uid].node:
-                self._on[node].append(self.case.pods[uid])
+        self._there = [
+            (self.case.pods[uid], node)
+            for uid, node in self.case.after.items()
+            if node and node == self.case.pods[uid].node
+        ]
 
     def arrive(self, uid: str, node: str) -> None:
         """Let the pod ``uid`` come to ``node``."""
-        self._on[node].append(self.case.pods[uid])
+        pod = self.case.pods[uid]
+        self._there.append((pod, node))
+        for name, company in self._company.items():
+            self._join(company, self.case.classes[name], pod, node)
+        for evenness in self._evenness.values():
+            _count(evenness, pod, node)
 
     def refusals(self, uid: str, node: str) -> Iterator[tuple[str, str]]:
         """Yield the rule and the reason of each refusal of ``uid`` by ``node``."""
@@ -83,78 +127,108 @@ class Scene:
         if wanted.required_pod_affinity and not self._has_company(wanted, node):
             yield "pod-affinity", "nobody that it needs is in its domain"
         spreads = list(_hard(wanted))
-        for spread in spreads:
-            problem = self._skew(wanted, spread, spreads, node)
+        for index, spread in enumerate(spreads):
+            problem = self._skew(wanted, index, spreads, node)
             if problem:
-                yield "topology-spread", problem
+                yield "topology-spread", f"over {spread.topology_key}: {problem}"
 
     def _has_company(self, wanted: pb.PodClass, node: str) -> bool:
-        terms = wanted.required_pod_affinity
+        company = self._company_of(wanted)
         labels = self.case.nodes[node].labels
-        if any(term.topology_key not in labels for term in terms):
+        keys = [term.topology_key for term in wanted.required_pod_affinity]
+        if any(key not in labels for key in keys):
             return False
-        friends = {
-            name
-            for name, other in self.case.classes.items()
-            if all(term_speaks_of(self.case, term, wanted, other) for term in terms)
-        }
-        places = [
-            self.case.nodes[name].labels
-            for name, pods in self._on.items()
-            if any(pod.class_id in friends for pod in pods)
-        ]
-        if all(
-            any(_same(term.topology_key, labels, place) for place in places)
-            for term in terms
-        ):
+        if all(company.places[key, labels[key]] for key in keys):
             return True
-        nobody = not any(
-            term.topology_key in place for term in terms for place in places
-        )
-        return nobody and wanted.id in friends
+        return not company.places.total() and wanted.id in company.friends
+
+    def _company_of(self, wanted: pb.PodClass) -> Company:
+        if wanted.id not in self._company:
+            friends = {
+                name
+                for name, other in self.case.classes.items()
+                if all(
+                    term_speaks_of(self.case, term, wanted, other)
+                    for term in wanted.required_pod_affinity
+                )
+            }
+            company = self._company[wanted.id] = Company(friends, Counter())
+            for pod, node in self._there:
+                self._join(company, wanted, pod, node)
+        return self._company[wanted.id]
+
+    def _join(
+        self, company: Company, wanted: pb.PodClass, pod: pb.Pod, node: str
+    ) -> None:
+        if pod.class_id not in company.friends:
+            return
+        labels = self.case.nodes[node].labels
+        for key in {term.topology_key for term in wanted.required_pod_affinity}:
+            if key in labels:
+                company.places[key, labels[key]] += 1
 
     def _skew(
         self,
         wanted: pb.PodClass,
-        spread: pb.TopologySpreadConstraint,
-        spreads: Iterable[pb.TopologySpreadConstraint],
+        index: int,
+        spreads: Sequence[pb.TopologySpreadConstraint],
         node: str,
     ) -> str:
-        key, labels = spread.topology_key, self.case.nodes[node].labels
-        if key not in labels:
-            return f"the node has no label {key}"
-        keys = [one.topology_key for one in spreads]
-        counts: dict[str, int] = {}
-        for name, other in self.case.nodes.items():
-            if all(one in other.labels for one in keys) and _counts(
-                wanted, spread, other
-            ):
-                domain = other.labels[key]
-                found = self._matching(wanted, spread, name)
-                counts[domain] = counts.get(domain, 0) + found
+        spread, labels = spreads[index], self.case.nodes[node].labels
+        if spread.topology_key not in labels:
+            return "the node has no such label"
+        counts = self._evenness_of(wanted, index, spreads).counts
         fewest = min(counts.values(), default=0)
         if len(counts) < max(1, spread.min_domains):
             fewest = 0
         itself = int(_selected(wanted, spread, wanted))
-        skew = counts.get(labels[key], 0) + itself - fewest
-        if skew > spread.max_skew:
-            return f"skew {skew} over {key}, at most {spread.max_skew}"
-        return ""
+        skew = counts.get(labels[spread.topology_key], 0) + itself - fewest
+        return f"skew {skew} > {spread.max_skew}" if skew > spread.max_skew else ""
 
-    def _matching(
-        self, wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, node: str
-    ) -> int:
-        selector = spread.label_selector
-        if not selector.match_labels and not selector.match_expressions:
-            merged = any(key in wanted.labels for key in spread.match_label_keys)
-            if not merged:
-                return 0  # The scheduler counts nobody for an empty selector.
-        return sum(
-            pod.namespace == wanted.namespace
-            and pod.immovable_reason != TERMINATING
-            and _selected(wanted, spread, self.case.classes[pod.class_id])
-            for pod in self._on[node]
-        )
+    def _evenness_of(
+        self,
+        wanted: pb.PodClass,
+        index: int,
+        spreads: Sequence[pb.TopologySpreadConstraint],
+    ) -> Evenness:
+        known = wanted.id, index
+        if known not in self._evenness:
+            spread = spreads[index]
+            keys = [one.topology_key for one in spreads]
+            domain_of = {
+                name: node.labels[spread.topology_key]
+                for name, node in self.case.nodes.items()
+                if all(key in node.labels for key in keys)
+                and _counts(wanted, spread, node)
+            }
+            members = {
+                name
+                for name, other in self.case.classes.items()
+                if other.namespace == wanted.namespace
+                and not _counts_nobody(wanted, spread)
+                and _selected(wanted, spread, other)
+            }
+            evenness = Evenness(
+                members, domain_of, dict.fromkeys(domain_of.values(), 0)
+            )
+            for pod, node in self._there:
+                _count(evenness, pod, node)
+            self._evenness[known] = evenness
+        return self._evenness[known]
+
+
+def _count(evenness: Evenness, pod: pb.Pod, node: str) -> None:
+    alive = pod.immovable_reason != TERMINATING
+    if alive and pod.class_id in evenness.members and node in evenness.domain_of:
+        evenness.counts[evenness.domain_of[node]] += 1
+
+
+def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> bool:
+    """Tell whether the selector is empty: the scheduler counts nobody for it."""
+    selector = spread.label_selector
+    if selector.match_labels or selector.match_expressions:
+        return False
+    return not any(key in wanted.labels for key in spread.match_label_keys)
 
 
 def _counts(
@@ -183,7 +257,3 @@ def _selected(
         for key in spread.match_label_keys
         if key in wanted.labels and key not in written
     )
-
-
-def _same(key: str, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    return key in one and key in other and one[key] == other[key]
