@@ -39,7 +39,7 @@ class Mender:
     def __init__(self, problem: Problem, *, strict: bool) -> None:
         self._problem = problem
         self._passes = STRICT_PASSES if strict else PAPER_PASSES
-        mean = np.maximum(problem.room, 0).mean(axis=0)
+        mean = np.maximum(problem.room, 0).sum(axis=0) / max(1, len(problem.room))
         self._inverse: Floats = 1 / np.maximum(mean, 1)
         size = (problem.demand * self._inverse).max(axis=1, initial=0.0)[problem.kind]
         tier = problem.tier[problem.kind]
