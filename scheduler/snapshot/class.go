@@ -30,7 +30,12 @@ type identity struct {
 	Tolerations   []v1.Toleration
 	Spread        []v1.TopologySpreadConstraint
 	HostPorts     []hostPort
+	Claims        []string
 	Unsupported   []string
+	// Soft terms.
+	PreferredNodes []v1.PreferredSchedulingTerm
+	PreferredPods  []v1.WeightedPodAffinityTerm
+	PreferredApart []v1.WeightedPodAffinityTerm
 }
 
 type hostPort struct {
@@ -69,20 +74,28 @@ func identityOf(pod *v1.Pod) identity {
 		Tolerations:   pod.Spec.Tolerations,
 		Spread:        pod.Spec.TopologySpreadConstraints,
 		HostPorts:     hostPorts(pod),
+		Claims:        claimNames(pod),
 		Unsupported:   unsupported(pod),
 	}
 	if affinity := pod.Spec.Affinity; affinity != nil {
-		if affinity.NodeAffinity != nil {
-			id.NodeAffinity = affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		}
-		if affinity.PodAffinity != nil {
-			id.Affinity = affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		}
-		if affinity.PodAntiAffinity != nil {
-			id.AntiAffinity = affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		}
+		id.addAffinity(affinity)
 	}
 	return id
+}
+
+func (id *identity) addAffinity(affinity *v1.Affinity) {
+	if nodes := affinity.NodeAffinity; nodes != nil {
+		id.NodeAffinity = nodes.RequiredDuringSchedulingIgnoredDuringExecution
+		id.PreferredNodes = nodes.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	if pods := affinity.PodAffinity; pods != nil {
+		id.Affinity = pods.RequiredDuringSchedulingIgnoredDuringExecution
+		id.PreferredPods = pods.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	if pods := affinity.PodAntiAffinity; pods != nil {
+		id.AntiAffinity = pods.RequiredDuringSchedulingIgnoredDuringExecution
+		id.PreferredApart = pods.PreferredDuringSchedulingIgnoredDuringExecution
+	}
 }
 
 func priorityOf(pod *v1.Pod) int32 {
@@ -116,11 +129,12 @@ func hostPorts(pod *v1.Pod) []hostPort {
 // classes collects the classes of one snapshot.
 type classes struct {
 	namespaces []*v1.Namespace
+	volumes    Volumes
 	byID       map[string]*contract.PodClass
 }
 
-func newClasses(namespaces []*v1.Namespace) *classes {
-	return &classes{namespaces: namespaces, byID: map[string]*contract.PodClass{}}
+func newClasses(namespaces []*v1.Namespace, volumes Volumes) *classes {
+	return &classes{namespaces: namespaces, volumes: volumes, byID: map[string]*contract.PodClass{}}
 }
 
 func (c *classes) of(pod *v1.Pod) *contract.PodClass {

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"sort"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +27,7 @@ func nodeMessage(node *v1.Node) *contract.Node {
 	return message
 }
 
-func podMessage(pod *Pod) *contract.Pod {
+func podMessage(pod *Pod, now time.Time) *contract.Pod {
 	return &contract.Pod{
 		Uid:             string(pod.Object.UID),
 		Namespace:       pod.Object.Namespace,
@@ -35,7 +36,18 @@ func podMessage(pod *Pod) *contract.Pod {
 		Node:            pod.Node,
 		Movable:         pod.Node != "" && pod.Immovable == "",
 		ImmovableReason: pod.Immovable,
+		DeletionCost:    deletionCost(pod.Object),
+		AgeS:            ageSeconds(pod.Object, now),
 	}
+}
+
+func namespaceMessages(namespaces []*v1.Namespace) []*contract.Namespace {
+	messages := make([]*contract.Namespace, 0, len(namespaces))
+	for _, namespace := range namespaces {
+		messages = append(messages, &contract.Namespace{Name: namespace.Name, Labels: namespace.Labels})
+	}
+	sort.Slice(messages, func(i, j int) bool { return messages[i].Name < messages[j].Name })
+	return messages
 }
 
 func (c *classes) message(id string, of identity) *contract.PodClass {
@@ -52,6 +64,15 @@ func (c *classes) message(id string, of identity) *contract.PodClass {
 		RequiredPodAffinity:     c.affinityMessages(of.Affinity),
 		RequiredPodAntiAffinity: c.affinityMessages(of.AntiAffinity),
 		Unsupported:             of.Unsupported,
+
+		PreferredNodeAffinity:    preferredNodeMessages(of.PreferredNodes),
+		PreferredPodAffinity:     c.preferredPodMessages(of.PreferredPods),
+		PreferredPodAntiAffinity: c.preferredPodMessages(of.PreferredApart),
+	}
+	volumes, known := c.volumeAffinity(of.Namespace, of.Claims)
+	class.VolumeNodeAffinity = volumes
+	if !known {
+		class.Unsupported = append([]string{"volumes"}, class.Unsupported...)
 	}
 	if of.Owner != nil {
 		class.Owner = &contract.Owner{Kind: of.Owner.Kind, Name: of.Owner.Name, Uid: string(of.Owner.UID)}

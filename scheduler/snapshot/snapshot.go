@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"sort"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -18,6 +19,10 @@ type Input struct {
 	Pods       []*v1.Pod
 	Budgets    []*policyv1.PodDisruptionBudget
 	Namespaces []*v1.Namespace
+	// Volumes may be nil; then pods with claims are left alone.
+	Volumes Volumes
+	// Now is what the age of pods is counted to; zero means that it is not told.
+	Now time.Time
 	// Reserved are pods of which this scheduler knows the node although the API does not yet.
 	Reserved map[types.UID]string
 	Rules    Rules
@@ -85,11 +90,12 @@ func Build(input Input) *Snapshot {
 	}
 	s.addNodes(input.Nodes)
 	budgets := matchBudgets(input.Budgets)
-	classes := newClasses(input.Namespaces)
+	classes := newClasses(input.Namespaces, input.Volumes)
 	for _, pod := range sortedPods(input.Pods) {
 		s.addPod(pod, input, budgets, classes)
 	}
 	s.Message.PodClasses = classes.messages()
+	s.Message.Namespaces = namespaceMessages(input.Namespaces)
 	s.Message.DisruptionBudgets = budgetMessages(input.Budgets)
 	s.Fingerprint = s.FingerprintAfter(nil)
 	return s
@@ -135,7 +141,7 @@ func (s *Snapshot) addPod(object *v1.Pod, input Input, budgets *budgetIndex, cla
 		s.Nodes[node].Used = s.Nodes[node].Used.Plus(pod.Requests)
 	}
 	s.Pods[object.UID] = pod
-	s.Message.Pods = append(s.Message.Pods, podMessage(pod))
+	s.Message.Pods = append(s.Message.Pods, podMessage(pod, input.Now))
 }
 
 // nodeOf is the pod's node, also while its binding is still under way.

@@ -27,6 +27,7 @@ func unsupported(pod *v1.Pod) []string {
 func bindsToNodes(source *v1.VolumeSource) bool {
 	free := source.ConfigMap != nil || source.Secret != nil || source.EmptyDir != nil ||
 		source.Projected != nil || source.DownwardAPI != nil || source.HostPath != nil ||
-		source.NFS != nil || source.Image != nil
+		source.NFS != nil || source.Image != nil ||
+		source.PersistentVolumeClaim != nil // looked up when the snapshot is taken
 	return !free
 }

@@ -2,6 +2,7 @@ package priorityoptimizer
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -21,6 +22,8 @@ type view struct {
 	pods       corelisters.PodLister
 	namespaces corelisters.NamespaceLister
 	budgets    policylisters.PodDisruptionBudgetLister
+	volumes    volumes
+	now        func() time.Time
 	inFlight   *inFlight
 	rules      snapshot.Rules
 }
@@ -32,7 +35,13 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 		pods:       factory.Core().V1().Pods().Lister(),
 		namespaces: factory.Core().V1().Namespaces().Lister(),
 		budgets:    factory.Policy().V1().PodDisruptionBudgets().Lister(),
-		inFlight:   inFlight,
+		volumes: volumes{
+			claims:  factory.Core().V1().PersistentVolumeClaims().Lister(),
+			volumes: factory.Core().V1().PersistentVolumes().Lister(),
+			nodes:   factory.Storage().V1().CSINodes().Lister(),
+		},
+		now:      time.Now,
+		inFlight: inFlight,
 		rules: snapshot.Rules{
 			SchedulerName:       handle.ProfileName(),
 			ProtectedNamespaces: sets.New(args.ProtectedNamespaces...),
@@ -59,9 +68,13 @@ func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing namespaces: %w", err)
 	}
+	volumes, err := v.volumes.now()
+	if err != nil {
+		return nil, fmt.Errorf("listing CSI nodes: %w", err)
+	}
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Budgets: budgets, Namespaces: namespaces,
-		Reserved: reserved, Rules: v.rules,
+		Volumes: volumes, Now: v.now(), Reserved: reserved, Rules: v.rules,
 	}), nil
 }
 

@@ -1,0 +1,26 @@
+package snapshot
+
+import (
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// deletionCost is what the pod's owner would pay for its loss; what cannot be read is no cost,
+// as the ReplicaSet controller has it.
+func deletionCost(pod *v1.Pod) int32 {
+	cost, err := strconv.ParseInt(pod.Annotations[v1.PodDeletionCost], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(cost)
+}
+
+// ageSeconds is how long ago the pod started; clocks of different machines may disagree.
+func ageSeconds(pod *v1.Pod, now time.Time) int64 {
+	if pod.Status.StartTime == nil || now.IsZero() {
+		return 0
+	}
+	return max(0, int64(now.Sub(pod.Status.StartTime.Time).Seconds()))
+}

@@ -1,0 +1,67 @@
+package snapshot
+
+import (
+	"sort"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/stowage/stowage/scheduler/contract"
+)
+
+// Volumes finds what pods mount: claims, and the volumes that they are bound to.
+type Volumes interface {
+	// Claim returns nil if there is none of that name.
+	Claim(namespace, name string) *v1.PersistentVolumeClaim
+	// Volume returns nil if there is none of that name.
+	Volume(name string) *v1.PersistentVolume
+	// Limited says whether some node takes only so many volumes of the driver.
+	Limited(driver string) bool
+}
+
+// claimNames are the names of the claims that the pod mounts. A replacement mounts the same.
+func claimNames(pod *v1.Pod) []string {
+	var names []string
+	for i := range pod.Spec.Volumes {
+		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
+			names = append(names, claim.ClaimName)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// volumeAffinity is where the volumes of the claims can be reached. It is not known of claims
+// that are not bound yet, and not enough for those that one pod at a time may use, or of which
+// a node takes only so many.
+func (c *classes) volumeAffinity(namespace string, claims []string) (selectors []*contract.NodeSelector, known bool) {
+	for _, name := range claims {
+		volume := c.boundVolume(namespace, name)
+		if volume == nil {
+			return nil, false
+		}
+		if affinity := volume.Spec.NodeAffinity; affinity != nil && affinity.Required != nil {
+			selectors = append(selectors, &contract.NodeSelector{Terms: nodeTermMessages(affinity.Required)})
+		}
+	}
+	return selectors, true
+}
+
+func (c *classes) boundVolume(namespace, name string) *v1.PersistentVolume {
+	if c.volumes == nil {
+		return nil
+	}
+	claim := c.volumes.Claim(namespace, name)
+	if claim == nil || claim.Spec.VolumeName == "" || claim.DeletionTimestamp != nil {
+		return nil
+	}
+	for _, mode := range claim.Spec.AccessModes {
+		if mode == v1.ReadWriteOncePod {
+			return nil
+		}
+	}
+	volume := c.volumes.Volume(claim.Spec.VolumeName)
+	if volume != nil && volume.Spec.CSI != nil && c.volumes.Limited(volume.Spec.CSI.Driver) {
+		return nil
+	}
+	return volume
+}
