@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 
 import pytest
 from brute_force import outcome, value_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from related_pods import related_pods
 from small_snapshots import small_snapshots, tight_snapshots
 from solving_in_process import finished_answer_to
 
@@ -24,6 +26,7 @@ MANY = settings(
     derandomize=True,
 )
 STRATEGY = "cpsat-aggregated"
+QUICK = ["boreas", "cpsat-aggregated", "first-fit-decreasing", "milp", "paper"]
 
 
 @st.composite
@@ -111,6 +114,34 @@ def test_no_assignment_uses_fewer_nodes_or_fewer_moves(
     nodes = len({node for node in where.values() if node})
     assert (nodes, len(plan.moves)) == _fewest(snapshot, max_moves)
     assert "proved fewest" in answer.message
+
+
+@pytest.mark.parametrize("objective", [pb.OBJECTIVE_PLACE, pb.OBJECTIVE_CONSOLIDATE])
+@pytest.mark.parametrize("strategy", QUICK)
+@pytest.mark.parametrize("seed", range(10))
+def test_pods_that_demand_things_of_each_other_are_finished_too(
+    seed: int, strategy: str, objective: pb.Objective
+) -> None:
+    """Affinity, spread and ports hold for parts of plans, and where nodes go."""
+    chance = Random(seed)  # noqa: S311
+    snapshot = related_pods(chance, waiting=4)
+    for node in snapshot.nodes:
+        node.allocatable.pods = chance.randrange(1, 6)
+    for one in snapshot.pod_classes:
+        one.priority = chance.randrange(3)
+        one.owner.uid = chance.choice(["web", "db"])
+    for pod in snapshot.pods:
+        pod.movable = bool(chance.randrange(3))
+        pod.deletion_cost = chance.randrange(3)
+    asked = pb.SolveOptions(strategy=strategy, objective=objective)
+    if chance.randrange(2):
+        asked.max_moves = chance.randrange(3)
+    if chance.randrange(2):
+        asked.max_disruptions_per_owner = chance.randrange(2)
+
+    plan = encode_plan(finished_answer_to(snapshot, asked).plan)
+
+    assert verify_plan(snapshot, plan, asked.policy, asked) == []
 
 
 def _fewest(snapshot: pb.Snapshot, max_moves: int | None) -> tuple[int, int]:
