@@ -1,28 +1,35 @@
 """Nodes on which an evicted pod would have found room, for all nodes at once.
 
 The rule compares every evicted pod with every node. Counting each node's pods anew
-for each of them took minutes on 5,000 nodes, so loads are kept as arrays, one a
-priority.
+for each of them took minutes on 5,000 nodes, so free amounts are kept by priority,
+one list a resource. (No arrays: the serving process does without their library.)
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Set
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.case import Case, amounts
 from optimizer.verify.eligibility import turned_away
 
-Table = NDArray[Any]
-"""Amounts by node (or pod) and resource: 64 bits, or objects where sums are huge."""
 
-SAFE_TOTAL = 2**62
-"""Up to here sums fit into 64 bits; beyond it Python's own integers count."""
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What is left beside those who need not make way for a priority.
+
+    Parameters
+    ----------
+    free
+        By resource, the amount by node; negative where too much is used.
+    asked
+        By resource, nodes on which some newcomer stays who asks for it: only there
+        must the resource suffice also for those who ask for none of it.
+    """
+
+    free: dict[str, list[int]]
+    asked: dict[str, set[int]]
 
 
 class SpareRoom:
@@ -38,28 +45,15 @@ class SpareRoom:
 
     def __init__(self, case: Case, disturbable: Set[str]) -> None:
         self._case = case
+        self._disturbable = disturbable
         self._names = list(case.nodes)
         self._index = {name: index for index, name in enumerate(self._names)}
-        asks = {name: _asks(one) for name, one in case.classes.items()}
-        self._resources = sorted({name for one in asks.values() for name in one})
-        self._dtype = np.int64 if _sums_are_small(case, asks) else np.object_
-        self._room = self._table(
-            [amounts(node.allocatable) for node in case.nodes.values()]
-        )
-        self._wanted = {name: self._row(one) for name, one in asks.items()}
-        placed = [(uid, node) for uid, node in case.after.items() if node]
-        self._node = np.array([self._index[node] for _, node in placed], np.int64)
-        self._load: Table = np.array(
-            [self._wanted[case.pods[uid].class_id] for uid, _ in placed], self._dtype
-        ).reshape(len(placed), len(self._resources))
-        self._priority = np.array([case.priority(uid) for uid, _ in placed], np.int64)
-        homes = [(case.pods[uid].node, uid, node) for uid, node in placed]
-        self._runs = np.array([bool(home) for home, _, _ in homes], np.bool_)
-        self._comes = np.array([home != node for home, _, node in homes], np.bool_)
-        self._fixed = np.array(
-            [bool(home) and uid not in disturbable for home, uid, _ in homes], np.bool_
-        )
-        self._beside: dict[int, tuple[Table, NDArray[np.bool_]]] = {}
+        asked = {name for one in case.classes.values() for name in _asks(one)}
+        rooms = [amounts(node.allocatable) for node in case.nodes.values()]
+        for reservation in case.snapshot.reservations:
+            rooms[self._index[reservation.node]].subtract(amounts(reservation.held))
+        self._room = {name: [room[name] for room in rooms] for name in sorted(asked)}
+        self._beside: dict[int, _Beside] = {}
         self._roomy: dict[str, list[str]] = {}
         self._closed: dict[tuple[bytes, str], bool] = {}
 
@@ -75,43 +69,55 @@ class SpareRoom:
                 yield name
 
     def _with_room(self, uid: str) -> list[str]:
-        load, scarce = self._beside_priority(self._case.priority(uid))
-        wanted = self._wanted[self._case.pods[uid].class_id]
-        over = np.asarray(load + wanted > self._room, np.bool_)
-        short = (over & (scarce | np.asarray(wanted > 0, np.bool_))).any(axis=1)
-        return [self._names[index] for index in np.flatnonzero(~short)]
+        beside = self._beside_priority(self._case.priority(uid))
+        wanted = self._case.requests(uid)
+        found = list(range(len(self._names)))
+        for name, free in beside.free.items():
+            amount, asked = wanted[name], beside.asked[name]
+            if amount:
+                found = [node for node in found if free[node] >= amount]
+            elif asked:
+                found = [node for node in found if free[node] >= 0 or node not in asked]
+        return [self._names[node] for node in found]
 
     def _fits_at_home(self, uid: str) -> bool:
         """Tell whether the pod could have stayed: it does not come to its own node."""
-        load, scarce = self._beside_priority(self._case.priority(uid))
-        pod = self._case.pods[uid]
-        home = self._index[pod.node]
-        wanted = self._wanted[pod.class_id]
-        over = np.asarray(load[home] + wanted > self._room[home], np.bool_)
-        return not bool((over & scarce[home]).any())
+        beside = self._beside_priority(self._case.priority(uid))
+        home = self._index[self._case.pods[uid].node]
+        wanted = self._case.requests(uid)
+        return not any(
+            free[home] < wanted[name] and home in beside.asked[name]
+            for name, free in beside.free.items()
+        )
 
-    def _beside_priority(self, priority: int) -> tuple[Table, NDArray[np.bool_]]:
-        """Return by node what is taken by those who stay for pods of ``priority``.
-
-        And which resources newcomers among them ask for, so that they are scarce.
-        """
+    def _beside_priority(self, priority: int) -> _Beside:
         if priority not in self._beside:
-            stays = (self._priority > priority) | self._fixed
-            stays |= (self._priority == priority) & self._runs
-            load = self._held()
-            np.add.at(load, self._node[stays], self._load[stays])
-            scarce = np.zeros(load.shape, np.bool_)
-            comes = stays & self._comes
-            asks = np.asarray(self._load[comes] > 0, np.bool_)
-            np.logical_or.at(scarce, self._node[comes], asks)
-            self._beside[priority] = load, scarce
+            self._beside[priority] = self._counted(priority)
         return self._beside[priority]
 
-    def _held(self) -> Table:
-        held = [Counter[str]() for _ in self._names]
-        for reservation in self._case.snapshot.reservations:
-            held[self._index[reservation.node]].update(amounts(reservation.held))
-        return self._table(held)
+    def _counted(self, priority: int) -> _Beside:
+        case = self._case
+        free = {name: list(room) for name, room in self._room.items()}
+        asked: dict[str, set[int]] = {name: set() for name in free}
+        for uid, where in case.after.items():
+            if not where or not self._stays(uid, priority):
+                continue
+            node, comes = self._index[where], case.pods[uid].node != where
+            for name, amount in case.requests(uid).items():
+                if amount:
+                    free[name][node] -= amount
+                    if comes:
+                        asked[name].add(node)
+        return _Beside(free, asked)
+
+    def _stays(self, uid: str, priority: int) -> bool:
+        """Tell whether the pod need not make way for one of ``priority``."""
+        own, runs = self._case.priority(uid), bool(self._case.pods[uid].node)
+        return (
+            own > priority
+            or (own == priority and runs)
+            or (runs and uid not in self._disturbable)
+        )
 
     def _turns_away(self, uid: str, node: str) -> bool:
         wanted = self._case.class_of(uid)
@@ -122,31 +128,11 @@ class SpareRoom:
             self._closed[key] = bool(turned_away(self._case, uid, node))
         return self._closed[key]
 
-    def _table(self, rows: list[Counter[str]]) -> Table:
-        table = np.array([self._row(row) for row in rows], self._dtype)
-        return table.reshape(len(rows), len(self._resources))
 
-    def _row(self, row: Counter[str]) -> Table:
-        return np.array([row[name] for name in self._resources], self._dtype)
-
-
-def _sums_are_small(case: Case, asks: Mapping[str, Counter[str]]) -> bool:
-    total: Counter[str] = Counter()
-    pods = Counter(pod.class_id for pod in case.pods.values())
-    for class_id, count in pods.items():
-        for name, amount in asks[class_id].items():
-            # One pod more than there are is what the rule asks about.
-            total[name] += (count + 1) * amount
-    for reservation in case.snapshot.reservations:
-        total.update(amounts(reservation.held))
-    largest = [amounts(node.allocatable) for node in case.nodes.values()]
-    return all(
-        amount < SAFE_TOTAL for one in (total, *largest) for amount in one.values()
-    )
-
-
-def _asks(wanted: pb.PodClass) -> Counter[str]:
-    return Counter({**amounts(wanted.requests), "pods": 1})
+def _asks(wanted: pb.PodClass) -> list[str]:
+    return [name for name, amount in amounts(wanted.requests).items() if amount] + [
+        "pods"
+    ]
 
 
 def _manners(wanted: pb.PodClass) -> bytes:

@@ -1,4 +1,4 @@
-"""The checker's arrays find the room that counting pod by pod finds."""
+"""The checker's tables find the room that counting pod by pod finds."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def counted(case: Case, uid: str, node: str, disturbable: set[str]) -> bool:
 
 
 @given(cases())
-def test_arrays_and_counting_name_the_same_nodes(case: Case) -> None:
-    """Also where sums do not fit into 64 bits."""
+def test_tables_and_counting_name_the_same_nodes(case: Case) -> None:
+    """On every node, at home and elsewhere, for huge amounts too."""
     disturbable = {pod.uid for pod in case.snapshot.pods if pod.node and pod.movable}
     spare = SpareRoom(case, disturbable)
 
