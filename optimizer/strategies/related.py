@@ -22,7 +22,14 @@ from optimizer.strategies.settling import settle
 from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 SHARE = 0.1
-"""Part of the time limit that is kept back for pods with such demands."""
+"""Part of the time limit that is kept back for pods with such demands, at the least."""
+
+SETTLED_PER_S = 15_000
+"""Pods of a snapshot that are gone through in a second, at the least: 40,000 pods on
+5,000 nodes took 2.2 s beside other work on 2 cores."""
+
+LARGEST_SHARE = 0.5
+"""Where going through the pods takes more of the limit, they are left waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +53,13 @@ class Related:
         publish: Callable[[Plan], None],
     ) -> Answer:
         """Return the inner plan with more pods placed; see `Strategy.solve`."""
-        if options.objective is Objective.CONSOLIDATE or not _waiting(snapshot):
+        kept_back_s = _kept_back_s(snapshot, options)
+        if kept_back_s is None:
             return self.inner.solve(snapshot, options, clock=clock, publish=publish)
         deadline = clock() + options.time_limit_s
         asked = options
         if not options.deterministic:
-            asked = replace(options, time_limit_s=(1 - SHARE) * options.time_limit_s)
+            asked = replace(options, time_limit_s=options.time_limit_s - kept_back_s)
         answer = self.inner.solve(snapshot, asked, clock=clock, publish=publish)
         packing = reduce_snapshot(snapshot, relations=True)
 
@@ -66,6 +74,17 @@ class Related:
         plan = _extended(writer, answer.plan, settled)
         publish(plan)
         return replace(answer, plan=plan, end_reason=end_reason_of(plan))
+
+
+def _kept_back_s(snapshot: Snapshot, options: SolveOptions) -> float | None:
+    """Return the seconds that pods with demands will take, None if nothing is done."""
+    if options.objective is Objective.CONSOLIDATE or not _waiting(snapshot):
+        return None
+    needed_s = len(snapshot.pods) / SETTLED_PER_S
+    hurry = needed_s > LARGEST_SHARE * options.time_limit_s
+    if hurry and not options.deterministic:
+        return None
+    return max(SHARE * options.time_limit_s, needed_s)
 
 
 def _waiting(snapshot: Snapshot) -> bool:

@@ -149,3 +149,21 @@ def test_a_group_that_seeks_its_own_company_starts_somewhere_and_stays_there() -
 
     assert len(placements) == 2
     assert len({one.node for one in placements}) == 1
+
+
+def test_where_there_is_no_time_for_them_such_pods_wait() -> None:
+    """The answer is there within the limit, whatever it leaves undone."""
+    builder = spread_over_zones()
+    for index in range(4):
+        builder.pod(f"p{index}", of="web")
+    snapshot = decoded(builder.message)
+
+    answer = Related(FirstFitDecreasing()).solve(
+        snapshot,
+        SolveOptions(time_limit_s=1e-6),
+        clock=time.monotonic,
+        publish=lambda _: None,
+    )
+
+    assert answer.plan.empty
+    assert [one.reason for one in answer.refusals] == ["topology-spread"]
