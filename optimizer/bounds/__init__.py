@@ -11,6 +11,9 @@ How to use it::
         question, nodes, clock=clock, deadline=deadline, good_enough=reached_value
     )                                   # the same for any phase, stronger, slower
 
+`DualSearch` is a `dual_bound` in slices of time: ``search.run(until)`` goes on where
+it stopped, until ``search.finished``.
+
 ``nodes`` holds the node of each item, negative for none, of the best assignment known.
 ``warmup`` compiles what `dual_bound` needs; call it once before time counts.
 
@@ -38,7 +41,7 @@ multipliers, and the bound is then computed from them in integers.
 
 from optimizer.bounds.bound import Bound
 from optimizer.bounds.certificate import written
-from optimizer.bounds.dual import dual_bound
+from optimizer.bounds.dual import DualSearch, dual_bound
 from optimizer.bounds.enumeration import Enumerated, enumeration_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
@@ -46,6 +49,7 @@ from optimizer.bounds.warmup import warmup
 
 __all__ = [
     "Bound",
+    "DualSearch",
     "Enumerated",
     "Phase",
     "Question",

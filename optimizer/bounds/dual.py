@@ -7,7 +7,6 @@ to add. Prices are smoothed towards the best ones so far (Wentges), which saves 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import floor
 
 import numpy as np
@@ -36,6 +35,9 @@ NEGLIGIBLE = 1e-7
 
 POLISHED = 0.01
 """Gap to the linear program at which prices are as tight as enumeration needs them."""
+
+LAST_S = 0.005
+"""A linear program that is broken off so shortly before the deadline met it."""
 
 SLACK = SCALE // 4
 """Most by which a bound may miss what its prices could prove."""
@@ -73,61 +75,82 @@ def dual_bound(
         Whether to go on for the sake of the prices when the bound as a whole number
         cannot get better: `enumeration_bound` lists the fewer the tighter they are.
     """
-    scope = make_scope(question)
-    groups = make_groups(scope)
-    if groups is None:
-        return None
-    generation = _Generation(question, scope, groups, clock, deadline, polish)
-    generation.start(placed)
-    found = generation.run(good_enough, rounds)
-    if found is None:
-        return None
-    value = from_maximum(question, scope, found.bound)
-    return Bound(value, ProofMethod.DUAL_BOUND, found.prices)
+    search = DualSearch(question, placed, clock)
+    return search.run(deadline, good_enough=good_enough, rounds=rounds, polish=polish)
 
 
-@dataclass(slots=True)
-class _Generation:
-    question: Question
-    scope: Scope
-    groups: Groups
-    clock: Clock
-    deadline: float
-    polish: bool
-    best: Evaluation | None = None
-    _at: Duals | None = None
-    _master: Master = field(init=False)
-    _lagrangian: Lagrangian = field(init=False)
+class DualSearch:
+    """A `dual_bound` that can be gone on with where it stopped.
 
-    def __post_init__(self) -> None:
-        self._master = Master(self.question.phase, self.scope, self.groups)
-        self._lagrangian = Lagrangian(self.scope, self.groups, self._late)
+    Parameters
+    ----------
+    question, placed, clock
+        As of `dual_bound`.
+    """
 
-    def start(self, placed: Ints) -> None:
-        """Begin with the patterns of a known assignment, and at guessed prices."""
-        self._at = opening_prices(self.scope, self.groups)
-        for node, pattern in enumerate(_patterns(self.scope, self.groups, placed)):
-            if self._late():
-                return
-            self._master.add(int(self.groups.group[node]), pattern)
+    def __init__(self, question: Question, placed: Ints, clock: Clock) -> None:
+        self.finished = False
+        """Whether going on cannot bring anything."""
+        self._question, self._clock = question, clock
+        self._scope = make_scope(question)
+        self._deadline, self._polish = 0.0, False
+        self._best: Evaluation | None = None
+        self._at: Duals | None = None
+        groups = make_groups(self._scope)
+        self._hopeless = groups is None
+        if groups is None:
+            self.finished = True
+            return
+        self._groups = groups
+        self._master = Master(question.phase, self._scope, groups)
+        self._lagrangian = Lagrangian(self._scope, groups, self._late)
+        self._guess: Duals | None = opening_prices(self._scope, groups)
+        for node, pattern in enumerate(_patterns(self._scope, groups, placed)):
+            self._master.add(int(groups.group[node]), pattern)
 
-    def run(self, good_enough: int | None, rounds: int) -> Evaluation | None:
-        """Generate patterns until the bound is good enough, tight, or time is over."""
+    def run(
+        self,
+        deadline: float,
+        *,
+        good_enough: int | None = None,
+        rounds: int = MOST_ROUNDS,
+        polish: bool = False,
+    ) -> Bound | None:
+        """Go on until ``deadline`` and return the best bound so far, if there is one.
+
+        The parameters are those of `dual_bound`.
+        """
+        if polish and not self._polish:
+            self.finished = self._hopeless
+        self._deadline, self._polish = deadline, polish
         goal = None
         if good_enough is not None:
-            goal = to_maximum(self.question, self.scope, good_enough)
-        if self._at is not None:
-            self._evaluate(self._at, SLACK)
+            goal = to_maximum(self._question, self._scope, good_enough)
         for _ in range(rounds):
-            if self._late() or self._good(goal):
+            if self.finished or self._late() or self._good(goal):
                 break
-            solved = self._master.solve(self.deadline - self.clock())
-            if solved is None:
-                break
-            value, duals = solved
-            if not self._price(duals, goal, value) or self._tight(value):
-                break
-        return self.best
+            self._round(goal)
+        if self._best is None:
+            return None
+        value = from_maximum(self._question, self._scope, self._best.bound)
+        return Bound(value, ProofMethod.DUAL_BOUND, self._best.prices)
+
+    def _round(self, goal: int | None) -> None:
+        """Try the guess once; then prices of the program, as long as they bring any."""
+        if self._guess is not None:
+            self._at, self._guess = self._guess, None
+            self._evaluate(self._at, SLACK)
+            return
+        solved = self._master.solve(self._deadline - self._clock())
+        if solved is None:
+            # Either time is up, or the solver gave up for good.
+            self.finished = self._deadline - self._clock() > LAST_S
+            return
+        value, duals = solved
+        fruitless = not self._price(duals, goal, value)
+        self.finished = (fruitless and not self._late() and not self._good(goal)) or (
+            self._tight(value)
+        )
 
     def _price(self, duals: Duals, goal: int | None, value: float) -> bool:
         """Add patterns at prices near ``duals``, else at them; tell if any is new."""
@@ -145,14 +168,14 @@ class _Generation:
     def _evaluate(self, tried: Duals, slack: int) -> Evaluation | None:
         prices = self._lagrangian.round(tried)
         found = self._lagrangian.evaluate(prices, slack)
-        if found and (self.best is None or found.bound < self.best.bound):
-            self.best, self._at = found, tried
+        if found and (self._best is None or found.bound < self._best.bound):
+            self._best, self._at = found, tried
         return found
 
     def _slack(self, value: float) -> int:
         """Return how exact the next bound must be: as the gap is wide, or may stay."""
-        to_next = 0.0 if self.polish else 1.0 - value % 1.0
-        gap = SLACK if self.best is None else self.best.bound - int(value * SCALE)
+        to_next = 0.0 if self._polish else 1.0 - value % 1.0
+        gap = SLACK if self._best is None else self._best.bound - int(value * SCALE)
         return max(min(gap // 8, SLACK), int(to_next * SLACK), LEAST_SLACK)
 
     def _add(self, found: Evaluation) -> bool:
@@ -167,22 +190,22 @@ class _Generation:
         """Tell whether the bound, rounded, is down to ``goal``."""
         return (
             goal is not None
-            and self.best is not None
-            and self.best.bound < (goal + 1) * SCALE
+            and self._best is not None
+            and self._best.bound < (goal + 1) * SCALE
         )
 
     def _tight(self, value: float) -> bool:
         """Tell whether no prices could prove more: the program only grows."""
-        if self.best is None:
+        if self._best is None:
             return False
-        if self.polish:
-            return self.best.bound <= (value + POLISHED) * SCALE
+        if self._polish:
+            return self._best.bound <= (value + POLISHED) * SCALE
         least = floor((value + NEGLIGIBLE) * SCALE)
-        found = from_maximum(self.question, self.scope, self.best.bound)
-        return found == from_maximum(self.question, self.scope, least)
+        found = from_maximum(self._question, self._scope, self._best.bound)
+        return found == from_maximum(self._question, self._scope, least)
 
     def _late(self) -> bool:
-        return self.clock() > self.deadline
+        return self._clock() > self._deadline
 
 
 def _patterns(scope: Scope, groups: Groups, placed: Ints) -> Indices:
