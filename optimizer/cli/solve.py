@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,8 +17,9 @@ from optimizer.cli.report import report
 from optimizer.cli.wishes import add_wishes, read_wishes
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.options import DEFAULT_STRATEGY
+from optimizer.service.progress import progress_line
 from optimizer.service.settings import WorkerSettings
-from optimizer.service.solving import Solving
+from optimizer.service.solving import Listen, Solving
 from optimizer.service.workers import Workers
 
 _UNLIMITED_BYTES = 2**31 - 1
@@ -36,6 +39,9 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--deterministic", action="store_true")
     add_wishes(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, no tables")
+    parser.add_argument(
+        "--progress", action="store_true", help="tell on standard error how far it is"
+    )
     given = parser.parse_args(arguments)
     options = pb.SolveOptions(
         strategy=given.strategy,
@@ -46,12 +52,19 @@ def run(arguments: Sequence[str]) -> int:
         deterministic=given.deterministic,
     )
     read_wishes(given, options)
-    print(solve_file(given.snapshot, options, as_json=given.json))  # noqa: T201
+    told = solve_file(
+        given.snapshot, options, as_json=given.json, progress=given.progress
+    )
+    print(told)  # noqa: T201
     return 0
 
 
-def solve_file(path: Path, options: pb.SolveOptions, *, as_json: bool) -> str:
+def solve_file(
+    path: Path, options: pb.SolveOptions, *, as_json: bool, progress: bool = False
+) -> str:
     """Return the answer to the snapshot in ``path``, as tables or as JSON.
+
+    With ``progress`` each step forward is a line on standard error.
 
     Raises
     ------
@@ -59,7 +72,7 @@ def solve_file(path: Path, options: pb.SolveOptions, *, as_json: bool) -> str:
         The file is faulty, or the solve failed.
     """
     snapshot = read_snapshot(path)
-    last = solve_snapshot(snapshot, options)
+    last = solve_snapshot(snapshot, options, _told() if progress else _untold)
     if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
         raise InputFaultsError(path, last.message)
     if last.end_reason == pb.END_REASON_ERROR:
@@ -69,7 +82,23 @@ def solve_file(path: Path, options: pb.SolveOptions, *, as_json: bool) -> str:
     return report(snapshot, last)
 
 
-def solve_snapshot(snapshot: pb.Snapshot, options: pb.SolveOptions) -> pb.SolveUpdate:
+def _untold(_progress: pb.Progress) -> None:
+    """Tell nobody."""
+
+
+def _told() -> Listen:
+    started = time.monotonic()
+
+    def tell(progress: pb.Progress) -> None:
+        line = progress_line(progress, time.monotonic() - started)
+        print(line, file=sys.stderr)  # noqa: T201
+
+    return tell
+
+
+def solve_snapshot(
+    snapshot: pb.Snapshot, options: pb.SolveOptions, on_progress: Listen = _untold
+) -> pb.SolveUpdate:
     """Return the last update of a solve in a child process of its own."""
     settings = WorkerSettings()
     workers = Workers(settings)
@@ -78,7 +107,9 @@ def solve_snapshot(snapshot: pb.Snapshot, options: pb.SolveOptions) -> pb.SolveU
         workers.warm()
         solving = Solving(workers, settings, max_request_bytes=_UNLIMITED_BYTES)
         body = pb.SolveRequest(snapshot=snapshot, options=options).SerializeToString()
-        *_, last = solving.solve(body, on_call=lambda _leave: None)
+        *_, last = solving.solve(
+            body, on_call=lambda _leave: None, on_progress=on_progress
+        )
         return last
     finally:
         workers.close()

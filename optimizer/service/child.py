@@ -23,6 +23,7 @@ from optimizer.model.options import SolveOptions
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.service.confinement import confine
+from optimizer.service.outbox import Outbox
 from optimizer.service.packets import READY
 from optimizer.service.settings import WorkerSettings
 from optimizer.strategies.finish.strategy import Finished
@@ -76,16 +77,21 @@ def _answer(
     snapshot, options = _decode(request, settings, strategies)
     decoded = time.monotonic()
 
-    def publish(plan: Plan) -> None:
-        update = pb.SolveUpdate(plan=encode_plan(plan), strategy=options.strategy)
+    def send(plan: Plan, found: float) -> None:
+        update = pb.SolveUpdate(
+            plan=encode_plan(plan),
+            strategy=options.strategy,
+            durations=pb.Durations(decode_s=decoded - started, solve_s=found - decoded),
+        )
         connection.send_bytes(update.SerializeToString())
 
-    answer = Related(Finished(strategies[options.strategy])).solve(
-        snapshot,
-        _within(options, time_limit_s - (decoded - started)),
-        clock=time.monotonic,
-        publish=publish,
-    )
+    with Outbox(send, clock=time.monotonic) as outbox:
+        answer = Related(Finished(strategies[options.strategy])).solve(
+            snapshot,
+            _within(options, time_limit_s - (decoded - started)),
+            clock=time.monotonic,
+            publish=outbox.publish,
+        )
     durations = pb.Durations(
         decode_s=decoded - started, solve_s=time.monotonic() - decoded
     )

@@ -13,10 +13,21 @@ from prometheus_client import (
     start_http_server,
 )
 
+from optimizer.contract import optimizer_pb2 as pb
 from optimizer.service.errors import MetricsPortInUseError
 
 BUCKETS_S = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 """Solves take from milliseconds up to the longest limits in use."""
+
+
+PROGRESS = (
+    "priority",
+    "placed",
+    "upper_bound",
+    "disruption",
+    "disruption_lower_bound",
+)
+"""What is shown of a solve's progress, by the names of the contract."""
 
 
 class Metrics:
@@ -51,6 +62,17 @@ class Metrics:
             "Solves running now.",
             registry=self.registry,
         )
+        self._progress = Gauge(
+            "stowage_optimizer_progress",
+            "The tier that the solve at hand works on: priority, incumbent, bounds.",
+            ["what"],
+            registry=self.registry,
+        )
+
+    def progressed(self, progress: pb.Progress) -> None:
+        """Show how far the solve at hand is; the last one's end stays until then."""
+        for what in PROGRESS:
+            self._progress.labels(what).set(getattr(progress, what))
 
     def ended(self, strategy: str, end_reason: str, seconds: float) -> None:
         """Count one solve that ended."""

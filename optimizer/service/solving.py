@@ -19,6 +19,7 @@ from optimizer.service.errors import (
 )
 from optimizer.service.logs import logger_of
 from optimizer.service.metrics import Metrics
+from optimizer.service.progress import progress_of
 from optimizer.service.run import Run
 from optimizer.service.settings import MIB, WorkerSettings
 from optimizer.service.turns import Turns
@@ -32,10 +33,15 @@ FINISHING_S = 0.05
 """Kept back from the child's limit, for its last answer to be checked and sent."""
 
 
+Listen = Callable[[pb.Progress], object]
+"""Is told how far a solve is, each time that is known anew."""
+
+
 @dataclass(slots=True)
 class Call:
     """A call in progress, and the way to end it early."""
 
+    on_progress: Listen
     left: threading.Event = field(default_factory=threading.Event)
     run: Run | None = None
 
@@ -75,7 +81,10 @@ class Solving:
         self.turns = Turns(self.queue_length)
 
     def solve(
-        self, body: bytes, on_call: Callable[[Callable[[], None]], object]
+        self,
+        body: bytes,
+        on_call: Callable[[Callable[[], None]], object],
+        on_progress: Listen = lambda _progress: None,
     ) -> Iterator[pb.SolveUpdate]:
         """Yield whole, verified updates; the last carries the end reason.
 
@@ -85,6 +94,8 @@ class Solving:
             The contract's `SolveRequest`, serialised.
         on_call
             Is given the function that ends the call early.
+        on_progress
+            Is told how far the solve is, also where no better plan is known yet.
 
         Raises
         ------
@@ -95,7 +106,7 @@ class Solving:
         arrived = time.monotonic()
         request = self._parse(body)
         limit_s = _time_limit_s(request, self.settings)
-        call = Call()
+        call = Call(on_progress)
         self._calls.append(call)
         try:
             on_call(lambda: call.leave(self.turns))
@@ -143,13 +154,13 @@ class Solving:
             yield self._account(request, _error(str(error)), arrived)
             return
         with self.metrics.inflight.track_inprogress():
-            last = yield from self._passing(request, run)
+            last = yield from self._passing(call, request, run)
         if run.killed:
             self.metrics.killed.inc()
         yield self._account(request, last, arrived)
 
     def _passing(
-        self, request: pb.SolveRequest, run: Run
+        self, call: Call, request: pb.SolveRequest, run: Run
     ) -> Generator[pb.SolveUpdate, None, pb.SolveUpdate]:
         """Yield the updates that pass the checker; return the last one."""
         last: pb.SolveUpdate | None = None
@@ -158,6 +169,10 @@ class Solving:
                 # A plan was withheld; only the end of the run is awaited.
                 continue
             checked = self._checked(request, update)
+            progress = progress_of(checked)
+            if progress is not None:
+                self.metrics.progressed(progress)
+                call.on_progress(progress)
             if checked.last:
                 last = checked
                 run.cancel()

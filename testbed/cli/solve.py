@@ -72,6 +72,9 @@ def solve(
     deterministic: Annotated[
         bool, typer.Option("--deterministic", help="Count steps, not seconds.")
     ] = False,
+    progress: Annotated[
+        bool, typer.Option("--progress", help="Tell on standard error how far it is.")
+    ] = False,
     objective: ObjectiveOption = ObjectiveName.PLACE,
     max_moves: MovesOption = None,
     max_evictions: EvictionsOption = None,
@@ -99,7 +102,7 @@ def solve(
         min_gain_per_move=min_gain_per_move,
     )
     with _told():
-        typer.echo(solve_file(snapshot, options, as_json=as_json))
+        typer.echo(solve_file(snapshot, options, as_json=as_json, progress=progress))
 
 
 @app.command("verify")
