@@ -72,7 +72,8 @@ def requirements(question: Question, members: Members) -> Iterator[Linear]:
                 continue
             sums = _phase(phase, above, members)
             least = value - sums.constant
-            if least > 0 or phase is Phase.DISTURB:
+            # No sum is negative: the rest holds by itself.
+            if least > 0:
                 yield replace(sums, constant=least)
 
 

@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import TypeVar
 
-from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
+from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Message
 
 from optimizer.cli.errors import (
     FieldFaultError,
     FileUnreadableError,
-    FileUnwritableError,
     JsonFaultError,
 )
 from optimizer.contract import optimizer_pb2 as pb
@@ -59,21 +58,6 @@ def read_refused_classes(path: Path) -> set[str]:
     refusals = _message(path, read, pb.SolveUpdate()).refusals
     subjects = (one.subject.partition(" ") for one in refusals)
     return {name for kind, _, name in subjects if kind == "class"}
-
-
-def write_message(path: Path, message: Message) -> None:
-    """Write ``message`` to the file ``path`` as JSON.
-
-    Raises
-    ------
-    FileUnwritableError
-        It cannot be written.
-    """
-    text = MessageToJson(message, preserving_proto_field_name=True)
-    try:
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise FileUnwritableError(path, error.strerror or str(error)) from None
 
 
 def _json(path: Path) -> object:
