@@ -1,59 +1,65 @@
-"""Pending pods, large ones first, to the first node with room.
-
-Pods of one kind ask for the same, and room only shrinks: the next of a kind begins
-where the last one found room, so that a pass looks at each node once for each kind.
-"""
+"""Pending pods, large ones first, to the first node with room."""
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from optimizer.model.packing import Assignment, Packing
-from optimizer.strategies.layout import Layout
+
+Ints = NDArray[np.int64]
 
 
 def filled(packing: Packing, assignment: Assignment) -> Assignment:
     """Return ``assignment`` with every pending pod placed that fits beside it.
 
-    Higher priorities come first; pods that were evicted stay so.
+    Higher priorities come first; pods that were evicted stay so. What pods demand of
+    each other is not looked at.
     """
-    layout = Layout(packing)
-    waiting = []
-    for index, (item, node) in enumerate(zip(packing.items, assignment, strict=True)):
-        if node is not None:
-            layout.put(index, node)
-        elif item.home is None:
-            waiting.append(index)
+    waiting = [
+        index
+        for index, (item, node) in enumerate(
+            zip(packing.items, assignment, strict=True)
+        )
+        if node is None and item.home is None and item.eligible
+    ]
     if not waiting:
         return assignment
-    size = _sizes(packing)
+    left = _left(packing, assignment)
+    size = _sizes(packing, waiting)
     waiting.sort(key=lambda index: (-packing.items[index].priority, -size[index]))
-    # Pods of one class share one tuple of nodes, which is too long to hash each time.
-    begin: dict[tuple[tuple[int, ...], int], int] = {}
+    placed = list(assignment)
+    # Pods of one class share one tuple of nodes: its array is made once.
+    nodes: dict[int, NDArray[np.intp]] = {}
     for index in waiting:
         item = packing.items[index]
-        kind = (item.demand, id(item.eligible))
-        place = begin.get(kind, 0)
-        while place < len(item.eligible):
-            if layout.fits(index, item.eligible[place]):
-                layout.put(index, item.eligible[place])
-                break
-            place += 1
-        begin[kind] = place
-    return layout.assignment
+        if id(item.eligible) not in nodes:
+            nodes[id(item.eligible)] = np.array(item.eligible, np.intp)
+        eligible = nodes[id(item.eligible)]
+        demand = np.array(item.demand, np.int64)
+        asked = np.flatnonzero(demand)
+        roomy = (left[np.ix_(eligible, asked)] >= demand[asked]).all(axis=1)
+        if roomy.any():
+            node = int(eligible[roomy.argmax()])
+            left[node] -= demand
+            placed[index] = node
+    return tuple(placed)
 
 
-def _sizes(packing: Packing) -> list[float]:
-    """Return the largest share of all room that each item asks for."""
-    all_room = [
-        sum(max(0, amount) for amount in amounts)
-        for amounts in zip(*packing.room, strict=True)
-    ]
-    return [
-        max(
-            (
-                amount / max(1, room)
-                for amount, room in zip(item.demand, all_room, strict=True)
-            ),
-            default=0.0,
-        )
-        for item in packing.items
-    ]
+def _left(packing: Packing, assignment: Assignment) -> Ints:
+    """Return the room that is left, shape ``(nodes, dimensions)``."""
+    left = np.array(packing.room, np.int64)
+    there = [index for index, node in enumerate(assignment) if node is not None]
+    if there:
+        demand = np.array([packing.items[index].demand for index in there], np.int64)
+        on = np.array([assignment[index] for index in there], np.intp)
+        np.subtract.at(left, on, demand)
+    return left
+
+
+def _sizes(packing: Packing, items: list[int]) -> dict[int, float]:
+    """Return the largest share of all room that each of ``items`` asks for."""
+    room = np.maximum(np.array(packing.room, np.int64), 0).sum(axis=0)
+    demand = np.array([packing.items[index].demand for index in items], np.float64)
+    sizes = (demand / np.maximum(room, 1)).max(axis=1, initial=0.0)
+    return dict(zip(items, sizes.tolist(), strict=True))
