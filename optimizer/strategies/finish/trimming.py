@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from optimizer.model.options import Limits, Policy
 from optimizer.model.packing import Assignment, Packing
 from optimizer.strategies.filling import filled
+from optimizer.strategies.finish.betters import Betters
 from optimizer.strategies.finish.steps import Steps
 from optimizer.strategies.finish.tally import Tally
-from optimizer.strategies.layout import Layout
 from optimizer.strategies.standing import stands
 
 ROUNDS = 8
@@ -79,20 +79,13 @@ class Trimming:
         """Yield who is evicted although only equals and lower ones are in the way."""
         if self.policy is not Policy.STRICT:
             return
+        betters: dict[int, Betters] = {}
         for index, item in enumerate(self.packing.items):
             if item.home is None or assignment[index] is not None:
                 continue
-            layout = self._betters(assignment, item.priority)
-            if any(layout.fits(index, node) for node in item.eligible):
+            if item.priority not in betters:
+                betters[item.priority] = Betters(
+                    self.packing, assignment, item.priority
+                )
+            if betters[item.priority].let_stay(index):
                 yield index
-
-    def _betters(self, assignment: Assignment, priority: int) -> Layout:
-        """Return who outranks ``priority``, and who runs at it."""
-        layout = Layout(self.packing)
-        for index, (item, node) in enumerate(
-            zip(self.packing.items, assignment, strict=True)
-        ):
-            stays = item.priority == priority and item.home is not None
-            if node is not None and (item.priority > priority or stays):
-                layout.put(index, node)
-        return layout
