@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
+# Imported before Numba: it settles where compiled code is kept.
+import optimizer.search.compiling  # noqa: F401  isort: skip
+
 from numba import njit
 
 Parameters = ParamSpec("Parameters")
