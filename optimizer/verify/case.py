@@ -32,6 +32,8 @@ class Case:
     after: dict[str, str] = field(init=False)
     forbidden: set[tuple[str, str]] = field(init=False)
     _wanted: dict[str, Counter[str]] = field(init=False)
+    _class_id: dict[str, str] = field(init=False)
+    _priority: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.nodes = {node.name: node for node in self.snapshot.nodes}
@@ -41,6 +43,9 @@ class Case:
             for name, one in self.classes.items()
         }
         self.pods = {pod.uid: pod for pod in self.snapshot.pods}
+        # Reading a field of a message makes a new object each time.
+        self._class_id = {uid: pod.class_id for uid, pod in self.pods.items()}
+        self._priority = {name: one.priority for name, one in self.classes.items()}
         self.forbidden = {
             (pair.class_id, pair.node) for pair in self.snapshot.forbidden_pairs
         }
@@ -73,15 +78,15 @@ class Case:
 
     def class_of(self, uid: str) -> pb.PodClass:
         """Return the class of the pod ``uid``."""
-        return self.classes[self.pods[uid].class_id]
+        return self.classes[self._class_id[uid]]
 
     def priority(self, uid: str) -> int:
         """Return the priority of the pod ``uid``."""
-        return self.class_of(uid).priority
+        return self._priority[self._class_id[uid]]
 
     def requests(self, uid: str) -> Counter[str]:
         """Return what the pod ``uid`` takes, with itself as one pod."""
-        return self._wanted[self.pods[uid].class_id]
+        return self._wanted[self._class_id[uid]]
 
     def on_nodes(self) -> dict[str, list[str]]:
         """Return the pods on each node after the plan, by the node's name."""

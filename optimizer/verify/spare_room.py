@@ -48,7 +48,10 @@ class SpareRoom:
         self._disturbable = disturbable
         self._names = list(case.nodes)
         self._index = {name: index for index, name in enumerate(self._names)}
-        asked = {name for one in case.classes.values() for name in _asks(one)}
+        extended = {
+            name for one in case.classes.values() for name in one.requests.extended
+        }
+        asked = extended.union(amounts(pb.Resources()))
         rooms = [amounts(node.allocatable) for node in case.nodes.values()]
         for reservation in case.snapshot.reservations:
             rooms[self._index[reservation.node]].subtract(amounts(reservation.held))
@@ -127,12 +130,6 @@ class SpareRoom:
         if key not in self._closed:
             self._closed[key] = bool(turned_away(self._case, uid, node))
         return self._closed[key]
-
-
-def _asks(wanted: pb.PodClass) -> list[str]:
-    return [name for name, amount in amounts(wanted.requests).items() if amount] + [
-        "pods"
-    ]
 
 
 def _manners(wanted: pb.PodClass) -> bytes:
