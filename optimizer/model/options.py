@@ -9,7 +9,7 @@ DEFAULT_ALPHA = 0.4
 """Share of the time reserved for the tiers where the caller names none; the
 default of the paper's published plugin."""
 
-DEFAULT_STRATEGY = "paper"
+DEFAULT_STRATEGY = "lexicographic"
 
 
 class Objective(Enum):

@@ -23,7 +23,7 @@ MOST_WAITING = 10
 MOST_MOVES = 8
 """Moves from which even the smallest clusters take too long."""
 
-STEPS = 20
+STEPS = 400
 """Steps of this search that take about as long as one of the local search."""
 
 SLICE_S = 0.01
@@ -82,6 +82,11 @@ class MoveSearch:
             and self._moves <= MOST_MOVES
             and not overcommitted(board.problem).any()
         )
+
+    @property
+    def everybody_placed(self) -> bool:
+        """Whether nothing but moves is left to save."""
+        return self.board.value[self.tier][1] == self._everybody
 
     def run(self, until: float) -> None:
         """Search until the fewest moves are found, or too many, or ``until``."""

@@ -8,12 +8,12 @@ the search goes on is remembered by what it depends on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from optimizer.bounds.certificate import written
-from optimizer.bounds.dual import dual_bound
+from optimizer.bounds.dual import MOST_ROUNDS, dual_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
 from optimizer.model.certificate import ProofMethod
@@ -29,12 +29,28 @@ from optimizer.strategies.lexicographic.counting import Counting
 from optimizer.strategies.lexicographic.exact import MoveSearch
 from optimizer.strategies.lexicographic.pace import Pace
 from optimizer.strategies.objective import TierScore
+from optimizer.strategies.strategy import Clock
 
 MOST_PATTERN_ENTRIES = 4_000_000
 """Nodes times kinds from which the patterns of a dual bound take too much memory."""
 
 MOVES_SHARES = (0.04, 0.2)
 """Shares of the time left for the exact search, before the dual bound and after."""
+
+ANYTHING = (0, 0, -(2**40))
+"""What every assignment reaches in a tier."""
+
+COUNTED_ROUNDS = 40
+"""Rounds of column generation where work is counted."""
+
+COUNTED_ROUNDS_S = 0.05
+"""What they are charged."""
+
+NEVER_S = 10_000.0
+"""Later than any solve ends."""
+
+DUAL_SHARE = 0.85
+"""Share of the time left for a dual bound, which cannot be resumed."""
 
 CHEAP_S = 0.01
 """What a proof that does not count its own work is charged, where work is counted."""
@@ -110,7 +126,7 @@ class Prover:
         """Try the next stage of the first open phase that has one left."""
         for question in self._open():
             tried = self._tried.get(question.ground, 0)
-            stages = self._stages()
+            stages = self._stages(question)
             if tried < len(stages) and stages[tried](question, until):
                 self._tried[question.ground] = tried + 1
                 return True
@@ -136,9 +152,19 @@ class Prover:
                 yield Open(tier, Phase.PLACE, value)
             if -calm > bounds.disturbed:
                 yield Open(tier, Phase.DISTURB, value)
+            yield from self._below(tier)
             return
 
-    def _stages(self) -> tuple[Stage, ...]:
+    def _below(self, tier: int) -> Iterator[Open]:
+        """Yield what holds for the tiers below whatever the tiers above reach."""
+        board = self.board
+        for below in range(tier + 1, board.problem.tiers):
+            if board.value[below][1] < board.bounds[below].placed:
+                yield Open(below, Phase.PLACE, (ANYTHING,) * board.problem.tiers)
+
+    def _stages(self, question: Open) -> tuple[Stage, ...]:
+        if question.value[0] == ANYTHING:
+            return (self._knapsack,)
         return (
             self._knapsack,
             self._moves(MOVES_SHARES[0]),
@@ -149,7 +175,9 @@ class Prover:
 
     def _knapsack(self, question: Open, until: float) -> bool:
         asked = question.question(self._problem)
-        bound = knapsack_bound(asked, clock=self.pace.now, deadline=until)
+        bound = knapsack_bound(
+            asked, clock=self._clock(question, until), deadline=until
+        )
         self.pace.spend(CHEAP_S)
         if bound is not None:
             self._limit(question, bound.value, Proof(bound.method))
@@ -174,14 +202,21 @@ class Prover:
         kept, placed, calm = question.value[question.tier]
         good_enough = (kept, placed, -calm)[question.phase.value]
         asked = question.question(self._problem)
+        now = self.pace.now()
+        until = now + DUAL_SHARE * (until - now)
+        rounds = MOST_ROUNDS
+        if self.pace.counted:
+            # Time must not tell, also not that of the linear programs in between.
+            until, rounds = now + NEVER_S, COUNTED_ROUNDS
         bound = dual_bound(
             asked,
             self.board.assignment.astype(np.int64),
-            clock=self.pace.now,
+            clock=self._clock(question, until),
             deadline=until,
             good_enough=good_enough,
+            rounds=rounds,
         )
-        self.pace.spend(CHEAP_S)
+        self.pace.spend(COUNTED_ROUNDS_S)
         if bound is not None:
             proof = Proof(bound.method, written(asked, self.packing, bound))
             self._limit(question, bound.value, proof)
@@ -200,6 +235,27 @@ class Prover:
             return True
 
         return stage
+
+    def _clock(self, question: Open, until: float) -> Clock:
+        """Return a clock that is past ``until`` once the question is idle."""
+
+        def now() -> float:
+            idle = self.board.closed or not self._still_open(question)
+            return until + 1.0 if idle else self.pace.now()
+
+        return now
+
+    def _still_open(self, question: Open) -> bool:
+        value, tier = self.board.value, question.tier
+        kept, placed, calm = value[tier]
+        bounds = self.board.bounds[tier]
+        if question.phase is Phase.KEEP:
+            return kept < bounds.kept
+        if question.phase is Phase.PLACE:
+            return placed < bounds.placed
+        return -calm > bounds.disturbed and replace(question, value=value).ground == (
+            question.ground
+        )
 
     def _limit(self, question: Open, limit: int, proof: Proof) -> None:
         board, tier = self.board, question.tier

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 
 from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Packing
+from optimizer.search.mending import Mender
 from optimizer.strategies.lexicographic.board import Board
 from optimizer.strategies.lexicographic.climbing import Climber
+from optimizer.strategies.lexicographic.exact import MoveSearch
 from optimizer.strategies.lexicographic.pace import Pace
 from optimizer.strategies.lexicographic.proving import Prover
 from optimizer.strategies.strategy import Clock
+
+FIRST_SHARE = 0.2
+"""Share of the time after which the search has found nearly all that it will, if it
+has found room for everybody."""
 
 TURNS = (0.02, 0.1, 0.4, 1.0)
 """Shares of the time after which search and proof have each had another turn, where
@@ -67,9 +73,22 @@ class Work:
 
     def _search(self, climber: Climber) -> None:
         try:
+            began = climber.pace.now()
+            climber.climb(began + FIRST_SHARE * (self.deadline - began))
+            self._refute(climber.pace)
             climber.climb(self.deadline)
         except Exception as error:  # the edge of the thread
             self.board.close(error)
+
+    def _refute(self, pace: Pace) -> None:
+        """Try every plan with fewer moves, where that is all there is to gain."""
+        board = self.board
+        if board.finished or board.closed:
+            return
+        mender = Mender(board.problem, strict=board.strict)
+        moves = MoveSearch(board, pace, mender, board.problem.tiers - 1)
+        if moves.everybody_placed:
+            moves.run(self.deadline)
 
     def _take_turns(self, climber: Climber, pace: Pace) -> None:
         began = pace.now()
