@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from optimizer.model.options import Objective, SolveOptions
-from optimizer.model.packing import Packing
-from optimizer.model.plan import GainPoint, Plan
+from optimizer.model.packing import Assignment, Packing
+from optimizer.model.plan import GainPoint, Plan, TierResult
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.consolidate.strategy import Consolidate
 from optimizer.strategies.finish.cheapest import disturb_the_cheapest
@@ -24,6 +24,12 @@ from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 TRIMMING_SHARE = 0.1
 """Part of the time limit that is kept back where a plan may have to be trimmed."""
+
+MOST_TRIMMING_SHARE = 0.5
+"""As above, however large the snapshot."""
+
+TRIMMED_PER_S = 25_000
+"""Pods whose plan is trimmed in a second, at the least."""
 
 CURVE_S = 0.02
 """Time after the limit that the curve may still take."""
@@ -60,10 +66,16 @@ class Finished:
         finish = _Finish(snapshot, options, clock, deadline, publish)
         asked = options
         if not options.limits.none and not options.deterministic:
-            share = 1 - TRIMMING_SHARE
-            asked = replace(options, time_limit_s=share * options.time_limit_s)
+            asked = replace(options, time_limit_s=_without_trimming(snapshot, options))
         answer = self.inner.solve(snapshot, asked, clock=clock, publish=finish.take)
         return finish.last(answer)
+
+
+def _without_trimming(snapshot: Snapshot, options: SolveOptions) -> float:
+    """Return the seconds of the time limit that are left for finding plans."""
+    limit_s = options.time_limit_s
+    trimming_s = max(TRIMMING_SHARE * limit_s, len(snapshot.pods) / TRIMMED_PER_S)
+    return limit_s - min(trimming_s, MOST_TRIMMING_SHARE * limit_s)
 
 
 def _consolidated(
@@ -92,6 +104,8 @@ class _Finish:
     publish: Callable[[Plan], None]
     _best: Plan | None = field(init=False, default=None)
     _value: Score = field(init=False, default=())
+    _seen: Assignment = field(init=False, default=())
+    _known: tuple[TierResult, ...] = field(init=False, default=())
 
     def take(self, plan: Plan) -> None:
         """Publish ``plan``, within the limits, if that is better than the last one."""
@@ -114,6 +128,9 @@ class _Finish:
         """Trim ``plan`` and keep it if it is the best so far."""
         packing = reduced(self.snapshot)
         assignment = assignment_of(packing, plan)
+        if assignment == self._seen and plan.tiers == self._known:
+            return False
+        self._seen, self._known = assignment, plan.tiers
         trimming = self._trimming(packing)
         if not trimming.keeps(assignment):
             writer = PlanWriter(self.snapshot, packing, self.options.policy)
