@@ -14,6 +14,7 @@ from optimizer.cli.policies import POLICIES
 from optimizer.cli.wishes import OBJECTIVES
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.errors import OptimizerError
+from optimizer.model.options import DEFAULT_STRATEGY
 from testbed.cli.main import app
 from testbed.errors import StowageError
 
@@ -64,7 +65,9 @@ GainOption = Annotated[float, typer.Option(help="Pods that each move must gain."
 def solve(
     snapshot: SnapshotFile,
     *,
-    strategy: Annotated[str, typer.Option(help="Name of the strategy.")] = "paper",
+    strategy: Annotated[
+        str, typer.Option(help="Name of the strategy.")
+    ] = DEFAULT_STRATEGY,
     policy: PolicyOption = PolicyName.STRICT,
     time_limit_s: Annotated[float, typer.Option(help="Wall-clock limit.")] = 10.0,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
