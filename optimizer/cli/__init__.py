@@ -16,6 +16,7 @@ COMMANDS = {
     "serve": "Serve the contract on a Unix socket.",
     "solve": "Solve a snapshot file and print the plan.",
     "verify": "Check a plan file against its snapshot.",
+    "compile": "Compile the hot loops ahead of the first start.",
     "probe": "Exit 0 if the service on the socket is ready.",
 }
 

@@ -166,7 +166,8 @@ def test_metrics_are_served_on_the_loopback_port(serve: Serve, path: Path) -> No
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         text = answer.read().decode()
 
-    solves = 'stowage_optimizer_solves_total{end_reason="OPTIMAL",strategy="lexicographic"} 1.0'
+    labels = 'end_reason="OPTIMAL",strategy="lexicographic"'
+    solves = f"stowage_optimizer_solves_total{{{labels}}} 1.0"
     assert solves in text
     for name in ("solve_seconds_count", "killed_total", "verify_failures_total"):
         assert f"stowage_optimizer_{name}" in text
