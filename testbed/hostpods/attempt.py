@@ -148,5 +148,8 @@ async def start_attempt(
     log = place.folder / f"{container['name']}.log"
     process = await start_process(Command(argv, env, cwd), log)
     pid_file = place.folder / f"{container['name']}.pid"
-    pid_file.write_text(f"{process.pid}\n", "ascii")
+    # Whole at once: others may read it at any moment.
+    draft = pid_file.with_suffix(".pid.new")
+    draft.write_text(f"{process.pid}\n", "ascii")
+    draft.replace(pid_file)
     return Attempt(process, Inside(container, env, cwd), place.clock, grace_s)
