@@ -20,7 +20,7 @@ def check_movability(case: Case) -> Iterator[Violation]:
         if not pod.movable:
             reason = pod.immovable_reason or "no reason given"
             yield Violation("immovable", uid, f"may not be moved ({reason})")
-        for problem in _budget_problems(case, case.class_of(uid)):
+        for problem in budget_problems(case, case.class_of(uid)):
             yield Violation("disruption-budget", uid, problem)
 
 
@@ -68,7 +68,7 @@ def disturbable_pods(case: Case) -> set[str]:
         if name not in spared
         and not demanding(one)
         and not any(_unverifiable_needs(one))
-        and not any(_budget_problems(case, one))
+        and not any(budget_problems(case, one))
     }
     found = {
         uid
@@ -88,7 +88,8 @@ def _disturbed(case: Case) -> list[str]:
     return moved + [one.pod_uid for one in case.plan.evictions]
 
 
-def _budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
+def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
+    """Yield why budgets allow to disturb no pod of the class, if they do not."""
     budgets = [
         budget for budget in case.snapshot.disruption_budgets if _covers(budget, wanted)
     ]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.case import Case
 from optimizer.verify.certificate.claim import Claim, claims
+from optimizer.verify.certificate.company import Amounts
 from optimizer.verify.certificate.pods import Pods
 from optimizer.verify.certificate.pricing import proved_limit
 from optimizer.verify.certificate.weights import Weights
@@ -52,17 +53,19 @@ def verify_certificates(
         Classes that the strategy refused. The limits do not count their pods.
     """
     case = Case(snapshot, plan, policy)
-    made = list(claims(plan))
-    found = [problem for claim in made for problem in _check(case, claim, left_alone)]
+    amounts, made = Amounts(case), list(claims(plan))
+    found = [
+        problem
+        for claim in made
+        for problem in _check(Pods(case, claim, amounts, left_alone))
+    ]
     return Checked(len(made), tuple(found))
 
 
-def _check(
-    case: Case, claim: Claim, left_alone: Collection[str]
-) -> Iterator[Violation]:
-    pods = Pods(case, claim, left_alone)
+def _check(pods: Pods) -> Iterator[Violation]:
+    claim = pods.claim
     weights = Weights(pods)
-    problems = [*pods.problems(), *weights.problems(case.policy)]
+    problems = [*pods.problems(), *weights.problems(pods.case.policy)]
     if problems:
         yield from (Violation("certificate", claim.name, one) for one in problems)
         return

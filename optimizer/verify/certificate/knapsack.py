@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 SHARES = 8
 """Steps by which weight is shifted from one resource to another."""
+
+MOST_MIXED = 4
+"""Resources, the scarcest, that are mixed with each other."""
 
 MOST_STEPS = 3_000_000
 """Steps after which a node counts as too hard; some tens of seconds."""
@@ -40,35 +44,55 @@ def most_valuable(
         most = min([one.most, *_fitting(one.need, room)])
         if one.value > 0 and most > 0:
             useful.append(Choice(one.value, one.need, most))
-    if not useful:
-        return 0
-    factors = min(
-        _factors(room),
-        key=lambda factor: _fraction(_dense(useful, factor), factor, room),
-    )
+    useful, room = _scarce(useful, room)
+    if not room:
+        return sum(one.value * one.most for one in useful)
+    factors = min(_factors(useful, room), key=lambda way: _worth(useful, way, room))
     search = _Search(_dense(useful, factors), factors, slack)
     search.explore(0, 0, list(room))
     return None if search.steps > MOST_STEPS else search.best + slack
+
+
+def _scarce(
+    choices: Sequence[Choice], room: Sequence[int]
+) -> tuple[list[Choice], list[int]]:
+    """Leave out resources of which there is enough for everybody at once."""
+    kept = [
+        at
+        for at, left in enumerate(room)
+        if sum(one.need[at] * one.most for one in choices) > left
+    ]
+    fewer = [
+        Choice(one.value, tuple(one.need[at] for at in kept), one.most)
+        for one in choices
+    ]
+    return fewer, [room[at] for at in kept]
 
 
 def _fitting(need: Sequence[int], room: Sequence[int]) -> Iterator[int]:
     return (left // wanted for wanted, left in zip(need, room, strict=True) if wanted)
 
 
-def _factors(room: Sequence[int]) -> list[tuple[int, ...]]:
+def _factors(choices: Sequence[Choice], room: Sequence[int]) -> list[tuple[int, ...]]:
     """Return ways to add up resources to one, in whole numbers."""
     unit = max(1, *room) * 1024
     equal = [unit // max(1, left) for left in room]
-    ways = [tuple(equal)]
-    for one in range(len(room)):
-        ways.append(tuple(f * (at == one) for at, f in enumerate(equal)))
-        for other in range(len(room)):
-            for share in range(1, SHARES):
-                way = [0] * len(room)
-                way[one] += share * equal[one]
-                way[other] += (SHARES - share) * equal[other]
-                ways.append(tuple(way))
-    return ways
+    alone = [
+        tuple(factor * (at == one) for at, factor in enumerate(equal))
+        for one in range(len(room))
+    ]
+    scarcest = sorted(
+        range(len(room)), key=lambda one: _worth(choices, alone[one], room)
+    )
+    mixed = [
+        tuple(
+            share * a + (SHARES - share) * b
+            for a, b in zip(alone[one], alone[other], strict=True)
+        )
+        for one, other in combinations(scarcest[:MOST_MIXED], 2)
+        for share in range(1, SHARES)
+    ]
+    return [tuple(equal), *alone, *mixed]
 
 
 def _weight(need: Sequence[int], factors: Sequence[int]) -> int:
@@ -97,12 +121,12 @@ def _denser(one: Choice, other: Choice, factors: Sequence[int]) -> bool:
     return mine > other.value * _weight(one.need, factors)
 
 
-def _fraction(
-    ordered: Sequence[Choice], factors: Sequence[int], room: Sequence[int]
+def _worth(
+    choices: Sequence[Choice], factors: Sequence[int], room: Sequence[int]
 ) -> int:
     """Return what fits if pods could be cut up and resources were one."""
     rest, value = _weight(room, factors), 0
-    for one in ordered:
+    for one in _dense(choices, factors):
         weight = _weight(one.need, factors)
         if weight * one.most > rest:
             return value + one.value * rest // weight

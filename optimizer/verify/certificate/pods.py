@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from optimizer.verify.case import Case, amounts
 from optimizer.verify.certificate.claim import Claim
+from optimizer.verify.certificate.company import Amounts
+from optimizer.verify.movability import budget_problems
 from optimizer.verify.tiers import count_tiers
 
 
@@ -29,12 +31,15 @@ class Pods:
     ----------
     case, claim
         The snapshot and plan, and what is claimed.
+    amounts
+        What pods take and nodes offer.
     left_alone
         Classes that the strategy refused; their pods stay as they are.
     """
 
     case: Case
     claim: Claim
+    amounts: Amounts
     left_alone: Collection[str]
     groups: list[Group] = field(init=False)
     fixed: list[str] = field(init=False)
@@ -87,7 +92,7 @@ class Pods:
         """Return what is taken of each node by those who stay, and reservations."""
         load: dict[str, Counter[str]] = {name: Counter() for name in self.case.nodes}
         for uid in self.fixed:
-            load[self.case.pods[uid].node].update(self.case.requests(uid))
+            load[self.case.pods[uid].node].update(self.amounts.taken(uid))
         for reservation in self.case.snapshot.reservations:
             load[reservation.node].update(amounts(reservation.held))
         return load
@@ -99,7 +104,11 @@ class Pods:
         pod = self.case.pods[uid]
         if pod.class_id in self.left_alone:
             return True
-        return bool(pod.node) and (not pod.movable or self.case.priority(uid) in calm)
+        return bool(pod.node) and (
+            not pod.movable
+            or self.case.priority(uid) in calm
+            or any(budget_problems(self.case, self.case.class_of(uid)))
+        )
 
     def _calm_priorities(self) -> set[int]:
         """Return the priorities above, down to where the plan disturbs nobody."""

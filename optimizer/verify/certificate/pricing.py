@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 
 from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify.case import amounts
 from optimizer.verify.certificate.knapsack import Choice, most_valuable
-from optimizer.verify.certificate.pods import Pods
+from optimizer.verify.certificate.pods import Group, Pods
 from optimizer.verify.certificate.weights import Weights
 from optimizer.verify.eligibility import turned_away
 
@@ -62,9 +63,15 @@ class _Nodes:
     _away: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        wanted = [self.pods.case.requests(g.uids[0]) for g in self.pods.groups]
+        wanted = [self._need(group) for group in self.pods.groups]
         self.names = sorted({name for one in wanted for name in +one})
         self.needs = [tuple(one[name] for name in self.names) for one in wanted]
+
+    def _need(self, group: Group) -> Counter[str]:
+        """Return what each pod of the group takes at the least."""
+        classes = {self.pods.case.pods[uid].class_id: uid for uid in group.uids}
+        each = [self.pods.amounts.taken(uid) for uid in classes.values()]
+        return reduce(and_, each)
 
     def signatures(self) -> Counter[Signature]:
         """Return the different nodes, and how many there are of each."""
@@ -73,8 +80,8 @@ class _Nodes:
 
     def _signature(self, node: str, load: Counter[str]) -> Signature:
         case = self.pods.case
-        allocatable = amounts(case.nodes[node].allocatable)
-        free = [allocatable[name] - load[name] for name in self.names]
+        offered = self.pods.amounts.offered(node)
+        free = [offered[name] - load[name] for name in self.names]
         home = [0] * len(free)
         choices = []
         for group, need in zip(self.pods.groups, self.needs, strict=True):

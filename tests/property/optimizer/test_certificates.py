@@ -6,20 +6,22 @@ import pytest
 from certified_plans import Scene, scene_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from packing_oracle import at_least, feasible_assignments, feasible_scores
+from packing_oracle import at_least, feasible_assignments
 from snapshot_builder import SnapshotBuilder
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.options import Policy
 from optimizer.strategies.objective import Score, score
-from optimizer.verify.certificate import verify_certificates
+from optimizer.verify.certificate import Checked, verify_certificates
 from optimizer.verify.certificate.claim import Claim, claims
 
 POLICIES = [Policy.STRICT, Policy.PAPER]
 WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}
 
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - the API's word for every address
+
 SLOW = settings(
-    max_examples=150,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
@@ -28,7 +30,10 @@ SLOW = settings(
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
-    """Up to 3 nodes and 6 pods of 3 tiers; replicas, taints, and pods that stay."""
+    """Up to 3 nodes and 6 pods of 3 tiers; replicas, and pods that stay.
+
+    Some pods are not let in somewhere, some clash by a port, some keep apart.
+    """
     builder = SnapshotBuilder()
     names = [f"n{index}" for index in range(draw(st.integers(1, 3)))]
     for name in names:
@@ -37,19 +42,25 @@ def scenes(draw: st.DrawFn) -> Scene:
             cpu_milli=draw(st.integers(1, 8)),
             memory_bytes=draw(st.integers(2, 9)),
             pods=draw(st.integers(2, 5)),
+            labels={"host": name} if draw(st.integers(0, 4)) else {},
         )
     classes = [f"c{index}" for index in range(draw(st.integers(1, 4)))]
     for name in classes:
-        builder.pod_class(
+        one = builder.pod_class(
             name,
             cpu_milli=draw(st.integers(0, 4)),
             memory_bytes=draw(st.integers(1, 5)),
             priority=draw(st.integers(0, 2)),
         )
+        one.labels["class"] = name
         if draw(st.integers(0, 3)) == 0:
             builder.message.forbidden_pairs.add(
                 class_id=name, node=draw(st.sampled_from(names))
             )
+        if draw(st.integers(0, 2)) == 0:
+            _listen(one, draw)
+        if draw(st.integers(0, 2)) == 0:
+            _keep_apart(one, draw(st.sampled_from(["", *classes])))
     for index in range(draw(st.integers(1, 6))):
         builder.pod(
             f"p{index}",
@@ -58,6 +69,24 @@ def scenes(draw: st.DrawFn) -> Scene:
             movable=draw(st.integers(0, 4)) > 0,
         )
     return scene_of(builder.message)
+
+
+def _listen(one: pb.PodClass, draw: st.DrawFn) -> None:
+    """Take a port of one address, of another or of all."""
+    for _ in range(draw(st.integers(1, 2))):
+        one.host_ports.add(
+            port=draw(st.sampled_from([80, 81])),
+            protocol=draw(st.sampled_from(["", "TCP", "UDP"])),
+            host_ip=draw(st.sampled_from(["", EVERYWHERE, "10.0.0.1", "10.0.0.2"])),
+        )
+
+
+def _keep_apart(one: pb.PodClass, other: str) -> None:
+    """Keep pods of the class apart from those of ``other``, or from everybody."""
+    labels = {"class": other} if other else {}
+    one.required_pod_anti_affinity.add(
+        topology_key="host", label_selector=pb.LabelSelector(match_labels=labels)
+    )
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -70,7 +99,7 @@ def test_the_prices_of_a_dual_bound_confirm_it(
     assignments = list(feasible_assignments(scene.packing))
     plan = scene.plan(data.draw(st.sampled_from(assignments)), policy)
 
-    checked = verify_certificates(scene.message, plan, WIRE[policy])
+    checked = _check(scene, plan, policy)
 
     assert checked.violations == ()
     assert checked.claims == sum(1 for _ in claims(plan))
@@ -96,13 +125,14 @@ def test_whatever_is_altered_no_false_limit_is_confirmed(
     else:
         tier.disruption_lower_bound += data.draw(st.integers(0, 3))
     reached = score(scene.packing, assignment, policy)
+    scores = {score(scene.packing, one, policy) for one in assignments}
 
-    checked = verify_certificates(scene.message, plan, WIRE[policy])
+    checked = _check(scene, plan, policy)
 
     refused = {violation.subject for violation in checked.violations}
     for one in claims(plan):
         if one.name not in refused:
-            assert _holds(scene, one, reached, policy)
+            assert _holds(scene, one, reached, scores)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -116,18 +146,23 @@ def test_a_limit_beyond_the_truth_is_refused(
     assignment = data.draw(st.sampled_from(assignments))
     plan = scene.plan(assignment, policy)
     reached = score(scene.packing, assignment, policy)
+    scores = {score(scene.packing, one, policy) for one in assignments}
     for tier in plan.tiers:
         if tier.place.HasField("dual_bound"):
-            tier.upper_bound = _best(scene, tier.priority, 1, reached, policy) - 1
+            tier.upper_bound = _best(scene, tier.priority, 1, reached, scores) - 1
         if tier.disturb.HasField("dual_bound"):
-            least = -_best(scene, tier.priority, 2, reached, policy)
+            least = -_best(scene, tier.priority, 2, reached, scores)
             tier.disruption_lower_bound = least + 1
 
-    checked = verify_certificates(scene.message, plan, WIRE[policy])
+    checked = _check(scene, plan, policy)
 
     assert {one.subject for one in checked.violations} == {
         claim.name for claim in claims(plan)
     }
+
+
+def _check(scene: Scene, plan: pb.Plan, policy: Policy) -> Checked:
+    return verify_certificates(scene.message, plan, WIRE[policy], scene.left_alone)
 
 
 def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
@@ -148,23 +183,19 @@ def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
             one.pod += change
 
 
-def _holds(scene: Scene, claim: Claim, reached: Score, policy: Policy) -> bool:
+def _holds(scene: Scene, claim: Claim, reached: Score, scores: set[Score]) -> bool:
     phase = 1 if claim.phase == pb.PHASE_PLACE else 2
-    best = _best(scene, claim.priority, phase, reached, policy)
+    best = _best(scene, claim.priority, phase, reached, scores)
     return best <= claim.limit if phase == 1 else -best >= claim.limit
 
 
 def _best(
-    scene: Scene, priority: int, phase: int, reached: Score, policy: Policy
+    scene: Scene, priority: int, phase: int, reached: Score, scores: set[Score]
 ) -> int:
     """Return the true optimum of a phase in the plan's numbers."""
     tier = scene.packing.tiers.index(priority)
     earlier = ("kept",) if phase == 1 else ("kept", "placed")
-    among = [
-        one[tier]
-        for one in feasible_scores(scene.packing, policy)
-        if at_least(one, reached, tier, earlier)
-    ]
+    among = [one[tier] for one in scores if at_least(one, reached, tier, earlier)]
     if phase == 1:
         return scene.staying(priority) + max(one.placed for one in among)
     return max(one.calm for one in among)

@@ -101,3 +101,25 @@ def test_pods_of_refused_classes_do_not_count() -> None:
 
     assert "claims 1, its prices prove 2" in str(unaware.violations[0])
     assert not aware.violations
+
+
+def test_whom_a_budget_holds_stays_where_they_are() -> None:
+    """No plan may disturb them, so that nothing need be said of their prices."""
+    builder = SnapshotBuilder()
+    builder.node("n1", cpu_milli=3).pod("run", cpu_milli=3, node="n1")
+    builder.pod("wait", cpu_milli=1).pod("late", cpu_milli=1)
+    builder.message.disruption_budgets.add(
+        namespace="default", name="all", selector=pb.LabelSelector()
+    )
+    scene = scene_of(builder.message)
+    plan = scene.plan((None, None), Policy.STRICT)
+    assert plan.tiers[0].upper_bound == 1
+    assert "run" not in {
+        uid for one in plan.tiers[0].place.dual_bound.pods for uid in one.pod_uids
+    }
+
+    assert not verify_certificates(scene.message, plan, pb.POLICY_STRICT).violations
+
+    del scene.message.disruption_budgets[:]
+    freed = verify_certificates(scene.message, plan, pb.POLICY_STRICT)
+    assert "its prices prove" in str(freed.violations[0])
