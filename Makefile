@@ -50,9 +50,9 @@ e2e: setup ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten 
 	@stowage run $(SCENARIOS) --repeat $(REPEAT) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
 .PHONY: bench-optimizer
-bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL=1: half a day, SMOKE=1: a minute); resumable.
+bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL=1: half a day, SMOKE=1: a minute); resumable; PART=grid, search, large or service.
 	@stowage bench optimizer --results $(RESULTS) \
-	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
+	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %)
 
 .PHONY: fmt
 fmt: $(READY) ## Format Python and Go.

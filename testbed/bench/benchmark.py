@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from testbed.bench.case import Family
 from testbed.bench.figures.cells import cell_documents, cells_table
+from testbed.bench.figures.certificates import certificate_figures
 from testbed.bench.figures.figure import Figure, table
 from testbed.bench.figures.grids import grid_figures, trios
 from testbed.bench.figures.large import large_figures
-from testbed.bench.figures.service import certificate_figure, service_figures
+from testbed.bench.figures.service import service_figures
 from testbed.bench.fingerprint import fingerprint
 from testbed.bench.journal import Journal
 from testbed.bench.library import Library
-from testbed.bench.readiness import Readiness, overheads, starts
+from testbed.bench.part import EVERY_PART, Part
+from testbed.bench.readiness import (
+    Readiness,
+    overheads,
+    read_readiness,
+    starts,
+    write_readiness,
+)
 from testbed.bench.scope import Scope
-from testbed.bench.service import running_service
+from testbed.bench.service import RunningService, running_service
 from testbed.bench.session import Session
 from testbed.report.environment import environment
 from testbed.simulate import Simulator, profile_file
@@ -27,7 +37,11 @@ NAME = "bench-optimizer"
 
 
 def run_benchmark(
-    scope: Scope, strategy: str, results: Path, say: Callable[[str], None]
+    scope: Scope,
+    strategy: str,
+    results: Path,
+    say: Callable[[str], None],
+    parts: Collection[Part] = EVERY_PART,
 ) -> str:
     """Measure, write ``<results>/bench-optimizer.json``, return the tables.
 
@@ -44,6 +58,8 @@ def run_benchmark(
         Folder of all results.
     say
         Told of each step, in a line.
+    parts
+        What to measure now. The figures are of all that was measured until now.
 
     Raises
     ------
@@ -51,17 +67,26 @@ def run_benchmark(
         A tool is missing, or the service failed.
     """
     folder = results / NAME
-    journal = Journal(folder / f"records-{fingerprint()}.jsonl")
-    cold_s, warm_s = starts(scope)
-    with (
-        Simulator(profile_file("deterministic")) as simulator,
-        running_service() as service,
-    ):
-        library = Library(folder, simulator)
+    mark = fingerprint()
+    journal = Journal(folder / f"records-{mark}.jsonl")
+    known = folder / f"service-{mark}.json"
+    readiness = read_readiness(known)
+    missing = Part.SERVICE in parts and not readiness.covers(scope)
+    cold_s, warm_s = starts(scope) if missing else ((), ())
+    with ExitStack() as open_until_end:
+        simulator = Simulator(profile_file("deterministic"))
+        library = Library(folder, open_until_end.enter_context(simulator))
+
+        @cache
+        def service() -> RunningService:
+            return open_until_end.enter_context(running_service())
+
         session = Session(scope, strategy, library, journal, service, say)
-        overhead_s = overheads(scope, strategy, library, service)
-        session.run()
-    readiness = Readiness(cold_s, warm_s, overhead_s)
+        if missing:
+            overhead_s = overheads(scope, strategy, library, service())
+            readiness = Readiness(cold_s, warm_s, overhead_s)
+            write_readiness(known, readiness)
+        session.run(parts)
     figures = list(_figures(session, readiness))
     path = results / f"{NAME}.json"
     content = _document(session, readiness, figures)
@@ -72,7 +97,7 @@ def run_benchmark(
 def _figures(session: Session, readiness: Readiness) -> Iterator[Figure]:
     yield from grid_figures(session)
     yield from large_figures(session)
-    yield certificate_figure(session.journal)
+    yield from certificate_figures(session)
     yield from service_figures(readiness)
 
 

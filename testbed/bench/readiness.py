@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,13 +30,34 @@ class Readiness:
         A call's time at the caller, less the time that the child solved.
     """
 
-    cold_s: tuple[float, ...]
-    warm_s: tuple[float, ...]
-    overhead_s: tuple[float, ...]
+    cold_s: tuple[float, ...] = ()
+    warm_s: tuple[float, ...] = ()
+    overhead_s: tuple[float, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return the samples as JSON values."""
         return asdict(self)
+
+    def covers(self, scope: Scope) -> bool:
+        """Tell whether there are as many samples as ``scope`` asks for."""
+        calls = len(self.overhead_s)
+        return len(self.warm_s) >= scope.starts and calls >= scope.calls
+
+
+def read_readiness(path: Path) -> Readiness:
+    """Return what `write_readiness` wrote; nothing if the file is not there."""
+    if not path.is_file():
+        return Readiness()
+    samples = json.loads(path.read_text(encoding="utf-8"))
+    return Readiness(**{name: tuple(values) for name, values in samples.items()})
+
+
+def write_readiness(path: Path, readiness: Readiness) -> None:
+    """Write ``readiness`` down, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = path.with_suffix(".part")
+    whole.write_text(json.dumps(readiness.document()), encoding="utf-8")
+    whole.replace(path)
 
 
 def starts(scope: Scope) -> tuple[tuple[float, ...], tuple[float, ...]]:

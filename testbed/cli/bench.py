@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from optimizer.model.options import DEFAULT_STRATEGY
+from testbed.bench.part import EVERY_PART, Part
 from testbed.cli.main import app
 
 TOOLS = ("stowage-simulate",)
@@ -44,6 +45,10 @@ def optimizer(
     results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
         "results"
     ),
+    part: Annotated[
+        list[Part] | None,
+        typer.Option(help="Measure this part only; may be given more than once."),
+    ] = None,
 ) -> None:
     """Compare a strategy with the paper's on its grid, with constraints, at size."""
     # Neither numpy nor the client of the service is needed by other commands.
@@ -58,6 +63,10 @@ def optimizer(
         ScopeName.FULL: scopes.FULL,
     }[scope]
     said = run_benchmark(
-        chosen, strategy, results, lambda line: typer.echo(line, err=True)
+        chosen,
+        strategy,
+        results,
+        lambda line: typer.echo(line, err=True),
+        part or EVERY_PART,
     )
     typer.echo(said)

@@ -18,10 +18,10 @@ TINY = Scope(
     cells=(Cell(4, 4, 1, 95),),
     large_cells=(Cell(6, 4, 1, 105),),
     instances={Family.PAPER: 1, Family.MIX: 1, Family.LARGE: 1},
-    quick_s=0.5,
-    long_s=0.6,
-    rival_s=0.7,
-    search_s=0.8,
+    quick_s=0.2,
+    long_s=0.25,
+    rival_s=0.3,
+    search_s=0.3,
     searched=1,
     # A cold start compiles everything, which `make bench-optimizer SMOKE=1` measures.
     starts=0,
@@ -48,8 +48,8 @@ def test_a_run_is_measured_once_and_leaves_every_figure(tmp_path: Path) -> None:
     figures = {one["name"]: one for one in written["figures"]}
     assert figures["wrong certificates"]["value"] == 0
     assert figures["wrong certificates"]["runs"] == measured
-    assert figures["paper grid, 0.5 s: worse than `paper` at 0.7 s"]["runs"] == 1
-    assert figures["mix grid, 0.5 s: median answer"]["value"] > 0
+    assert figures["paper grid, 0.2 s: worse than `paper` at 0.3 s"]["runs"] == 1
+    assert figures["mix grid, 0.2 s: median answer"]["value"] > 0
     assert figures["service: cold start to ready"]["note"] == "not measured"
     assert figures["service: call beside the solve, 32 nodes"]["runs"] == 1
     assert figures["large: memory"]["value"] > 0

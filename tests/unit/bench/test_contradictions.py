@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench_records import a_record
 
-from testbed.bench.contradictions import contradictions
+from testbed.bench.contradictions import compared, contradictions
 
 OTHER = "rival paper 10 s"
 
@@ -29,6 +29,33 @@ def test_a_bound_is_refuted_without_a_claim_of_optimality() -> None:
 
     assert "placed 12" in more[0]
     assert "disturbed 0" in calmer[0]
+
+
+def test_a_limit_holds_for_plans_that_are_better_above_too() -> None:
+    """It was proved of all that is as good above as what was reached, or better."""
+    claim = a_record(((0, 5, -4), (0, 10, -4)), upper_bound=10)
+    calmer = a_record(((0, 5, -2), (0, 11, -9)), arm=OTHER)
+
+    assert "tier 1 places 10" in contradictions([claim, calmer])[0]
+
+
+def test_an_optimum_is_refuted_once_by_the_first_number_that_is_better() -> None:
+    """The tiers below were proved of another case then."""
+    claim = a_record(((0, 5, -4), (0, 10, -4)), optimal=True)
+    better = a_record(((0, 6, -4), (0, 9, -4)), arm=OTHER)
+
+    (found,) = contradictions([claim, better])
+
+    assert "tier 0 optimal" in found
+
+
+def test_every_limit_that_some_other_run_could_refute_is_counted() -> None:
+    """How many certificates were put to the test is part of the figure."""
+    one, other = a_record(((0, 5, -4), (0, 9, -4))), a_record(arm=OTHER)
+    alone = a_record(case="another")
+
+    assert compared([one, alone]) == 0
+    assert compared([one, other, alone]) == 2 * (2 + 1)
 
 
 def test_a_claim_on_a_lower_tier_says_nothing_of_other_upper_tiers() -> None:
