@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.bounds.compiling import allocating
-from optimizer.bounds.pricing import (
+from optimizer.bounds.choices import (
+    GAIN,
     MERGED,
+    MOST,
+    NAME,
+    SORTED,
+    TAKEN,
+    WEIGHT,
     Floats,
-    lightest,
-    merged_weights,
-    options,
-    settle_order,
+    list_choices,
+    make_tables,
 )
+from optimizer.search.compiling import compiled
 from optimizer.search.problem import Indices, Ints
 
 
-@allocating
 def list_patterns(
     demand: Ints,
     room: Ints,
@@ -51,16 +54,30 @@ def list_patterns(
     -------
     Number of patterns; negative if there are too many or they take too long to find.
     """
-    need, most, gain, which = options(demand, room, stay, come, value, bonus, -loss)
-    heavy = lightest(need, most, gain, room, mixes)
-    weight = merged_weights(heavy)
-    order = np.argsort(-gain / heavy)
-    need, most, gain = need[order], most[order], gain[order]
-    which, weight = which[order], weight[order]
-    settle_order(need, most, gain, which, weight)
-    n, width = need.shape
-    taken, left = np.zeros(n, np.int64), room.copy()
-    merged, now = np.int64(MERGED + 2), np.int64(0)
+    kinds, width = demand.shape
+    return _list_patterns(
+        demand, room, stay, come, value, bonus, mixes, least, loss, budget, found,
+        np.empty(width, np.int64), *make_tables(kinds, width),
+    )  # fmt: skip
+
+
+@compiled
+def _list_patterns(
+    demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints,
+    mixes: Floats, least: int, loss: int, budget: int, found: Indices, left: Ints,
+    needs: Ints, table: Ints, scratch: Floats,
+) -> int:  # fmt: skip
+    n = list_choices(
+        demand, room, stay, come, value, bonus, -loss, mixes, needs, table, scratch
+    )
+    need, width, taken = needs[SORTED], len(left), table[TAKEN]
+    most, gain, which = table[MOST], table[GAIN], table[NAME]
+    weight = table[WEIGHT]
+    for d in range(width):
+        left[d] = room[d]
+    for e in range(n):
+        taken[e] = 0
+    merged, now = MERGED + 2, 0
     number, steps, k = 0, 0, 0
     while True:
         limit, rest, e = now, merged, k
@@ -82,15 +99,16 @@ def list_patterns(
         if limit >= least and k == n:
             if number == len(found):
                 return -1
-            found[number] = 0
+            for kind in range(demand.shape[0]):
+                found[number, kind, 0] = found[number, kind, 1] = 0
             for i in range(n):
                 found[number, which[i] >> 1, which[i] & 1] = taken[i]
             number += 1
         elif limit >= least:
             amount = most[k]
             for d in range(width):
-                if need[k, d] > 0:
-                    amount = min(amount, left[d] // need[k, d])
+                if need[k, d] > 0 and left[d] // need[k, d] < amount:
+                    amount = left[d] // need[k, d]
             taken[k] = amount
             for d in range(width):
                 left[d] -= amount * need[k, d]

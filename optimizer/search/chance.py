@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.search.compiling import compiled
+from optimizer.search.compiling import inlined
 
 Dice = NDArray[np.uint64]
 """State of a generator, shape ``(1,)``, never 0."""
@@ -21,7 +21,7 @@ def make_dice(seed: int) -> Dice:
     return np.array([(word ^ (word >> 27)) or _GOLDEN], np.uint64)
 
 
-@compiled
+@inlined
 def roll(dice: Dice) -> int:
     """Return a number of 32 random bits."""
     word = dice[0]
@@ -33,13 +33,13 @@ def roll(dice: Dice) -> int:
     return np.int64(word >> np.uint64(32))  # type: ignore[return-value]
 
 
-@compiled
+@inlined
 def below(dice: Dice, limit: int) -> int:
     """Return an integer in [0, ``limit``)."""
     return (roll(dice) * limit) >> 32
 
 
-@compiled
+@inlined
 def share(dice: Dice) -> float:
     """Return a number in [0, 1)."""
     return roll(dice) * (1.0 / 4294967296.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from optimizer.search.chance import Dice, below, share
-from optimizer.search.compiling import compiled
+from optimizer.search.compiling import compiled, inlined
 from optimizer.search.neighbourhood import (
     choose_nodes,
     concentration,
@@ -136,19 +136,19 @@ def explore(
     return _reached(phase, best, goal)
 
 
-@compiled
+@inlined
 def _reached(phase: int, best: Ints, goal: Ints) -> bool:
     if best[PLACED] < goal[PLACED] or best[KEPT] < goal[KEPT]:
         return False
     return phase == PLACING or best[CALM] >= goal[CALM]
 
 
-@compiled
+@inlined
 def _accepts(gain: float, heat: float, dice: Dice) -> bool:
     return gain >= 0 or share(dice) < math.exp(gain / heat)
 
 
-@compiled
+@inlined
 def _compare(
     taken: int, tier: int, strict: int, items: Indices, hand: Indices, delta: Ints
 ) -> int:

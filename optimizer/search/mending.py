@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.search.compiling import compiled
+from optimizer.search.compiling import compiled, inlined
 from optimizer.search.problem import NOWHERE, Flags, Indices, Ints, Problem
 from optimizer.search.terrain import Floats
 
@@ -118,7 +118,7 @@ def _place(
             _count(kind[item], at, home[item] != at, 1, demand, used, newcomers)
 
 
-@compiled
+@inlined
 def _find(
     kind: int, home: int, demand: Ints, mask: Indices, allowed: Flags, room: Ints,
     used: Ints, newcomers: Ints, spare: Ints, failed: Flags, inverse: Floats,
@@ -148,7 +148,7 @@ def _find(
     return best
 
 
-@compiled
+@inlined
 def _fits(
     kind: int, at: int, comes: bool, demand: Ints, room: Ints, used: Ints,
     newcomers: Ints,
@@ -162,7 +162,7 @@ def _fits(
     return True
 
 
-@compiled
+@inlined
 def _count(
     kind: int, at: int, comes: bool, sign: int, demand: Ints, used: Ints,
     newcomers: Ints,

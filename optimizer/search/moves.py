@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optimizer.search.compiling import compiled
+from optimizer.search.compiling import compiled, inlined
 from optimizer.search.problem import Flags, Indices, Ints
 from optimizer.search.seating import has_room, may_come, put, take
 from optimizer.search.state import AFTER, FIRST, HOME, State
@@ -212,7 +212,7 @@ def seek(steps: int, quest: Quest, terrain: Terrain, state: State) -> tuple[int,
     return EXHAUSTED, used
 
 
-@compiled
+@inlined
 def _largest(hand: Indices, in_hand: int, sizes: Floats) -> int:
     best = 0
     for slot in range(1, in_hand):
@@ -221,7 +221,7 @@ def _largest(hand: Indices, in_hand: int, sizes: Floats) -> int:
     return best
 
 
-@compiled
+@inlined
 def _open_nodes(
     item: int, fitting: bool, choices: Indices, key: Floats, width: Width, demand: Ints,
     inverse: Floats, allowed: Flags, free: Ints, items: Indices,
@@ -244,7 +244,7 @@ def _open_nodes(
     return length
 
 
-@compiled
+@inlined
 def _movable(
     at: int, choices: Indices, key: Floats, sizes: Floats, settled: Flags,
     items: Indices, nodes: Indices,
@@ -259,7 +259,7 @@ def _movable(
     return length
 
 
-@compiled
+@inlined
 def _insert(
     value: int, rank: float, choices: Indices, key: Floats, length: int
 ) -> None:
@@ -272,7 +272,7 @@ def _insert(
     choices[slot] = value
 
 
-@compiled
+@inlined
 def _can_clear(
     item: int, at: int, budget: int, length: int, choices: Indices, key: Floats,
     width: Width, demand: Ints, free: Ints,
@@ -305,7 +305,7 @@ def _can_clear(
     return True
 
 
-@compiled
+@inlined
 def _drop(item: int, hand: Indices, in_hand: int) -> int:
     """Take ``item`` out of the hand; return how many are left in it."""
     for slot in range(in_hand):
@@ -315,7 +315,7 @@ def _drop(item: int, hand: Indices, in_hand: int) -> int:
     return in_hand
 
 
-@compiled
+@inlined
 def _settle_replicas(
     item: int, depth: int, first: int, length: int, choices: Indices, kind: Indices,
     settled: Flags,
@@ -328,7 +328,7 @@ def _settle_replicas(
             settled[other] = True
 
 
-@compiled
+@inlined
 def _next_unsettled(first: int, length: int, choices: Indices, settled: Flags) -> int:
     index = first
     while index < length and settled[choices[index]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.search.chance import Dice, below, share
-from optimizer.search.compiling import compiled
+from optimizer.search.compiling import inlined
 from optimizer.search.problem import Flags, Indices, Ints
 from optimizer.search.seating import has_room, may_come, put, take
 from optimizer.search.state import (
@@ -47,7 +47,7 @@ SOONER = 1e3
 """Head start of running items, in some neighbourhoods of the strict policy."""
 
 
-@compiled
+@inlined
 def choose_nodes(
     selected: Indices, calming: bool, items: Indices, nodes: Indices, lists: Indices,
     counters: Ints, dice: Dice,
@@ -77,7 +77,7 @@ def choose_nodes(
     return chosen, focus
 
 
-@compiled
+@inlined
 def ruin(
     selected: Indices, chosen: int, focus: int, width: Width, demand: Ints, free: Ints,
     items: Indices, nodes: Indices, hand: Indices, dice: Dice,
@@ -106,7 +106,7 @@ def ruin(
     return taken
 
 
-@compiled
+@inlined
 def invite(
     taken: int, lists: Indices, counters: Ints, hand: Indices, dice: Dice
 ) -> int:
@@ -123,7 +123,7 @@ def invite(
     return taken
 
 
-@compiled
+@inlined
 def sort_in_hand(
     taken: int, tier: int, strict: int, shares: Floats, sizes: Floats, binding: int,
     items: Indices, hand: Indices, key: Floats, dice: Dice,
@@ -154,7 +154,7 @@ def sort_in_hand(
         hand[slot + 1, ORDER] = item
 
 
-@compiled
+@inlined
 def send_home(
     taken: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices,
     hand: Indices, dice: Dice,
@@ -169,7 +169,7 @@ def send_home(
             put(item, home, width, demand, free, items, nodes)
 
 
-@compiled
+@inlined
 def recreate(
     selected: Indices, chosen: int, taken: int, homeward: int, width: Width,
     demand: Ints, shares: Floats, inverse: Floats, binding: int, allowed: Flags,
@@ -207,7 +207,7 @@ def recreate(
             put(item, best, width, demand, free, items, nodes)
 
 
-@compiled
+@inlined
 def concentration(
     selected: Indices, chosen: int, free: Ints, inverse: Floats, binding: int
 ) -> float:
@@ -230,7 +230,7 @@ def concentration(
     return total
 
 
-@compiled
+@inlined
 def smaller(taken: int, sizes: Floats, items: Indices, hand: Indices) -> float:
     """Return by how much the smallest waiting item in hand has become smaller."""
     before, after = FAR, FAR
@@ -245,7 +245,7 @@ def smaller(taken: int, sizes: Floats, items: Indices, hand: Indices) -> float:
     return before - after
 
 
-@compiled
+@inlined
 def put_back(
     taken: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices,
     hand: Indices,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.search.compiling import compiled
+from optimizer.search.compiling import compiled, inlined
 from optimizer.search.problem import NOWHERE, Flags, Indices, Ints
 from optimizer.search.state import (
     AFTER,
@@ -30,7 +30,7 @@ from optimizer.search.state import (
 from optimizer.search.terrain import Terrain, Width
 
 
-@compiled
+@inlined
 def put(
     item: int, at: int, width: Width, demand: Ints, free: Ints, items: Indices,
     nodes: Indices,
@@ -48,7 +48,7 @@ def put(
     nodes[at, COUNT] += 1
 
 
-@compiled
+@inlined
 def take(
     item: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices
 ) -> None:
@@ -67,7 +67,7 @@ def take(
     nodes[at, COUNT] -= 1
 
 
-@compiled
+@inlined
 def has_room(item: int, at: int, width: Width, demand: Ints, free: Ints) -> bool:
     """Tell whether ``at`` has room for ``item``; an amount of 0 always fits."""
     fits = True
@@ -77,7 +77,7 @@ def has_room(item: int, at: int, width: Width, demand: Ints, free: Ints) -> bool
     return fits
 
 
-@compiled
+@inlined
 def may_come(item: int, at: int, items: Indices, allowed: Flags) -> bool:
     """Tell whether ``item`` may be on ``at`` as far as room is not concerned."""
     return bool(allowed[items[item, MASK], at] or items[item, HOME] == at)
@@ -131,7 +131,7 @@ def _seat(
             put(item, at, width, demand, free, items, nodes)
 
 
-@compiled
+@inlined
 def _count(
     item: int, at: int, tier: int, strict: int, items: Indices, value: Ints
 ) -> None:
@@ -144,7 +144,7 @@ def _count(
         value[CALM] -= 2 if at >= 0 else 3
 
 
-@compiled
+@inlined
 def _wait(item: int, items: Indices, lists: Indices, counters: Ints) -> None:
     slot = counters[WAITING]
     lists[WAITING, slot] = item
@@ -152,7 +152,7 @@ def _wait(item: int, items: Indices, lists: Indices, counters: Ints) -> None:
     counters[WAITING] = slot + 1
 
 
-@compiled
+@inlined
 def _wait_no_more(item: int, items: Indices, lists: Indices, counters: Ints) -> None:
     counters[WAITING] -= 1
     last = lists[WAITING, counters[WAITING]]
@@ -162,7 +162,7 @@ def _wait_no_more(item: int, items: Indices, lists: Indices, counters: Ints) -> 
     items[item, WAITS_AT] = -1
 
 
-@compiled
+@inlined
 def settle(
     item: int, origin: int, items: Indices, lists: Indices, counters: Ints
 ) -> None:
@@ -182,7 +182,7 @@ def settle(
         counters[MOVED] = moved + 1
 
 
-@compiled
+@inlined
 def list_moved(tier: int, items: Indices, lists: Indices, counters: Ints) -> None:
     """Rebuild the list of items that are away from home."""
     moved = 0
@@ -194,7 +194,7 @@ def list_moved(tier: int, items: Indices, lists: Indices, counters: Ints) -> Non
     counters[MOVED] = moved
 
 
-@compiled
+@inlined
 def keep_best(items: Indices, lists: Indices, counters: Ints) -> None:
     """Make the current solution the best one."""
     for index in range(counters[DIRTY]):
