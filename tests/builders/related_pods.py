@@ -46,6 +46,21 @@ def related_pods(chance: Random, *, waiting: int = 1) -> pb.Snapshot:
     return builder.message
 
 
+def crowded_pods(chance: Random, *, waiting: int = 4) -> pb.Snapshot:
+    """Return such pods of three priorities on nodes with room for a few of them.
+
+    Two thirds of the running ones may move.
+    """
+    snapshot = related_pods(chance, waiting=waiting)
+    for node in snapshot.nodes:
+        node.allocatable.pods = chance.randrange(1, 6)
+    for one in snapshot.pod_classes:
+        one.priority = chance.randrange(3)
+    for pod in snapshot.pods:
+        pod.movable = bool(chance.randrange(3))
+    return snapshot
+
+
 def _pod_class(builder: SnapshotBuilder, chance: Random, name: str) -> pb.PodClass:
     one = builder.pod_class(name)
     one.namespace = chance.choice(["default", "default", "other"])

@@ -6,7 +6,7 @@ import time
 from random import Random
 
 import pytest
-from related_pods import NODES, related_pods
+from related_pods import NODES, crowded_pods
 from snapshot_builder import SnapshotBuilder
 
 from optimizer.constraints.reduction import reduce_snapshot
@@ -44,22 +44,10 @@ def answer_to(snapshot: pb.Snapshot) -> Answer:
     )
 
 
-def crowded(chance: Random) -> pb.Snapshot:
-    """Return pods with demands on nodes that have room for a few of them."""
-    snapshot = related_pods(chance, waiting=4)
-    for node in snapshot.nodes:
-        node.allocatable.pods = chance.randrange(1, 6)
-    for one in snapshot.pod_classes:
-        one.priority = chance.randrange(3)
-    for pod in snapshot.pods:
-        pod.movable = bool(chance.randrange(3))
-    return snapshot
-
-
 @pytest.mark.parametrize("seed", range(CASES))
 def test_what_is_placed_beside_a_plan_passes_the_checker(seed: int) -> None:
     """The checker goes through the arrivals by itself, in its own code (R12)."""
-    snapshot = crowded(Random(seed))  # noqa: S311
+    snapshot = crowded_pods(Random(seed))  # noqa: S311
 
     plan = encode_plan(answer_to(snapshot).plan)
 
@@ -73,7 +61,7 @@ def test_any_wish_becomes_a_plan_that_keeps_every_relation(
 ) -> None:
     """Strategies may propose what they like; moves and evictions are settled too."""
     chance = Random(seed)  # noqa: S311
-    snapshot = crowded(chance)
+    snapshot = crowded_pods(chance)
     model = decoded(snapshot)
     packing = reduce_snapshot(model, relations=True)
     wish: Assignment = tuple(

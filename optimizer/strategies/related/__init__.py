@@ -1,0 +1,5 @@
+"""Any strategy, and pods whose demands on other pods it does not know."""
+
+from optimizer.strategies.related.strategy import Related
+
+__all__ = ["Related"]

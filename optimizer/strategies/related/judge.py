@@ -1,0 +1,145 @@
+"""The best plan with relations so far: what is proposed is made whole and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from optimizer.model.options import Policy, SolveOptions
+from optimizer.model.packing import Assignment, Packing
+from optimizer.model.plan import Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.filling import filled
+from optimizer.strategies.finish.cheapest import disturb_the_cheapest
+from optimizer.strategies.finish.curve import gain_by_moves
+from optimizer.strategies.finish.owners import owners_of
+from optimizer.strategies.finish.steps import Steps
+from optimizer.strategies.finish.tally import Tally
+from optimizer.strategies.layout import Layout
+from optimizer.strategies.objective import Score, score
+from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reading import assignment_of
+from optimizer.strategies.related.claiming import claimed
+from optimizer.strategies.settling import make_whole, settle
+
+
+@dataclass(slots=True)
+class Judge:
+    """Takes wishes, and keeps the best that can be carried out.
+
+    Parameters
+    ----------
+    snapshot, packing
+        The snapshot and the problem with relations.
+    options
+        Policy and limits.
+    publish
+        Told of each better plan.
+    stop
+        Tells when to look for nothing better.
+    """
+
+    snapshot: Snapshot
+    packing: Packing
+    options: SolveOptions
+    publish: Callable[[Plan], None]
+    stop: Callable[[], bool]
+    best: Assignment = field(init=False)
+    value: Score = field(init=False)
+    easier: Plan = field(init=False)
+    _writer: PlanWriter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._writer = PlanWriter(self.snapshot, self.packing, self.options.policy)
+        self.easier = Plan(self.snapshot.id)
+        self.best = self.packing.current
+        self.value = self._score(self.best)
+
+    def matches(self) -> bool:
+        """Whether the best is worth as much as the plan without relations."""
+        return self.value == self._score(self.reached)
+
+    @property
+    def reached(self) -> Assignment:
+        """The assignment of the plan without relations."""
+        return assignment_of(self.packing, self.easier)
+
+    def limit(self, easier: Plan) -> None:
+        """Take ``easier`` as what is proved of the problem without relations.
+
+        Of two plans the better one counts, and of equal ones the later.
+        """
+        reached = assignment_of(self.packing, easier)
+        if self._score(reached) >= self._score(self.reached):
+            self.easier = easier
+        self.consider(reached)
+
+    def consider(self, wish: Assignment) -> None:
+        """Keep ``wish``, or what can be made of it, if that is the best so far."""
+        for candidate in self._candidates(wish):
+            value = self._score(candidate)
+            if value > self.value and self._allowed(candidate):
+                self.best, self.value = candidate, value
+                self.publish(self.plan())
+            if self.stop():
+                return
+
+    def plan(self) -> Plan:
+        """Return the best as a plan that claims what is proved of it."""
+        plan = claimed(self._writer, self.best, self.easier, self.reached)
+        plan = disturb_the_cheapest(self.snapshot, plan)
+        points = gain_by_moves(plan, ()) if plan.moves else ()
+        return replace(plan, gain_by_moves=points)
+
+    def _candidates(self, wish: Assignment) -> Iterator[Assignment]:
+        """Yield what can be made of ``wish``, as it is first."""
+        settled = settle(self.packing, wish, self.stop)
+        if settled is not None:
+            yield settled
+            if settled == wish:
+                return
+        whole = make_whole(self.packing, wish, self.options.policy)
+        yield whole
+        more = settle(self.packing, filled(self.packing, whole), self.stop)
+        if more is not None:
+            yield more
+
+    def _allowed(self, candidate: Assignment) -> bool:
+        """Tell whether ``candidate`` keeps within policy and limits."""
+        limits = self.options.limits
+        if not limits.none:
+            owners = owners_of(self.snapshot, self.packing)
+            whole = Steps(self.packing, candidate).whole()
+            if not Tally(limits, owners).take(whole):
+                return False
+        return self.options.policy is not Policy.STRICT or not self._wronged(candidate)
+
+    def _wronged(self, candidate: Assignment) -> bool:
+        """Tell whether somebody is evicted who could stay beside its betters."""
+        layouts: dict[int, Layout] = {}
+        for index, item in enumerate(self.packing.items):
+            if item.home is None or candidate[index] is not None:
+                continue
+            if item.priority not in layouts:
+                layouts[item.priority] = self._betters(candidate, item.priority)
+            beside = layouts[item.priority]
+            if any(
+                beside.fits(index, node)
+                and (node == item.home or beside.welcomes(index, node))
+                for node in item.eligible
+            ):
+                return True
+        return False
+
+    def _betters(self, candidate: Assignment, priority: int) -> Layout:
+        """Return who need not make way for ``priority``: those above, and who runs."""
+        layout = Layout(self.packing)
+        for index, item in enumerate(self.packing.items):
+            node = candidate[index]
+            equal = item.priority == priority and item.home is not None
+            if node is not None and (equal or item.priority > priority):
+                layout.put(index, node)
+        return layout
+
+    def _score(self, assignment: Assignment) -> Score:
+        return score(self.packing, assignment, self.options.policy)

@@ -1,0 +1,173 @@
+"""Plans that also move the pods with demands on other pods.
+
+First the problem is solved without what they demand: what is proved then is a limit
+with demands too, and a plan that happens to keep them all is as good as proved. Where
+it does not keep them, each such pod is told the domains to keep to, and the problem
+solved again; so it goes on, with other domains each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+
+from optimizer.constraints.relaxing import relaxed
+from optimizer.model.options import SolveOptions
+from optimizer.model.packing import Packing
+from optimizer.model.plan import Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.reading import assignment_of
+from optimizer.strategies.related.judge import Judge
+from optimizer.strategies.related.pinning import domains_for, pinned, shaken
+from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
+
+EASIER_SHARE = 0.7
+"""Part of the time limit for the problem without demands, at the most."""
+
+FIRST_SHARE = 0.7
+ROUND_SHARE = 0.25
+"""Part of the time that is left for the first round after that, and for one more."""
+
+LEAST_SHARE = 0.05
+"""Part of the time limit that a round is worth starting with."""
+
+KEPT_SHARE = 0.03
+"""Part of the time limit that is kept back for making a plan whole."""
+
+MOST_IDLE_ROUNDS = 16
+"""Rounds in a row that bring nothing, after which no more are tried."""
+
+COUNTED_ROUNDS = 3
+COUNTED_SHARE = 0.1
+"""Rounds where work is counted, and what each is given of the limit."""
+
+
+@dataclass(slots=True)
+class Moving:
+    """One solve.
+
+    Parameters
+    ----------
+    inner
+        Finds the plans of problems without demands.
+    snapshot, packing
+        The snapshot and the problem with relations.
+    options, clock, deadline
+        How to solve, and until when.
+    publish
+        Told of each better plan.
+    """
+
+    inner: Strategy
+    snapshot: Snapshot
+    packing: Packing
+    options: SolveOptions
+    clock: Clock
+    deadline: float
+    publish: Callable[[Plan], None]
+    _wholes_s: float = 0.0
+
+    def solve(self) -> Answer:
+        """Return the best plan found in time."""
+        judge = Judge(
+            self.snapshot, self.packing, self.options, self.publish, self._late
+        )
+        judge.publish(judge.plan())
+        self._solve(
+            relaxed(self.snapshot), EASIER_SHARE, lambda plan: self._limit(judge, plan)
+        )
+        self._go_on(judge)
+        plan = judge.plan()
+        return Answer(plan, end_reason_of(plan), self.packing.refusals)
+
+    def _go_on(self, judge: Judge) -> None:
+        if judge.matches():
+            if not judge.easier.optimal:
+                self._try_again(judge)
+            return
+        idle = 0
+        for snapshot, share in self._rounds(judge):
+            before = judge.value
+            plan = self._solve(snapshot, share, _ignored)
+            wish = assignment_of(self.packing, plan)
+            self._timed(partial(judge.consider, wish))
+            idle = idle + 1 if judge.value == before else 0
+            if judge.matches() or idle == MOST_IDLE_ROUNDS:
+                return
+
+    def _try_again(self, judge: Judge) -> None:
+        """Solve the easier problem in the time that nothing else needs."""
+        share = self._share(0)
+        if share:
+            seed = self.options.seed + 1
+            self._limit(
+                judge, self._solve(relaxed(self.snapshot), share, _ignored, seed)
+            )
+
+    def _rounds(self, judge: Judge) -> Iterator[tuple[Snapshot, float]]:
+        """Yield problems, and the part of the time limit that each is given."""
+        chance = Random(self.options.seed)  # noqa: S311 - not for secrets
+        number = 0
+        while share := self._share(number):
+            if number == 1:
+                # As if pods with demands could not move at all.
+                yield self.snapshot, share
+            else:
+                yield self._pinned(judge, chance if number else None), share
+            number += 1
+
+    def _pinned(self, judge: Judge, chance: Random | None) -> Snapshot:
+        """Return the problem with each pod in the domains of some wish."""
+        wish = judge.reached
+        if chance is not None:
+            wish = shaken(self.packing, wish, judge.best, chance)
+        wish = domains_for(self.packing, wish, self.options.policy)
+        return pinned(self.snapshot, self.packing, wish)
+
+    def _share(self, number: int) -> float:
+        """Return the part of the limit for round ``number``, 0 if there is none."""
+        if self.options.deterministic:
+            return COUNTED_SHARE if number < COUNTED_ROUNDS else 0.0
+        limit_s = self.options.time_limit_s
+        left = (self._until() - self.clock()) / limit_s if limit_s else 0.0
+        if left < LEAST_SHARE:
+            return 0.0
+        return max(LEAST_SHARE, (ROUND_SHARE if number else FIRST_SHARE) * left)
+
+    def _until(self) -> float:
+        """Return when nothing new is started."""
+        kept_s = KEPT_SHARE * self.options.time_limit_s
+        return self.deadline - max(kept_s, 2 * self._wholes_s)
+
+    def _solve(
+        self,
+        snapshot: Snapshot,
+        share: float,
+        publish: Callable[[Plan], None],
+        seed: int | None = None,
+    ) -> Plan:
+        asked = replace(
+            self.options,
+            time_limit_s=share * self.options.time_limit_s,
+            seed=self.options.seed if seed is None else seed,
+        )
+        answer = self.inner.solve(snapshot, asked, clock=self.clock, publish=publish)
+        publish(answer.plan)
+        return answer.plan
+
+    def _limit(self, judge: Judge, plan: Plan) -> None:
+        self._timed(partial(judge.limit, plan))
+
+    def _timed(self, work: Callable[[], None]) -> None:
+        began = self.clock()
+        work()
+        self._wholes_s = max(self._wholes_s, self.clock() - began)
+
+    def _late(self) -> bool:
+        return not self.options.deterministic and self.clock() > self.deadline
+
+
+def _ignored(_plan: Plan) -> None:
+    """Take no notice of a plan that is not the last one."""
