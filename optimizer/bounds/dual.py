@@ -12,10 +12,10 @@ from math import floor
 import numpy as np
 
 from optimizer.bounds.bound import Bound
+from optimizer.bounds.descent import Descent
 from optimizer.bounds.groups import Groups, at_home, make_groups
 from optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from optimizer.bounds.master import Duals, Master
-from optimizer.bounds.opening import opening_prices
 from optimizer.bounds.outcome import from_maximum, to_maximum
 from optimizer.bounds.prices import SCALE
 from optimizer.bounds.question import Question
@@ -104,7 +104,7 @@ class DualSearch:
         self._groups = groups
         self._master = Master(question.phase, self._scope, groups)
         self._lagrangian = Lagrangian(self._scope, groups, self._late)
-        self._guess: Duals | None = opening_prices(self._scope, groups)
+        self._descent: Descent | None = None
         for node, pattern in enumerate(_patterns(self._scope, groups, placed)):
             self._master.add(int(groups.group[node]), pattern)
 
@@ -136,10 +136,8 @@ class DualSearch:
         return Bound(value, ProofMethod.DUAL_BOUND, self._best.prices)
 
     def _round(self, goal: int | None) -> None:
-        """Try the guess once; then prices of the program, as long as they bring any."""
-        if self._guess is not None:
-            self._at, self._guess = self._guess, None
-            self._evaluate(self._at, SLACK)
+        """Go down the slope first; then try the program's prices while they help."""
+        if self._descend(goal):
             return
         solved = self._master.solve(self._deadline - self._clock())
         if solved is None:
@@ -151,6 +149,22 @@ class DualSearch:
         self.finished = (fruitless and not self._late() and not self._good(goal)) or (
             self._tight(value)
         )
+
+    def _descend(self, goal: int | None) -> bool:
+        """Make a step down the slope; tell whether there was one to make."""
+        if self._descent is None:
+            self._descent = Descent(
+                self._question.phase, self._scope, self._groups, self._lagrangian, goal
+            )
+        descent = self._descent
+        if descent.finished:
+            return False
+        best = descent.best
+        found = descent.step()
+        if found is not None and descent.best is not best:
+            self._best, self._at = descent.best, descent.at
+            self._add(found)
+        return True
 
     def _price(self, duals: Duals, goal: int | None, value: float) -> bool:
         """Add patterns at prices near ``duals``, else at them; tell if any is new."""

@@ -1,0 +1,264 @@
+"""Everything that is tried to settle one phase, the cheapest first, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optimizer.bounds.bound import Bound
+from optimizer.bounds.certificate import written
+from optimizer.bounds.dual import DualSearch
+from optimizer.bounds.enumeration import enumeration_bound
+from optimizer.bounds.knapsack import knapsack_bound
+from optimizer.bounds.question import Phase
+from optimizer.model.certificate import ProofMethod
+from optimizer.model.options import SolveOptions
+from optimizer.model.packing import Packing
+from optimizer.search.mending import Mender
+from optimizer.search.problem import Problem
+from optimizer.strategies.bounds import Proof
+from optimizer.strategies.lexicographic.board import Board
+from optimizer.strategies.lexicographic.counting import Counting
+from optimizer.strategies.lexicographic.exact import MoveSearch
+from optimizer.strategies.lexicographic.open_phase import OpenPhase
+from optimizer.strategies.lexicographic.pace import Pace
+
+MOST_PATTERN_ENTRIES = 4_000_000
+"""Nodes times kinds from which the patterns of a dual bound take too much memory."""
+
+MOVES_SHARES = (0.04, 0.2)
+"""Shares of the time left for the exact search, before the dual bound and after."""
+
+DUAL_SHARES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5)
+"""Shares of the time left for a dual bound, between which other phases have a turn."""
+
+LISTING_SHARE = 0.5
+"""Share of the time left for an enumeration."""
+
+LISTED_GAP = 16
+"""Gap from which too many patterns could help."""
+
+COUNTING_SHARES = (0.4, 1.0, 1.0, 1.0)
+"""Shares of the time left for CP-SAT's tries at a phase."""
+
+COUNTED_ROUNDS = 40
+"""Rounds of a slice of the dual bound where work is counted."""
+
+COUNTED_ROUNDS_S = 0.05
+"""What they are charged."""
+
+COUNTED_LISTING_S = 0.2
+"""What an enumeration may take and is charged, in CP-SAT's own seconds."""
+
+CHEAP_S = 0.01
+"""What a proof that does not count its own work is charged, where work is counted."""
+
+NEVER_S = 10_000.0
+"""Later than any solve ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all attempts of one solve work with.
+
+    Parameters
+    ----------
+    board
+        Where bounds and finds go.
+    packing, options
+        The problem, and how to solve it.
+    pace
+        The thread's time.
+    problem
+        The board's problem, without room that nothing can use.
+    mender
+        Makes finds whole.
+    searches
+        Exact searches by tier, which several phases go on with.
+    """
+
+    board: Board
+    packing: Packing
+    options: SolveOptions
+    pace: Pace
+    problem: Problem
+    mender: Mender
+    searches: dict[int, MoveSearch] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """Tries to settle one open phase.
+
+    Parameters
+    ----------
+    bench
+        What it works with.
+    phase
+        The phase.
+    """
+
+    bench: Bench
+    phase: OpenPhase
+    stages: int = 0
+    """How many stages were worked on so far."""
+    _until: float = 0.0
+    _end: float = 0.0
+    _bound: Bound | None = None
+    _fruitless_gap: int = LISTED_GAP + 1
+    _work: Iterator[bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._work = self._all_stages()
+
+    def go_on(self, until: float) -> bool:
+        """Work on the next stage; tell whether there was one, and time for it."""
+        self._until = until
+        if not next(self._work, False):
+            return False
+        self.stages += 1
+        return True
+
+    def _all_stages(self) -> Iterator[bool]:
+        """Do one stage after the other; yield whether there was anything to do."""
+        self._knapsack()
+        yield True
+        if self.phase.presumes_nothing:
+            return
+        yield self._moves(MOVES_SHARES[0])
+        yield from self._dual()
+        yield self._moves(MOVES_SHARES[1])
+        for share in COUNTING_SHARES:
+            yield self._listing()
+            while not (tried := self._counting(share)):
+                yield False
+            yield tried
+        while True:
+            yield self._listing()
+
+    def _knapsack(self) -> None:
+        board = self.bench.board
+        self._end = self._until
+        bound = knapsack_bound(
+            self.phase.question(self.bench.problem),
+            clock=self._now,
+            deadline=self._end,
+            good_enough=self.phase.reached(board),
+        )
+        self.bench.pace.spend(CHEAP_S)
+        if bound is not None:
+            self._limit(bound.value, Proof(bound.method))
+
+    def _moves(self, share: float) -> bool:
+        bench, tier = self.bench, self.phase.tier
+        search = bench.searches.get(tier)
+        if search is None:
+            search = MoveSearch(bench.board, bench.pace, bench.mender, tier)
+            bench.searches[tier] = search
+        now = bench.pace.now()
+        search.run(now + share * (self._until - now))
+        return True
+
+    def _dual(self) -> Iterator[bool]:
+        """Work on the dual bound in slices, at last for the sake of its prices."""
+        bench = self.bench
+        entries = bench.problem.room.shape[0] * bench.problem.demand.shape[0]
+        if entries > MOST_PATTERN_ENTRIES:
+            return
+        asked = self.phase.question(bench.problem)
+        known = bench.board.assignment.astype(np.int64)
+        search = DualSearch(asked, known, self._now)
+        for polish in (False, True):
+            for share in DUAL_SHARES:
+                self._slice(search, share, polish=polish)
+                yield True
+                if search.finished:
+                    break
+            yield self._listing()
+
+    def _slice(self, search: DualSearch, share: float, *, polish: bool) -> None:
+        bench, rounds = self.bench, COUNTED_ROUNDS
+        now = bench.pace.now()
+        self._end = now + share * (self._until - now)
+        if bench.pace.counted:
+            # Time must not tell, also not that of the linear programs in between.
+            self._end = now + NEVER_S
+        else:
+            rounds = int(NEVER_S)
+        bound = search.run(
+            self._end,
+            good_enough=self.phase.reached(bench.board),
+            rounds=rounds,
+            polish=polish,
+        )
+        bench.pace.spend(COUNTED_ROUNDS_S)
+        if bound is None:
+            return
+        self._bound = bound
+        if self._better(bound.value):
+            asked = self.phase.question(bench.problem)
+            proof = Proof(bound.method, written(asked, bench.packing, bound))
+            self._limit(bound.value, proof)
+
+    def _listing(self) -> bool:
+        """List what could close a small gap; tell whether that was worth a try."""
+        bench, phase = self.bench, self.phase
+        gap = phase.gap(bench.board)
+        prices = self._bound.prices if self._bound else None
+        if prices is None or gap >= self._fruitless_gap:
+            return False
+        now = bench.pace.now()
+        self._end = now + LISTING_SHARE * (self._until - now)
+        counted = bench.pace.counted
+        closed = enumeration_bound(
+            phase.question(bench.problem),
+            prices,
+            phase.reached(bench.board),
+            clock=self._now,
+            deadline=now + NEVER_S if counted else self._end,
+            deterministic_s=COUNTED_LISTING_S if counted else None,
+        )
+        bench.pace.spend(COUNTED_LISTING_S)
+        if closed is None:
+            self._fruitless_gap = gap
+            return True
+        self._limit(closed.bound.value, Proof(closed.bound.method))
+        if closed.nodes is not None:
+            problem = bench.board.problem
+            below = problem.tier[problem.kind] > phase.tier
+            found = np.where(below, problem.home, closed.nodes)
+            bench.board.offer(found, bench.mender)
+        return True
+
+    def _counting(self, share: float) -> bool:
+        bench, phase = self.bench, self.phase
+        seconds = share * (self._until - bench.pace.now())
+        counting = Counting(bench.board, bench.packing, bench.options, bench.mender)
+        if not counting.worth_trying(phase.tier, seconds):
+            return False
+        limit, spent = counting.solve(phase.tier, phase.phase, seconds)
+        bench.pace.spend(spent)
+        if limit is not None:
+            self._limit(limit, Proof(ProofMethod.CP_SAT))
+        return True
+
+    def _now(self) -> float:
+        """Return the time, past the stage's end once nobody needs its answer."""
+        board = self.bench.board
+        idle = board.closed or not self.phase.still_open(board)
+        return self._end + 1.0 if idle else self.bench.pace.now()
+
+    def _better(self, limit: int) -> bool:
+        known = self.phase.limit(self.bench.board)
+        return limit > known if self.phase.phase is Phase.DISTURB else limit < known
+
+    def _limit(self, limit: int, proof: Proof) -> None:
+        board, tier = self.bench.board, self.phase.tier
+        if self.phase.phase is Phase.KEEP:
+            board.limit_kept(tier, limit)
+        elif self.phase.phase is Phase.PLACE:
+            board.limit_placed(tier, limit, proof)
+        else:
+            board.limit_disturbed(tier, limit, self.phase.placed, proof)
