@@ -46,20 +46,22 @@ class Descent:
 
     Parameters
     ----------
-    phase, scope, groups
+    scope, groups
         What is asked.
     lagrangian
         Evaluates prices.
     reached
         What is reached, in the objective's terms without its constant: the bound that
         the steps aim at. None where it is not known.
+    start
+        Prices to begin with; None where none are known.
     """
 
-    phase: Phase
     scope: Scope
     groups: Groups
     lagrangian: Lagrangian
     reached: int | None
+    start: Duals | None
     finished: bool = False
     best: Evaluation | None = None
     at: Duals | None = None
@@ -69,7 +71,7 @@ class Descent:
     _steps: int = 0
 
     def __post_init__(self) -> None:
-        self._next = starting_prices(self.phase, self.scope, self.groups)
+        self._next = self.start
         self.finished = self._next is None
 
     def step(self) -> Evaluation | None:
@@ -137,12 +139,10 @@ def starting_prices(phase: Phase, scope: Scope, groups: Groups) -> Duals | None:
     """
     if phase is not Phase.DISTURB:
         return opening_prices(scope, groups)
-    price = np.array(
-        [
-            LAST_POD if row.phase is Phase.PLACE and row is scope.requirements[-1] else 0.0
-            for row in scope.requirements
-        ]
-    )
+    price = np.zeros(len(scope.requirements))
+    # The last row is of the tier itself, and in it everybody counts.
+    if len(price) and scope.requirements[-1].phase is Phase.PLACE:
+        price[-1] = LAST_POD
     worth = scope.objective.placed.astype(float)
     running = scope.objective.running.astype(float)
     for each, row in zip(price, scope.requirements, strict=True):

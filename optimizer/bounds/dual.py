@@ -12,7 +12,7 @@ from math import floor
 import numpy as np
 
 from optimizer.bounds.bound import Bound
-from optimizer.bounds.descent import Descent
+from optimizer.bounds.descent import Descent, starting_prices
 from optimizer.bounds.groups import Groups, at_home, make_groups
 from optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from optimizer.bounds.master import Duals, Master
@@ -86,27 +86,67 @@ class DualSearch:
     ----------
     question, placed, clock
         As of `dual_bound`.
+    before
+        A search for the same phase when less was reached, whose patterns and prices
+        are good to begin with.
+
+    Attributes
+    ----------
+    question, scope, groups, master
+        What is asked, whom it is about, and the linear program with all its patterns.
+        Without groups there is nothing to go on with.
     """
 
-    def __init__(self, question: Question, placed: Ints, clock: Clock) -> None:
+    def __init__(
+        self,
+        question: Question,
+        placed: Ints,
+        clock: Clock,
+        before: DualSearch | None = None,
+    ) -> None:
         self.finished = False
         """Whether going on cannot bring anything."""
-        self._question, self._clock = question, clock
-        self._scope = make_scope(question)
+        self.question, self._clock = question, clock
+        self.scope = make_scope(question)
         self._deadline, self._polish = 0.0, False
         self._best: Evaluation | None = None
-        self._at: Duals | None = None
-        groups = make_groups(self._scope)
+        self.at: Duals | None = None
+        groups = make_groups(self.scope)
         self._hopeless = groups is None
         if groups is None:
             self.finished = True
             return
-        self._groups = groups
-        self._master = Master(question.phase, self._scope, groups)
-        self._lagrangian = Lagrangian(self._scope, groups, self._late)
+        self.groups = groups
+        self.master = Master(question.phase, self.scope, groups)
+        self._lagrangian = Lagrangian(self.scope, groups, self._late)
         self._descent: Descent | None = None
-        for node, pattern in enumerate(_patterns(self._scope, groups, placed)):
-            self._master.add(int(groups.group[node]), pattern)
+        self.know(placed)
+        self._start: Duals | None = None
+        if before is not None and before.at is not None and self._alike(before):
+            self._start = before.at
+            for group, pattern in before.master.patterns():
+                self.master.add(group, pattern)
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a linear program at all."""
+        return not self._hopeless
+
+    def know(self, placed: Ints) -> None:
+        """Add the patterns of an assignment: node by item, negative for none."""
+        content = patterns_of(self.scope, self.groups, placed)
+        for group, pattern in zip(self.groups.group, content, strict=True):
+            self.master.add(int(group), pattern)
+
+    def _alike(self, before: DualSearch) -> bool:
+        """Tell whether ``before`` is about the same pods and nodes."""
+        mine, other = self.scope, before.scope
+        return (
+            np.array_equal(mine.items, other.items)
+            and len(mine.requirements) == len(other.requirements)
+            and np.array_equal(self.groups.group, before.groups.group)
+            and np.array_equal(self.groups.staying, before.groups.staying)
+        )
 
     def run(
         self,
@@ -125,21 +165,21 @@ class DualSearch:
         self._deadline, self._polish = deadline, polish
         goal = None
         if good_enough is not None:
-            goal = to_maximum(self._question, self._scope, good_enough)
+            goal = to_maximum(self.question, self.scope, good_enough)
         for _ in range(rounds):
             if self.finished or self._late() or self._good(goal):
                 break
             self._round(goal)
         if self._best is None:
             return None
-        value = from_maximum(self._question, self._scope, self._best.bound)
+        value = from_maximum(self.question, self.scope, self._best.bound)
         return Bound(value, ProofMethod.DUAL_BOUND, self._best.prices)
 
     def _round(self, goal: int | None) -> None:
         """Go down the slope first; then try the program's prices while they help."""
         if self._descend(goal):
             return
-        solved = self._master.solve(self._deadline - self._clock())
+        solved = self.master.solve(self._deadline - self._clock())
         if solved is None:
             # Either time is up, or the solver gave up for good.
             self.finished = self._deadline - self._clock() > LAST_S
@@ -153,8 +193,11 @@ class DualSearch:
     def _descend(self, goal: int | None) -> bool:
         """Make a step down the slope; tell whether there was one to make."""
         if self._descent is None:
+            start = self._start or starting_prices(
+                self.question.phase, self.scope, self.groups
+            )
             self._descent = Descent(
-                self._question.phase, self._scope, self._groups, self._lagrangian, goal
+                self.scope, self.groups, self._lagrangian, goal, start
             )
         descent = self._descent
         if descent.finished:
@@ -162,15 +205,15 @@ class DualSearch:
         best = descent.best
         found = descent.step()
         if found is not None and descent.best is not best:
-            self._best, self._at = descent.best, descent.at
+            self._best, self.at = descent.best, descent.at
             self._add(found)
         return True
 
     def _price(self, duals: Duals, goal: int | None, value: float) -> bool:
         """Add patterns at prices near ``duals``, else at them; tell if any is new."""
         tries = [duals]
-        if self._at is not None:
-            tries.insert(0, self._at.towards(duals, SMOOTHING))
+        if self.at is not None:
+            tries.insert(0, self.at.towards(duals, SMOOTHING))
         for tried in tries:
             found = self._evaluate(tried, self._slack(value))
             if found is None or self._good(goal):
@@ -183,7 +226,7 @@ class DualSearch:
         prices = self._lagrangian.round(tried)
         found = self._lagrangian.evaluate(prices, slack)
         if found and (self._best is None or found.bound < self._best.bound):
-            self._best, self._at = found, tried
+            self._best, self.at = found, tried
         return found
 
     def _slack(self, value: float) -> int:
@@ -195,9 +238,9 @@ class DualSearch:
     def _add(self, found: Evaluation) -> bool:
         added = False
         for group in np.flatnonzero(found.worth > 0):
-            added |= self._master.add(int(group), found.patterns[group])
+            added |= self.master.add(int(group), found.patterns[group])
             for pattern in self._lagrangian.more_patterns(found, int(group)):
-                added |= self._master.add(int(group), pattern)
+                added |= self.master.add(int(group), pattern)
         return added
 
     def _good(self, goal: int | None) -> bool:
@@ -215,14 +258,14 @@ class DualSearch:
         if self._polish:
             return self._best.bound <= (value + POLISHED) * SCALE
         least = floor((value + NEGLIGIBLE) * SCALE)
-        found = from_maximum(self._question, self._scope, self._best.bound)
-        return found == from_maximum(self._question, self._scope, least)
+        found = from_maximum(self.question, self.scope, self._best.bound)
+        return found == from_maximum(self.question, self.scope, least)
 
     def _late(self) -> bool:
         return self._clock() > self._deadline
 
 
-def _patterns(scope: Scope, groups: Groups, placed: Ints) -> Indices:
+def patterns_of(scope: Scope, groups: Groups, placed: Ints) -> Indices:
     """Return what each node holds under ``placed``, shape ``(nodes, kinds, 2)``."""
     nodes, kinds = len(scope.room), len(scope.kinds)
     patterns = np.zeros((nodes, kinds, 2), np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +98,11 @@ class Master:
         worth += running @ goal.running[kinds]
         self._column(float(worth), self._infinity, entries)
         return True
+
+    def patterns(self) -> Iterator[tuple[int, Indices]]:
+        """Yield every pattern and its group; of shape ``(kinds, 2)``."""
+        for group, content in sorted(self._known):
+            yield group, np.frombuffer(content, np.int32).reshape(-1, 2)
 
     def solve(self, limit_s: float) -> tuple[float, Duals] | None:
         """Return the value and its duals; None if it was not solved in time."""

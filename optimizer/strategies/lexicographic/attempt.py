@@ -11,13 +11,15 @@ from optimizer.bounds.bound import Bound
 from optimizer.bounds.certificate import written
 from optimizer.bounds.dual import DualSearch
 from optimizer.bounds.enumeration import enumeration_bound
+from optimizer.bounds.exact_fit import exact_fit_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase
+from optimizer.bounds.recombination import recombine
 from optimizer.model.certificate import ProofMethod
 from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Packing
 from optimizer.search.mending import Mender
-from optimizer.search.problem import Problem
+from optimizer.search.problem import Indices, Problem
 from optimizer.strategies.bounds import Proof
 from optimizer.strategies.lexicographic.board import Board
 from optimizer.strategies.lexicographic.counting import Counting
@@ -39,6 +41,9 @@ LISTING_SHARE = 0.5
 
 LISTED_GAP = 16
 """Gap from which too many patterns could help."""
+
+COMBINING_SHARE = 0.2
+"""Share of the time left for combining known patterns."""
 
 COUNTING_SHARES = (0.4, 1.0, 1.0, 1.0)
 """Shares of the time left for CP-SAT's tries at a phase."""
@@ -77,6 +82,8 @@ class Bench:
         Makes finds whole.
     searches
         Exact searches by tier, which several phases go on with.
+    duals
+        Searches for prices, by tier and phase, which later ones begin with.
     """
 
     board: Board
@@ -85,7 +92,9 @@ class Bench:
     pace: Pace
     problem: Problem
     mender: Mender
+
     searches: dict[int, MoveSearch] = field(default_factory=dict)
+    duals: dict[tuple[int, Phase], DualSearch] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -128,6 +137,8 @@ class Attempt:
         if self.phase.presumes_nothing:
             return
         yield self._moves(MOVES_SHARES[0])
+        if self.phase.phase is Phase.PLACE:
+            yield self._exact_fit()
         yield from self._dual()
         yield self._moves(MOVES_SHARES[1])
         for share in COUNTING_SHARES:
@@ -151,6 +162,13 @@ class Attempt:
         if bound is not None:
             self._limit(bound.value, Proof(bound.method))
 
+    def _exact_fit(self) -> bool:
+        bound = exact_fit_bound(self.phase.question(self.bench.problem))
+        self.bench.pace.spend(CHEAP_S)
+        if bound is not None:
+            self._limit(bound.value, Proof(bound.method))
+        return True
+
     def _moves(self, share: float) -> bool:
         bench, tier = self.bench, self.phase.tier
         search = bench.searches.get(tier)
@@ -169,7 +187,9 @@ class Attempt:
             return
         asked = self.phase.question(bench.problem)
         known = bench.board.assignment.astype(np.int64)
-        search = DualSearch(asked, known, self._now)
+        key = (self.phase.tier, self.phase.phase)
+        search = DualSearch(asked, known, self._now, bench.duals.get(key))
+        bench.duals[key] = search
         for polish in (False, True):
             for share in DUAL_SHARES:
                 self._slice(search, share, polish=polish)
@@ -177,6 +197,7 @@ class Attempt:
                 if search.finished:
                     break
             yield self._listing()
+            yield self._recombine(search)
 
     def _slice(self, search: DualSearch, share: float, *, polish: bool) -> None:
         bench, rounds = self.bench, COUNTED_ROUNDS
@@ -224,13 +245,39 @@ class Attempt:
         if closed is None:
             self._fruitless_gap = gap
             return True
-        self._limit(closed.bound.value, Proof(closed.bound.method))
-        if closed.nodes is not None:
-            problem = bench.board.problem
-            below = problem.tier[problem.kind] > phase.tier
-            found = np.where(below, problem.home, closed.nodes)
-            bench.board.offer(found, bench.mender)
+        if closed.bound is not None:
+            self._limit(closed.bound.value, Proof(closed.bound.method))
+        self._offer(closed.nodes)
         return True
+
+    def _recombine(self, search: DualSearch) -> bool:
+        """Put the patterns of a dual bound together in other ways."""
+        bench = self.bench
+        if not self.phase.gap(bench.board):
+            return False
+        now = bench.pace.now()
+        self._end = now + COMBINING_SHARE * (self._until - now)
+        counted = bench.pace.counted
+        found = recombine(
+            search,
+            bench.board.assignment.astype(np.int64),
+            self.phase.reached(bench.board),
+            clock=self._now,
+            deadline=now + NEVER_S if counted else self._end,
+            deterministic_s=COUNTED_LISTING_S if counted else None,
+        )
+        bench.pace.spend(COUNTED_LISTING_S)
+        self._offer(found)
+        return True
+
+    def _offer(self, nodes: Indices | None) -> None:
+        """Offer what a bound found on the way; tiers below stay where they are."""
+        if nodes is None:
+            return
+        board = self.bench.board
+        below = board.problem.tier[board.problem.kind] > self.phase.tier
+        found = np.where(below, board.problem.home, nodes)
+        board.offer(found, self.bench.mender)
 
     def _counting(self, share: float) -> bool:
         bench, phase = self.bench, self.phase
