@@ -18,10 +18,14 @@ it stopped, until ``search.finished``.
 ``warmup`` compiles what `dual_bound` needs; call it once before time counts.
 
     closed = enumeration_bound(
-        question, bound.prices, reached_value, clock=clock, deadline=deadline
+        question, bound.prices, bound.value, clock=clock, deadline=deadline
     )                                   # after a dual bound that leaves a small gap
     if closed is not None and closed.nodes is not None:
-        offer(closed.nodes)             # reaches closed.bound, once made whole
+        offer(closed.nodes)             # is as good as the aim, once made whole
+
+    nodes = recombine(
+        search, nodes, next_better, clock=clock, deadline=deadline
+    )                                   # proves nothing, but often finds something
 
     bounds[tier].placed = bound.value   # a `TierBounds`, as plans are written from
     bounds[tier].place = Proof(bound.method, written(question, packing, bound))
@@ -43,8 +47,10 @@ from optimizer.bounds.bound import Bound
 from optimizer.bounds.certificate import written
 from optimizer.bounds.dual import DualSearch, dual_bound
 from optimizer.bounds.enumeration import Enumerated, enumeration_bound
+from optimizer.bounds.exact_fit import exact_fit_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
+from optimizer.bounds.recombination import recombine
 from optimizer.bounds.warmup import warmup
 
 __all__ = [
@@ -55,7 +61,9 @@ __all__ = [
     "Question",
     "dual_bound",
     "enumeration_bound",
+    "exact_fit_bound",
     "knapsack_bound",
+    "recombine",
     "warmup",
     "written",
 ]

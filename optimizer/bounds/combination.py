@@ -11,17 +11,15 @@ from ortools.sat.python import cp_model
 
 from optimizer.bounds.groups import Groups, at_home
 from optimizer.bounds.linear import Linear
-from optimizer.bounds.outcome import all_placed
 from optimizer.bounds.question import Phase, Question
 from optimizer.bounds.scope import Scope
 from optimizer.search.problem import NOWHERE, Indices, Ints
 
 
-def target_beyond(question: Question, scope: Scope, reached: int) -> int:
-    """Return the least sum, without the constant, that is better than ``reached``."""
-    if question.phase is not Phase.DISTURB:
-        return reached - scope.objective.constant + 1
-    return -reached - scope.objective.constant + (2 if all_placed(question) else 1)
+def target_of(question: Question, scope: Scope, aim: int) -> int:
+    """Return the least sum, without the constant, that is as good as ``aim``."""
+    value = -aim if question.phase is Phase.DISTURB else aim
+    return value - scope.objective.constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +90,8 @@ class Combination:
         """
         parameters = self._solver.parameters
         parameters.num_workers = workers
+        # The rows are tight as they stand; probing them took most of the time.
+        parameters.cp_model_presolve = False
         parameters.max_time_in_seconds = max(0.001, limit_s)
         if steps is not None:
             parameters.max_deterministic_time = steps

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimizer.bounds.bound import Bound
-from optimizer.bounds.combination import Combination, assignment_of, target_beyond
+from optimizer.bounds.combination import Combination, assignment_of, target_of
 from optimizer.bounds.groups import make_groups
 from optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from optimizer.bounds.listing import list_patterns
 from optimizer.bounds.mixes import mixes_of
+from optimizer.bounds.outcome import next_worse
 from optimizer.bounds.prices import SCALE, Prices
 from optimizer.bounds.question import Phase, Question
 from optimizer.bounds.scope import make_scope
@@ -25,7 +26,7 @@ from optimizer.model.certificate import ProofMethod
 from optimizer.search.problem import Indices
 from optimizer.strategies.strategy import Clock
 
-MOST_PATTERNS = 8_000
+MOST_PATTERNS = 4_000
 """More patterns than this are not combined."""
 
 MOST_OF_GROUP = 4_000
@@ -48,11 +49,10 @@ class Enumerated:
     Parameters
     ----------
     bound
-        The limit, exact: nothing better than it exists, and it is reached. None where
-        time was over before that was known.
+        Nothing better exists. None where time was over before that was known.
     nodes
-        Node by item of the best assignment found, which reaches the bound if there is
-        one, negative for none; None where nothing beats what was reached before. On
+        Node by item of the best assignment found, negative for none, which is as good
+        as the aim, and as the bound if there is one; None where nothing is. On
         overcommitted nodes it may not be feasible, so that it must be made whole
         before it is used.
     """
@@ -64,14 +64,17 @@ class Enumerated:
 def enumeration_bound(
     question: Question,
     prices: Prices,
-    reached: int,
+    aim: int,
     *,
     clock: Clock,
     deadline: float,
     workers: int = 1,
     deterministic_s: float | None = None,
 ) -> Enumerated | None:
-    """Return whether anything beats ``reached``; None if that cannot be told in time.
+    """Return whether anything is as good as ``aim``; None if that is not told in time.
+
+    The fewer patterns could help the nearer the aim is to the bound: to begin there,
+    and go on with the next worse value, is quickest and proves something every time.
 
     Parameters
     ----------
@@ -79,8 +82,8 @@ def enumeration_bound(
         Of any phase.
     prices
         Of the dual bound of the same question.
-    reached
-        The best value known, in the phase's numbers.
+    aim
+        What is asked for, in the phase's numbers.
     clock, deadline
         When to stop.
     workers
@@ -93,11 +96,12 @@ def enumeration_bound(
     if groups is None:
         return None
     exact = Lagrangian(scope, groups, lambda: clock() > deadline)
-    target = target_beyond(question, scope, reached)
+    target = target_of(question, scope, aim)
     patterns = _listed(exact, exact.evaluate(prices, 0), target)
     if patterns is None or clock() > deadline:
         return None
-    nothing = Enumerated(Bound(reached, ProofMethod.ENUMERATION), None)
+    worse = next_worse(question, aim)
+    nothing = Enumerated(Bound(worse, ProofMethod.ENUMERATION), None)
     if not all(map(len, patterns)):
         return nothing
     model = Combination(scope, groups, patterns, target)

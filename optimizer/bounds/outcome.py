@@ -21,10 +21,7 @@ def from_maximum(question: Question, scope: Scope, bound: int) -> int:
     value = bound // SCALE + scope.objective.constant
     if question.phase is not Phase.DISTURB:
         return value
-    least = max(0, -value)
-    # Moves cost 2, evictions 3: nothing costs 1, and only evictions make it odd.
-    odd = least % 2 == 1
-    return least + 1 if odd and (least == 1 or all_placed(question)) else least
+    return _possible(question, max(0, -value))
 
 
 def to_maximum(question: Question, scope: Scope, value: int) -> int:
@@ -35,6 +32,22 @@ def to_maximum(question: Question, scope: Scope, value: int) -> int:
     if value and value % 2 == 0 and (value == 2 or all_placed(question)):  # noqa: PLR2004
         least = value - 1
     return -least - scope.objective.constant
+
+
+def next_worse(question: Question, value: int) -> int:
+    """Return the value that comes after ``value``, in the phase's numbers."""
+    if question.phase is not Phase.DISTURB:
+        return value - 1
+    return _possible(question, value + 1)
+
+
+def _possible(question: Question, disturbed: int) -> int:
+    """Return the least disturbance from ``disturbed`` on that can be."""
+    # Moves cost 2, evictions 3: nothing costs 1, and only evictions make it odd.
+    odd = disturbed % 2 == 1
+    if odd and (disturbed == 1 or all_placed(question)):
+        return disturbed + 1
+    return disturbed
 
 
 def all_placed(question: Question) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.bounds.combination import Combination, assignment_of, target_beyond
+from optimizer.bounds.combination import Combination, assignment_of, target_of
 from optimizer.bounds.dual import DualSearch
 from optimizer.search.problem import Indices, Ints
 from optimizer.strategies.strategy import Clock
@@ -21,13 +21,13 @@ MOST_PATTERNS = 6_000
 def recombine(
     search: DualSearch,
     placed: Ints,
-    reached: int,
+    aim: int,
     *,
     clock: Clock,
     deadline: float,
     deterministic_s: float | None = None,
 ) -> Indices | None:
-    """Return an assignment that beats ``reached``, or None.
+    """Return an assignment that is as good as ``aim``, or None.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def recombine(
         Where the patterns come from.
     placed
         Node by item of the best assignment known, negative for none.
-    reached
-        What it reaches, in the phase's numbers.
+    aim
+        What is wanted at least, in the phase's numbers.
     clock, deadline
         When to stop.
     deterministic_s
@@ -56,7 +56,7 @@ def recombine(
         patterns[group].append(pattern)
     if sum(map(len, patterns)) > MOST_PATTERNS or clock() > deadline:
         return None
-    target = target_beyond(search.question, scope, reached)
+    target = target_of(search.question, scope, aim)
     model = Combination(scope, groups, [np.array(p) for p in patterns], target)
     best = model.solve(deadline - clock(), 1, deterministic_s)
     if best.value is None:

@@ -36,11 +36,8 @@ MOVES_SHARES = (0.04, 0.2)
 DUAL_SHARES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5)
 """Shares of the time left for a dual bound, between which other phases have a turn."""
 
-LISTING_SHARE = 0.5
+LISTING_SHARE = 0.3
 """Share of the time left for an enumeration."""
-
-LISTED_GAP = 16
-"""Gap from which too many patterns could help."""
 
 COMBINING_SHARE = 0.2
 """Share of the time left for combining known patterns."""
@@ -116,7 +113,9 @@ class Attempt:
     _until: float = 0.0
     _end: float = 0.0
     _bound: Bound | None = None
-    _fruitless_gap: int = LISTED_GAP + 1
+    _given_up: int | None = None
+    _listed_at: Bound | None = None
+    _spent_s: float = 0.0
     _work: Iterator[bool] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -136,18 +135,20 @@ class Attempt:
         yield True
         if self.phase.presumes_nothing:
             return
-        yield self._moves(MOVES_SHARES[0])
+        if self.phase.tier not in self.bench.searches:
+            yield self._moves(MOVES_SHARES[0])
         if self.phase.phase is Phase.PLACE:
             yield self._exact_fit()
         yield from self._dual()
         yield self._moves(MOVES_SHARES[1])
         for share in COUNTING_SHARES:
-            yield self._listing()
+            yield from self._close_in()
             while not (tried := self._counting(share)):
                 yield False
             yield tried
         while True:
-            yield self._listing()
+            yield from self._close_in()
+            yield False
 
     def _knapsack(self) -> None:
         board = self.bench.board
@@ -196,7 +197,7 @@ class Attempt:
                 yield True
                 if search.finished:
                     break
-            yield self._listing()
+            yield from self._close_in()
             yield self._recombine(search)
 
     def _slice(self, search: DualSearch, share: float, *, polish: bool) -> None:
@@ -223,28 +224,39 @@ class Attempt:
             proof = Proof(bound.method, written(asked, bench.packing, bound))
             self._limit(bound.value, proof)
 
+    def _close_in(self) -> Iterator[bool]:
+        """List what reaches the limit, then what is next to it, while that is quick."""
+        while self.phase.gap(self.bench.board) and self._listing():
+            yield True
+
     def _listing(self) -> bool:
-        """List what could close a small gap; tell whether that was worth a try."""
+        """Ask for the limit itself: reach it, or prove the next; tell if it was."""
         bench, phase = self.bench, self.phase
-        gap = phase.gap(bench.board)
-        prices = self._bound.prices if self._bound else None
-        if prices is None or gap >= self._fruitless_gap:
+        aim = phase.limit(bench.board)
+        if self._bound is None or self._bound.prices is None:
             return False
         now = bench.pace.now()
-        self._end = now + LISTING_SHARE * (self._until - now)
+        seconds = LISTING_SHARE * (self._until - now)
+        if (
+            self._given_up == aim
+            and self._listed_at is self._bound
+            and seconds < 2 * self._spent_s
+        ):
+            return False
+        self._end = now + seconds
         counted = bench.pace.counted
         closed = enumeration_bound(
             phase.question(bench.problem),
-            prices,
-            phase.reached(bench.board),
+            self._bound.prices,
+            aim,
             clock=self._now,
             deadline=now + NEVER_S if counted else self._end,
             deterministic_s=COUNTED_LISTING_S if counted else None,
         )
         bench.pace.spend(COUNTED_LISTING_S)
         if closed is None:
-            self._fruitless_gap = gap
-            return True
+            self._given_up, self._listed_at, self._spent_s = aim, self._bound, seconds
+            return False
         if closed.bound is not None:
             self._limit(closed.bound.value, Proof(closed.bound.method))
         self._offer(closed.nodes)
@@ -261,7 +273,7 @@ class Attempt:
         found = recombine(
             search,
             bench.board.assignment.astype(np.int64),
-            self.phase.reached(bench.board),
+            self.phase.better(bench.board),
             clock=self._now,
             deadline=now + NEVER_S if counted else self._end,
             deterministic_s=COUNTED_LISTING_S if counted else None,

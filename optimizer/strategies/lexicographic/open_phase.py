@@ -48,6 +48,11 @@ class OpenPhase:
         kept, placed, calm = board.value[self.tier]
         return (kept, placed, -calm)[self.phase.value]
 
+    def better(self, board: Board) -> int:
+        """Return the least that is better than what is reached."""
+        reached = self.reached(board)
+        return reached - 1 if self.phase is Phase.DISTURB else reached + 1
+
     def limit(self, board: Board) -> int:
         """Return what is proved, in the phase's own numbers."""
         bounds = board.bounds[self.tier]
