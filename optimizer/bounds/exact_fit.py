@@ -27,18 +27,20 @@ MOST_PAIRS = 100_000
 """More pairs than this that fill one dimension are not looked at any closer."""
 
 
-def exact_fit_bound(question: Question) -> Bound | None:
+def exact_fit_bound(question: Question, known: int) -> Bound | None:
     """Return that somebody stays without a node; None where that is not shown.
 
     Parameters
     ----------
     question
         Of the phase `PLACE`.
+    known
+        The limit that is known.
     """
     problem = question.problem
     members = problem.tier[problem.kind] <= question.tier
     total = int(members.sum())
-    if question.phase is not Phase.PLACE or not total:
+    if question.phase is not Phase.PLACE or total > known or not total:
         return None
     demand = problem.demand[problem.kind[members]]
     sizes = np.unique(demand, axis=0)

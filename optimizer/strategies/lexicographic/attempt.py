@@ -164,8 +164,11 @@ class Attempt:
             self._limit(bound.value, Proof(bound.method))
 
     def _exact_fit(self) -> bool:
-        bound = exact_fit_bound(self.phase.question(self.bench.problem))
-        self.bench.pace.spend(CHEAP_S)
+        bench = self.bench
+        bound = exact_fit_bound(
+            self.phase.question(bench.problem), self.phase.limit(bench.board)
+        )
+        bench.pace.spend(CHEAP_S)
         if bound is not None:
             self._limit(bound.value, Proof(bound.method))
         return True

@@ -152,7 +152,7 @@ def test_enumeration_ends_at_the_true_best_or_above(
                 question, dual.prices, known, clock=lambda: 0.0, deadline=5.0
             )
 
-            if found is None:
+            if found is None or found.bound is None:
                 continue
             best = _best(scores, reached, tier, phase)
             sign = -1 if phase is Phase.DISTURB else 1
