@@ -1,0 +1,160 @@
+"""Pods with demands on each other move, and others make room for them."""
+
+from __future__ import annotations
+
+import pytest
+from snapshot_builder import SnapshotBuilder
+from solving_in_process import finished_answer_to
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.encode import encode_plan
+from optimizer.model.plan import EndReason, Plan
+from optimizer.strategies.strategy import Answer
+from optimizer.verify import verify_plan
+
+WEB = pb.LabelSelector(match_labels={"app": "web"})
+ZONES = {"a": "x", "b": "x", "c": "y"}
+
+
+def answer_to(builder: SnapshotBuilder, **asked: object) -> Answer:
+    options = pb.SolveOptions(
+        strategy="cpsat-aggregated", seed=1, deterministic=True, **asked
+    )
+    answer = finished_answer_to(builder.message, options)
+    message = encode_plan(answer.plan)
+    assert verify_plan(builder.message, message, pb.POLICY_STRICT, options) == []
+    return answer
+
+
+def moved(plan: Plan) -> list[tuple[str, str]]:
+    return [(one.pod_uid, one.to_node) for one in plan.moves]
+
+
+def placed(plan: Plan) -> list[tuple[str, str]]:
+    return sorted((one.pod_uid, one.node) for one in plan.placements)
+
+
+def zones(*, cpu_milli: dict[str, int]) -> SnapshotBuilder:
+    """Return nodes a and b in zone x, c in zone y, each of the size given."""
+    builder = SnapshotBuilder()
+    for name, zone in ZONES.items():
+        labels = {"zone": zone, "host": name}
+        builder.node(name, labels=labels, cpu_milli=cpu_milli[name])
+    return builder
+
+
+def web_class(builder: SnapshotBuilder, kind: str, *, cpu_milli: int) -> pb.PodClass:
+    """Add the class ``web`` with a demand of ``kind`` on its own pods by zone."""
+    one = builder.pod_class("web", cpu_milli=cpu_milli)
+    one.labels["app"] = "web"
+    if kind == "spread":
+        one.topology_spread.add(
+            max_skew=1,
+            topology_key="zone",
+            when_unsatisfiable="DoNotSchedule",
+            label_selector=WEB,
+        )
+    elif kind == "apart":
+        one.required_pod_anti_affinity.add(topology_key="zone", label_selector=WEB)
+    else:
+        one.required_pod_affinity.add(topology_key="zone", label_selector=WEB)
+    return one
+
+
+@pytest.mark.parametrize("kind", ["spread", "apart"])
+def test_a_running_pod_moves_within_what_it_demands(kind: str) -> None:
+    """Zone x has room for the large pod if the web pod there takes the other node."""
+    builder = zones(cpu_milli={"a": 4, "b": 2, "c": 2})
+    web_class(builder, kind, cpu_milli=2)
+    builder.pod("w0", of="web", node="a").pod("w1", of="web", node="c")
+    builder.pod("large", cpu_milli=4)
+
+    answer = answer_to(builder)
+
+    assert moved(answer.plan) == [("w0", "b")]
+    assert placed(answer.plan) == [("large", "a")]
+    assert answer.plan.optimal
+    assert answer.end_reason is EndReason.OPTIMAL
+    assert answer.refusals == ()
+
+
+def test_others_make_room_where_a_pod_with_demands_must_be() -> None:
+    """Its friend runs in zone x, and only zone y has room: that all find it is proved.
+
+    Whether a move is needed is not: without what it demands none would be.
+    """
+    builder = zones(cpu_milli={"a": 2, "b": 2, "c": 2})
+    web_class(builder, "near", cpu_milli=2)
+    builder.pod("w0", of="web", node="a").pod("plain", cpu_milli=2, node="b")
+    builder.pod("w1", of="web")
+
+    answer = answer_to(builder)
+
+    assert moved(answer.plan) == [("plain", "c")]
+    assert placed(answer.plan) == [("w1", "b")]
+    (tier,) = answer.plan.tiers
+    assert tier.placed == tier.upper_bound == 3
+    assert (tier.disruption, tier.disruption_lower_bound, tier.optimal) == (2, 0, False)
+
+
+def test_the_limit_of_the_easier_problem_is_told_where_it_is_not_reached() -> None:
+    """Both zones have room, but pods that keep apart by zone can be only two."""
+    builder = zones(cpu_milli={"a": 2, "b": 2, "c": 2})
+    web_class(builder, "apart", cpu_milli=2)
+    for index in range(3):
+        builder.pod(f"w{index}", of="web")
+
+    plan = answer_to(builder).plan
+
+    assert (plan.tiers[0].placed, plan.tiers[0].upper_bound) == (2, 3)
+    assert not plan.optimal
+
+
+def test_limits_hold_for_pods_with_demands_too() -> None:
+    """No moves means that the large pod waits."""
+    builder = zones(cpu_milli={"a": 4, "b": 2, "c": 2})
+    web_class(builder, "spread", cpu_milli=2)
+    builder.pod("w0", of="web", node="a").pod("w1", of="web", node="c")
+    builder.pod("large", cpu_milli=4)
+
+    assert answer_to(builder, max_moves=0).plan.empty
+
+
+def broken_already(kind: str) -> SnapshotBuilder:
+    """Return running web pods that break their own demand, and room in both zones."""
+    builder = zones(cpu_milli={"a": 4, "b": 8, "c": 8})
+    web_class(builder, kind, cpu_milli=2)
+    if kind == "near":
+        one = builder.message.pod_classes[-1].required_pod_affinity[0]
+        one.label_selector.match_labels["app"] = "gone"
+    return builder.pod("w0", of="web", node="a").pod("w1", of="web", node="b")
+
+
+@pytest.mark.parametrize("kind", ["spread", "apart", "near"])
+def test_a_relation_that_is_broken_already_stops_nobody_else(kind: str) -> None:
+    """Who runs may stay: all of these are ignored during execution."""
+    builder = broken_already(kind)
+    builder.pod("plain", cpu_milli=8)
+
+    plan = answer_to(builder).plan
+
+    assert placed(plan) == [("plain", "c")]
+    assert not plan.moves
+    assert plan.optimal
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes"),
+    [("spread", {"c"}), ("apart", {"c"}), ("near", set())],
+)
+def test_a_relation_that_is_broken_already_gets_no_worse(
+    kind: str, nodes: set[str]
+) -> None:
+    """One more may come only where the scheduler would let it."""
+    builder = broken_already(kind)
+    builder.pod("w2", of="web")
+
+    plan = answer_to(builder).plan
+
+    assert {one.node for one in plan.placements} == nodes
+    assert not plan.moves
