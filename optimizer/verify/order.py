@@ -16,7 +16,7 @@ from optimizer.verify.case import Case
 from optimizer.verify.eligibility import affinity_holds, untolerated
 from optimizer.verify.selection import pod_labels_match
 from optimizer.verify.terms import term_speaks_of
-from optimizer.verify.violation import Violation
+from optimizer.verify.violation import RuleName, Violation
 
 TERMINATING = "terminating"
 
@@ -121,7 +121,7 @@ class Scene:
         for evenness in self._evenness.values():
             _count(evenness, pod, node)
 
-    def refusals(self, uid: str, node: str) -> Iterator[tuple[str, str]]:
+    def refusals(self, uid: str, node: str) -> Iterator[tuple[RuleName, str]]:
         """Yield the rule and the reason of each refusal of ``uid`` by ``node``."""
         wanted = self.case.class_of(uid)
         if wanted.required_pod_affinity and not self._has_company(wanted, node):

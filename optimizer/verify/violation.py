@@ -3,6 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+RuleName = Literal[
+    "snapshot",
+    "snapshot-id",
+    "duplicate",
+    "unknown-pod",
+    "unknown-node",
+    "origin",
+    "capacity",
+    "eligibility",
+    "host-ports",
+    "pod-anti-affinity",
+    "pod-affinity",
+    "topology-spread",
+    "immovable",
+    "disruption-budget",
+    "unverifiable",
+    "policy",
+    "tiers",
+    "bounds",
+    "worth",
+    "limits",
+    "gains",
+    "certificate",
+]
+"""Every rule there is; the last one is of certificates, not of plans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +46,7 @@ class Violation:
         What is wrong, with the numbers.
     """
 
-    rule: str
+    rule: RuleName
     subject: str
     detail: str
 

@@ -1,0 +1,381 @@
+"""A good plan, and ways to break it: each breaks one rule of the checker, no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from snapshot_builder import GB, figure_1
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify import verify_plan
+
+
+def _answer() -> pb.Plan:
+    tier = pb.TierResult(
+        placed_before=2,
+        placed=3,
+        upper_bound=3,
+        optimal=True,
+        disruption=2,
+        disruption_lower_bound=2,
+    )
+    return pb.Plan(
+        snapshot_id="snapshot-1",
+        placements=[pb.Placement(pod_uid="pod-3", node="node-1")],
+        moves=[pb.Move(pod_uid="pod-1", from_node="node-1", to_node="node-2")],
+        tiers=[tier],
+        optimal=True,
+    )
+
+
+@dataclass(slots=True)
+class Scene:
+    """The paper's figure 1 with its best plan: `pod-1` makes way for `pod-3`.
+
+    Nothing of it is solved, so that what is broken here is the same everywhere.
+    """
+
+    snapshot: pb.Snapshot = field(default_factory=figure_1)
+    plan: pb.Plan = field(default_factory=_answer)
+    policy: pb.Policy = pb.POLICY_STRICT
+    asked: pb.SolveOptions = field(default_factory=pb.SolveOptions)
+
+    def rules_broken(self) -> set[str]:
+        """Return the rules that the checker finds broken."""
+        found = verify_plan(self.snapshot, self.plan, self.policy, self.asked)
+        return {violation.rule for violation in found}
+
+
+Mutation = Callable[[Scene], None]
+
+
+def _disturbs(scene: Scene, disruption: int) -> None:
+    (tier,) = scene.plan.tiers
+    tier.disruption = tier.disruption_lower_bound = disruption
+
+
+def _other_snapshot(scene: Scene) -> None:
+    scene.plan.snapshot_id = "snapshot-0"
+
+
+def _unknown_pod(scene: Scene) -> None:
+    scene.plan.placements[0].pod_uid = "ghost"
+
+
+def _unknown_node(scene: Scene) -> None:
+    scene.plan.placements[0].node = "nowhere"
+
+
+def _named_twice(scene: Scene) -> None:
+    scene.plan.placements.add(pod_uid="pod-3", node="node-1")
+
+
+def _places_a_running_pod(scene: Scene) -> None:
+    (move,) = scene.plan.moves
+    scene.plan.placements.add(pod_uid=move.pod_uid, node=move.to_node)
+    del scene.plan.moves[:]
+
+
+def _moves_to_its_own_node(scene: Scene) -> None:
+    scene.plan.moves[0].from_node = scene.plan.moves[0].to_node
+
+
+def _comes_from_elsewhere(scene: Scene) -> None:
+    scene.snapshot.nodes.add(name="node-3")
+    scene.plan.moves[0].from_node = "node-3"
+
+
+def _no_room(scene: Scene) -> None:
+    del scene.plan.moves[:]
+    _disturbs(scene, 0)
+
+
+def _too_many_pods(scene: Scene) -> None:
+    for node in scene.snapshot.nodes:
+        node.allocatable.pods = 1
+
+
+def _room_is_reserved(scene: Scene) -> None:
+    for node in scene.snapshot.nodes:
+        scene.snapshot.reservations.add(
+            name="held", node=node.name, held=pb.Resources(memory_bytes=2 * GB)
+        )
+
+
+def _wants_a_gpu(scene: Scene) -> None:
+    scene.snapshot.pod_classes[2].requests.extended["example.com/gpu"] = 1
+
+
+def _wants_a_disk(scene: Scene) -> None:
+    scene.snapshot.pod_classes[2].requests.ephemeral_storage_bytes = 1
+
+
+def _tainted(scene: Scene) -> None:
+    for node in scene.snapshot.nodes:
+        node.taints.add(key="k", value="v", effect="NoExecute")
+
+
+def _cordoned(scene: Scene) -> None:
+    for node in scene.snapshot.nodes:
+        node.unschedulable = True
+
+
+def _selects_elsewhere(scene: Scene) -> None:
+    scene.snapshot.pod_classes[2].node_selector["disk"] = "ssd"
+
+
+def _affine_elsewhere(scene: Scene) -> None:
+    term = scene.snapshot.pod_classes[2].required_node_affinity.add()
+    term.match_expressions.add(key="disk", operator="Exists")
+
+
+def _volume_is_elsewhere(scene: Scene) -> None:
+    term = scene.snapshot.pod_classes[2].volume_node_affinity.add().terms.add()
+    term.match_expressions.add(key="zone", operator="Exists")
+
+
+def _named_elsewhere(scene: Scene) -> None:
+    scene.snapshot.pod_classes[2].node_name = "node-9"
+
+
+def _refused_there(scene: Scene) -> None:
+    scene.snapshot.forbidden_pairs.add(
+        class_id="class-pod-3", node=scene.plan.placements[0].node
+    )
+
+
+def _immovable(scene: Scene) -> None:
+    for pod in scene.snapshot.pods:
+        pod.movable = False
+
+
+def _budget_is_spent(scene: Scene) -> None:
+    scene.snapshot.disruption_budgets.add(
+        namespace="default", name="budget", selector=pb.LabelSelector()
+    )
+
+
+def _budget_allows_fewer(scene: Scene) -> None:
+    scene.snapshot.pod_classes.add(id="class-pod-4", namespace="default")
+    scene.snapshot.pods.add(
+        uid="pod-4", class_id="class-pod-4", node="node-1", movable=True
+    )
+    scene.plan.moves.add(pod_uid="pod-4", from_node="node-1", to_node="node-2")
+    (tier,) = scene.plan.tiers
+    tier.placed_before += 1
+    tier.placed = tier.upper_bound = 4
+    _disturbs(scene, 4)
+    scene.snapshot.disruption_budgets.add(
+        namespace="default",
+        name="budget",
+        selector=pb.LabelSelector(),
+        disruptions_allowed=1,
+    )
+
+
+def _two_budgets(scene: Scene) -> None:
+    for name in ("one", "two"):
+        scene.snapshot.disruption_budgets.add(
+            namespace="default",
+            name=name,
+            selector=pb.LabelSelector(),
+            disruptions_allowed=5,
+        )
+
+
+def _has_host_port(scene: Scene) -> None:
+    for pod_class in scene.snapshot.pod_classes:
+        pod_class.host_ports.add(port=80)
+
+
+def _has_volumes(scene: Scene) -> None:
+    scene.snapshot.pod_classes[2].unsupported.append("volumes")
+
+
+def _has_spread(scene: Scene) -> None:
+    scene.snapshot.pod_classes[2].topology_spread.add(
+        max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule"
+    )
+
+
+def _has_affinity(scene: Scene) -> None:
+    scene.snapshot.pod_classes[2].required_pod_affinity.add(topology_key="zone")
+
+
+def _is_kept_away(scene: Scene) -> None:
+    for node in scene.snapshot.nodes:
+        node.labels["zone"] = "z"
+    scene.snapshot.pod_classes[0].required_pod_anti_affinity.add(
+        topology_key="zone", label_selector=pb.LabelSelector()
+    )
+
+
+def _wrong_count(scene: Scene) -> None:
+    scene.plan.tiers[0].placed = scene.plan.tiers[0].upper_bound = 4
+
+
+def _wrong_count_before(scene: Scene) -> None:
+    scene.plan.tiers[0].placed_before = 1
+
+
+def _wrong_disruption(scene: Scene) -> None:
+    _disturbs(scene, 3)
+
+
+def _missing_tier(scene: Scene) -> None:
+    del scene.plan.tiers[:]
+
+
+def _bound_below_placed(scene: Scene) -> None:
+    scene.plan.tiers[0].upper_bound = 2
+
+
+def _optimal_without_proof(scene: Scene) -> None:
+    scene.plan.tiers[0].upper_bound = 4
+
+
+def _lower_bound_above_disruption(scene: Scene) -> None:
+    scene.plan.tiers[0].disruption_lower_bound = 3
+
+
+def _lower_bound_is_open(scene: Scene) -> None:
+    scene.plan.tiers[0].disruption_lower_bound = 1
+
+
+def _optimal_in_name_only(scene: Scene) -> None:
+    scene.plan.tiers[0].optimal = False
+
+
+def _optimal_below_an_open_tier(scene: Scene) -> None:
+    scene.snapshot.pod_classes[1].priority = 1
+    above = pb.TierResult(priority=1, placed_before=1, placed=1, upper_bound=1)
+    scene.plan.tiers.insert(0, above)
+    scene.plan.optimal = False
+
+
+def _snapshot_names_a_class_twice(scene: Scene) -> None:
+    scene.snapshot.pod_classes[1].id = scene.snapshot.pod_classes[0].id
+
+
+def _snapshot_names_a_pod_twice(scene: Scene) -> None:
+    scene.snapshot.pods.append(scene.snapshot.pods[0])
+
+
+def _snapshot_lacks_a_class(scene: Scene) -> None:
+    scene.snapshot.pods[1].class_id = "nobody"
+
+
+def _snapshot_lacks_a_node(scene: Scene) -> None:
+    scene.snapshot.reservations.add(name="held", node="nowhere")
+
+
+def _evicts_for_its_own_kind(scene: Scene) -> None:
+    """Evict a pod, and place two of its own priority in its stead."""
+    scene.snapshot.pods[0].node = scene.snapshot.pods[2].node = ""
+    scene.snapshot.pods[1].node = "node-1"
+    scene.snapshot.pod_classes[1].requests.memory_bytes = 4 * GB
+    scene.snapshot.nodes[1].unschedulable = True
+    scene.snapshot.pod_classes[2].requests.memory_bytes = 2 * GB
+    del scene.plan.moves[:]
+    scene.plan.placements.add(pod_uid="pod-1", node="node-1")
+    scene.plan.evictions.add(pod_uid="pod-2", node="node-1")
+    (tier,) = scene.plan.tiers
+    tier.placed_before, tier.placed = 1, 2
+    tier.optimal = scene.plan.optimal = False
+    _disturbs(scene, 3)
+
+
+def _gains_nothing(scene: Scene) -> None:
+    del scene.plan.placements[:]
+    (tier,) = scene.plan.tiers
+    tier.placed = tier.upper_bound = 2
+
+
+def _consolidates_nothing(scene: Scene) -> None:
+    scene.asked.objective = pb.OBJECTIVE_CONSOLIDATE
+
+
+def _too_many_moves(scene: Scene) -> None:
+    scene.asked.max_moves = 0
+
+
+def _too_many_of_an_owner(scene: Scene) -> None:
+    scene.snapshot.pod_classes[0].owner.uid = "owner"
+    scene.asked.max_disruptions_per_owner = 0
+
+
+def _moves_too_much_for_its_gain(scene: Scene) -> None:
+    scene.asked.min_gain_per_move = 1.5
+
+
+def _too_many_evictions(scene: Scene) -> None:
+    _evicts_for_its_own_kind(scene)
+    scene.policy = pb.POLICY_PAPER
+    scene.asked.max_evictions = 0
+
+
+def _curve_ends_elsewhere(scene: Scene) -> None:
+    scene.plan.gain_by_moves.add(moves=1, placed=2)
+
+
+def _curve_does_not_rise(scene: Scene) -> None:
+    scene.plan.gain_by_moves.add(moves=0, placed=3)
+    scene.plan.gain_by_moves.add(moves=1, placed=3)
+
+
+MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
+    "snapshot": (
+        _snapshot_names_a_class_twice,
+        _snapshot_names_a_pod_twice,
+        _snapshot_lacks_a_class,
+        _snapshot_lacks_a_node,
+    ),
+    "snapshot-id": (_other_snapshot,),
+    "duplicate": (_named_twice,),
+    "unknown-pod": (_unknown_pod,),
+    "unknown-node": (_unknown_node,),
+    "origin": (_places_a_running_pod, _moves_to_its_own_node, _comes_from_elsewhere),
+    "capacity": (
+        _no_room,
+        _too_many_pods,
+        _room_is_reserved,
+        _wants_a_gpu,
+        _wants_a_disk,
+    ),
+    "eligibility": (
+        _tainted,
+        _cordoned,
+        _selects_elsewhere,
+        _affine_elsewhere,
+        _volume_is_elsewhere,
+        _named_elsewhere,
+        _refused_there,
+    ),
+    "host-ports": (_has_host_port,),
+    "pod-anti-affinity": (_is_kept_away,),
+    "pod-affinity": (_has_affinity,),
+    "topology-spread": (_has_spread,),
+    "immovable": (_immovable,),
+    "disruption-budget": (_budget_is_spent, _budget_allows_fewer, _two_budgets),
+    "unverifiable": (_has_volumes,),
+    "policy": (_evicts_for_its_own_kind,),
+    "tiers": (_wrong_count, _wrong_count_before, _wrong_disruption, _missing_tier),
+    "bounds": (
+        _bound_below_placed,
+        _optimal_without_proof,
+        _lower_bound_above_disruption,
+        _lower_bound_is_open,
+        _optimal_in_name_only,
+        _optimal_below_an_open_tier,
+    ),
+    "worth": (_gains_nothing, _consolidates_nothing),
+    "limits": (
+        _too_many_moves,
+        _too_many_of_an_owner,
+        _moves_too_much_for_its_gain,
+        _too_many_evictions,
+    ),
+    "gains": (_curve_ends_elsewhere, _curve_does_not_rise),
+}
+"""By the name of the rule that they break."""
