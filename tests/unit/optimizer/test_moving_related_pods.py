@@ -16,9 +16,9 @@ WEB = pb.LabelSelector(match_labels={"app": "web"})
 ZONES = {"a": "x", "b": "x", "c": "y"}
 
 
-def answer_to(builder: SnapshotBuilder, **asked: object) -> Answer:
+def answer_to(builder: SnapshotBuilder, max_moves: int | None = None) -> Answer:
     options = pb.SolveOptions(
-        strategy="cpsat-aggregated", seed=1, deterministic=True, **asked
+        strategy="cpsat-aggregated", seed=1, deterministic=True, max_moves=max_moves
     )
     answer = finished_answer_to(builder.message, options)
     message = encode_plan(answer.plan)
@@ -56,6 +56,10 @@ def web_class(builder: SnapshotBuilder, kind: str, *, cpu_milli: int) -> pb.PodC
         )
     elif kind == "apart":
         one.required_pod_anti_affinity.add(topology_key="zone", label_selector=WEB)
+    elif kind == "apart by host":
+        one.required_pod_anti_affinity.add(topology_key="host", label_selector=WEB)
+    elif kind == "port":
+        one.host_ports.add(port=80)
     else:
         one.required_pod_affinity.add(topology_key="zone", label_selector=WEB)
     return one
@@ -127,10 +131,11 @@ def broken_already(kind: str) -> SnapshotBuilder:
     if kind == "near":
         one = builder.message.pod_classes[-1].required_pod_affinity[0]
         one.label_selector.match_labels["app"] = "gone"
-    return builder.pod("w0", of="web", node="a").pod("w1", of="web", node="b")
+    other = "a" if kind in ("apart by host", "port") else "b"
+    return builder.pod("w0", of="web", node="a").pod("w1", of="web", node=other)
 
 
-@pytest.mark.parametrize("kind", ["spread", "apart", "near"])
+@pytest.mark.parametrize("kind", ["spread", "apart", "near", "apart by host", "port"])
 def test_a_relation_that_is_broken_already_stops_nobody_else(kind: str) -> None:
     """Who runs may stay: all of these are ignored during execution."""
     builder = broken_already(kind)
@@ -138,23 +143,30 @@ def test_a_relation_that_is_broken_already_stops_nobody_else(kind: str) -> None:
 
     plan = answer_to(builder).plan
 
-    assert placed(plan) == [("plain", "c")]
+    assert [one.pod_uid for one in plan.placements] == ["plain"]
     assert not plan.moves
     assert plan.optimal
 
 
 @pytest.mark.parametrize(
     ("kind", "nodes"),
-    [("spread", {"c"}), ("apart", {"c"}), ("near", set())],
+    [
+        ("spread", {"c"}),
+        ("apart", {"c"}),
+        ("near", set()),
+        ("apart by host", {"b", "c"}),
+        ("port", {"b", "c"}),
+    ],
 )
 def test_a_relation_that_is_broken_already_gets_no_worse(
     kind: str, nodes: set[str]
 ) -> None:
-    """One more may come only where the scheduler would let it."""
+    """More may come only where the scheduler would let them."""
     builder = broken_already(kind)
-    builder.pod("w2", of="web")
+    builder.pod("w2", of="web").pod("w3", of="web")
 
     plan = answer_to(builder).plan
 
     assert {one.node for one in plan.placements} == nodes
+    assert len(plan.placements) == (2 if kind == "spread" else len(nodes))
     assert not plan.moves
