@@ -52,18 +52,24 @@ class Eligibility:
         self._constraints = node_constraints(snapshot)
         self._size = ResourceFit(snapshot.nodes, dimensions(snapshot))
         self._open: dict[tuple[int, Hashable], Flags] = {}
+        self._allowed: dict[tuple[Hashable, ...], tuple[Flags, tuple[int, ...]]] = {}
         self._tuples: dict[bytes, tuple[int, ...]] = {}
         self._members: dict[int, frozenset[int]] = {}
         self._with_home: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def nodes(self, pod_class: PodClass) -> tuple[int, ...]:
         """Return the indices of the nodes that all constraints allow, ascending."""
-        allowed = np.ones(len(self._snapshot.nodes), np.bool_)
-        for number, constraint in enumerate(self._constraints):
-            allowed &= self._open_to(number, constraint, pod_class)
+        reads = tuple(one.reads(pod_class) for one in self._constraints)
+        if reads not in self._allowed:
+            allowed = np.ones(len(self._snapshot.nodes), np.bool_)
+            for number, constraint in enumerate(self._constraints):
+                allowed &= self._open_to(number, constraint, pod_class)
+            self._allowed[reads] = allowed, self._indices(allowed)
+        allowed, indices = self._allowed[reads]
         size = self._size.allowed(pod_class)
-        if size is not None:
-            allowed &= size
+        return indices if size is None else self._indices(allowed & size)
+
+    def _indices(self, allowed: Flags) -> tuple[int, ...]:
         key = np.packbits(allowed).tobytes()
         if key not in self._tuples:
             self._tuples[key] = tuple(np.flatnonzero(allowed).tolist())

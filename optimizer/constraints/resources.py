@@ -45,13 +45,14 @@ class ResourceFit:
         self._offered = np.array(
             [offer(node.allocatable, names) for node in nodes], np.int64
         ).reshape(len(nodes), len(names))
-        self._least = self._offered.min(axis=0, initial=LARGEST)
+        self._least = self._offered.min(axis=0, initial=LARGEST).tolist()
 
     def allowed(self, pod_class: PodClass) -> NDArray[np.bool_] | None:
         """Return by node whether the empty one has room; None if all have."""
-        wanted = np.array(demand(pod_class, self._names), np.int64)
-        if (wanted <= self._least).all():
+        amounts = demand(pod_class, self._names)
+        if all(one <= least for one, least in zip(amounts, self._least, strict=True)):
             return None
+        wanted = np.array(amounts, np.int64)
         fits: NDArray[np.bool_] = ((wanted <= self._offered) | (wanted == 0)).all(
             axis=1
         )

@@ -7,7 +7,6 @@ answer: sums of multiples fit a room exactly when they fit the largest multiple 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import gcd
 
 from optimizer.constraints.resources import Amounts
@@ -26,7 +25,16 @@ def scale(
     divided = {amounts: _divide(amounts, units) for amounts in demands}
     return (
         tuple(_divide(amounts, units) for amounts in room),
-        tuple(replace(item, demand=divided[item.demand]) for item in items),
+        tuple(
+            Item(
+                item.pod_uid,
+                item.priority,
+                divided[item.demand],
+                item.eligible,
+                item.home,
+            )
+            for item in items
+        ),
     )
 
 

@@ -7,6 +7,7 @@ plan and kills the child at the limit.
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 import traceback
@@ -25,21 +26,23 @@ from optimizer.model.snapshot import Snapshot
 from optimizer.service.confinement import confine
 from optimizer.service.outbox import Outbox
 from optimizer.service.packets import READY
+from optimizer.service.rehearsal import rehearse
 from optimizer.service.settings import WorkerSettings
 from optimizer.strategies.finish.strategy import Finished
 from optimizer.strategies.related import Related
-from optimizer.strategies.source import load_strategies
 from optimizer.strategies.strategy import Answer, Strategy
 
 
-def solve_one(connection: Connection, settings: WorkerSettings) -> None:
+def solve_one(
+    connection: Connection, settings: WorkerSettings, strategies: Mapping[str, Strategy]
+) -> None:
     """Get ready, take one request from ``connection``, answer it and return.
 
     The request comes as two messages: the seconds left for the solve, and the
     contract's `SolveRequest`. Each answer is a `SolveUpdate`.
     """
-    strategies = load_strategies(settings.strategies)
     confine(settings.memory_limit_bytes)
+    rehearse()
     connection.send_bytes(READY)
     try:
         time_limit_s = float(connection.recv_bytes().decode())
@@ -74,7 +77,12 @@ def _answer(
     strategies: Mapping[str, Strategy],
 ) -> pb.SolveUpdate:
     started = time.monotonic()
+    # All of a snapshot stays: looking for garbage in it again and again took as long
+    # as decoding it.
+    gc.disable()
     snapshot, options = _decode(request, settings, strategies)
+    gc.freeze()
+    gc.enable()
     decoded = time.monotonic()
 
     def send(plan: Plan, found: float) -> None:

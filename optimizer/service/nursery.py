@@ -16,11 +16,12 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
 
 from optimizer.service.child import solve_one
 from optimizer.service.packets import LONGEST_PACKET, open_packet
-from optimizer.service.settings import WorkerSettings
 from optimizer.service.warmup import warm_up
 from optimizer.strategies.source import load_strategies
 
@@ -33,7 +34,8 @@ def main() -> None:
     if not packet:
         return
     sys.path[:], settings = open_packet(packet)
-    load_strategies(settings.strategies)
+    strategies = load_strategies(settings.strategies)
+    solve = partial(solve_one, settings=settings, strategies=strategies)
     warm_up()
     while True:
         packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 1)
@@ -41,13 +43,15 @@ def main() -> None:
         if not verb:
             return
         if verb == "fork":
-            control.send(str(_fork(control, descriptors[0], settings)).encode())
+            control.send(str(_fork(control, descriptors[0], solve)).encode())
         else:
             _, status = os.waitpid(int(argument), 0)
             control.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def _fork(control: socket.socket, descriptor: int, settings: WorkerSettings) -> int:
+def _fork(
+    control: socket.socket, descriptor: int, solve: Callable[[Connection], None]
+) -> int:
     child = os.fork()
     if child:
         os.close(descriptor)
@@ -57,7 +61,7 @@ def _fork(control: socket.socket, descriptor: int, settings: WorkerSettings) -> 
         control.close()
         os.close(0)
         with Connection(descriptor) as connection:
-            solve_one(connection, settings)
+            solve(connection)
         exit_code = 0
     finally:
         # Never back into the nursery's loop, whatever happened.

@@ -23,8 +23,6 @@ class WorkerSettings:
         Address space that a solve may add to that of the warm child.
     workers
         Solver threads where the request names none; 0 means every core.
-    kill_margin_s
-        Time after the limit at which the child is killed.
     start_limit_s
         Time for a child to get ready.
     strategies
@@ -34,7 +32,6 @@ class WorkerSettings:
     time_limit_s: float = 1.0
     memory_limit_bytes: int = 2 * GIB
     workers: int = 0
-    kill_margin_s: float = 0.25
     start_limit_s: float = 60.0
     strategies: str = SHIPPED
 

@@ -17,28 +17,22 @@ from optimizer.service.errors import (
     RequestUnreadableError,
     WorkerStartError,
 )
+from optimizer.service.judge import Judge, changes_something, failed
 from optimizer.service.logs import logger_of
 from optimizer.service.metrics import Metrics
 from optimizer.service.progress import progress_of
 from optimizer.service.run import Run
 from optimizer.service.settings import MIB, WorkerSettings
+from optimizer.service.time_split import (
+    ANSWER_AFTER_S,
+    KILL_AFTER_S,
+    checking_s,
+    finishing_s,
+    receiving_s,
+)
 from optimizer.service.turns import Turns
+from optimizer.service.vetting import Vetting
 from optimizer.service.workers import Workers
-from optimizer.verify import verify_plan
-
-SHOWN = 10
-"""Broken rules spelled out in one message."""
-
-FINISHING_S = 0.05
-"""Kept back from the child's limit, for its last answer to be checked and sent."""
-
-CHECKING_S = 30e-6
-"""Kept back besides for each pod, node and class: what the checker takes, on a core
-that is shared (61,000 of them: 0.9 to 1.9 s)."""
-
-LARGEST_SHARE = 0.2
-"""Of the time left that is kept back for large snapshots; never more, however large."""
-
 
 Listen = Callable[[pb.Progress], object]
 """Is told how far a solve is, each time that is known anew."""
@@ -51,7 +45,6 @@ class Call:
     on_progress: Listen
     left: threading.Event = field(default_factory=threading.Event)
     run: Run | None = None
-    sound: pb.Plan | None = None
 
     def leave(self, turns: Turns) -> None:
         """End the call: its caller has gone away, or the service stops."""
@@ -111,7 +104,7 @@ class Solving:
         CallLeftError
             The call is not taken.
         """
-        arrived = time.monotonic()
+        arrived = time.monotonic() - receiving_s(len(body))
         request = self._parse(body)
         limit_s = _time_limit_s(request, self.settings)
         call = Call(on_progress)
@@ -119,8 +112,7 @@ class Solving:
         try:
             on_call(lambda: call.leave(self.turns))
             self.turns.take(limit_s, call.left)
-            left_s = limit_s - (time.monotonic() - arrived)
-            yield from self._answer(call, request, body, left_s, arrived)
+            yield from self._answer(call, request, body, arrived, arrived + limit_s)
         finally:
             call.leave(self.turns)
             self._calls.remove(call)
@@ -143,10 +135,9 @@ class Solving:
         call: Call,
         request: pb.SolveRequest,
         body: bytes,
-        left_s: float,
         arrived: float,
+        deadline: float,
     ) -> Iterator[pb.SolveUpdate]:
-        deadline = time.monotonic() + left_s
         log = logger_of(request.snapshot.id)
         log.info(
             "solve started",
@@ -154,13 +145,13 @@ class Solving:
                 "nodes": len(request.snapshot.nodes),
                 "pods": len(request.snapshot.pods),
                 "strategy": request.options.strategy,
-                "time_left_s": round(left_s, 4),
+                "time_left_s": round(deadline - time.monotonic(), 4),
             },
         )
         try:
-            run = self._start(call, request, body, left_s)
+            run = self._start(call, request, body, deadline)
         except WorkerStartError as error:
-            yield self._account(request, _error(str(error)), arrived)
+            yield self._account(request, failed(str(error)), arrived)
             return
         with self.metrics.inflight.track_inprogress():
             last = yield from self._passing(call, request, run, deadline)
@@ -172,41 +163,41 @@ class Solving:
         self, call: Call, request: pb.SolveRequest, run: Run, deadline: float
     ) -> Generator[pb.SolveUpdate, None, pb.SolveUpdate]:
         """Yield the updates that pass the checker; return the last one."""
-        last: pb.SolveUpdate | None = None
-        # The last plan must not wait for one before it that is still being checked.
-        too_late = deadline - 2 * _checking_s(request.snapshot)
-        for update in run.updates():
-            if last is not None:
-                # A plan was withheld; only the end of the run is awaited.
-                continue
-            if not update.last and time.monotonic() > too_late:
-                continue
-            checked = self._checked(call, request, update)
-            progress = progress_of(checked)
-            if progress is not None:
-                self.metrics.progressed(progress)
-                call.on_progress(progress)
-            if checked.last:
-                last = checked
-                run.cancel()
-            elif _changes_something(checked):
-                yield checked
-        assert last is not None  # noqa: S101 - the last update of a run says so
-        return last
+        vetting = Vetting(
+            run,
+            Judge(request, self.metrics),
+            answer_by=deadline + ANSWER_AFTER_S,
+            # The last plan must not wait for one before it that is still checked.
+            too_late=deadline - 2 * checking_s(request.snapshot),
+        )
+        try:
+            for update in vetting.updates():
+                progress = progress_of(update)
+                if progress is not None:
+                    self.metrics.progressed(progress)
+                    call.on_progress(progress)
+                if update.last:
+                    return update
+                if changes_something(update):
+                    yield update
+        finally:
+            vetting.close()
+        raise AssertionError("a vetting ended without a last update")
 
     def _start(
-        self, call: Call, request: pb.SolveRequest, body: bytes, left_s: float
+        self, call: Call, request: pb.SolveRequest, body: bytes, deadline: float
     ) -> Run:
         try:
-            child = self.workers.take()
+            child = self.workers.take(max(0.0, deadline - time.monotonic()))
         except BaseException:
             self.turns.give_back()
             raise
+        left_s = max(0.0, deadline - time.monotonic())
         run = Run(
             child,
             body,
-            time_limit_s=max(0.0, left_s - _finishing_s(request.snapshot, left_s)),
-            kill_after_s=left_s + self.settings.kill_margin_s,
+            time_limit_s=left_s - finishing_s(request.snapshot, left_s),
+            kill_after_s=left_s + KILL_AFTER_S,
             on_end=self.turns.give_back,
             prepare=self._prepare,
         )
@@ -219,27 +210,6 @@ class Solving:
         # A failure shows, and is told, when the next call takes its child.
         with suppress(WorkerStartError):
             self.workers.prepare()
-
-    def _checked(
-        self, call: Call, request: pb.SolveRequest, update: pb.SolveUpdate
-    ) -> pb.SolveUpdate:
-        """Return ``update`` if its plan holds, else a last one that says `ERROR`."""
-        if not update.HasField("plan") or update.plan == call.sound:
-            return update
-        started = time.monotonic()
-        violations = verify_plan(
-            request.snapshot, update.plan, request.options.policy, request.options
-        )
-        update.durations.verify_s = time.monotonic() - started
-        if not violations:
-            call.sound = update.plan
-            return update
-        self.metrics.verify_failures.inc()
-        listed = "; ".join(str(violation) for violation in violations[:SHOWN])
-        logger_of(request.snapshot.id).error(
-            "plan withheld", extra={"violations": listed}
-        )
-        return _error(f"the plan broke {len(violations)} rules: {listed}")
 
     def _account(
         self, request: pb.SolveRequest, last: pb.SolveUpdate, arrived: float
@@ -263,25 +233,6 @@ class Solving:
             },
         )
         return last
-
-
-def _finishing_s(snapshot: pb.Snapshot, left_s: float) -> float:
-    checking_s = min(_checking_s(snapshot), LARGEST_SHARE * left_s)
-    return min(FINISHING_S, 0.05 * left_s) + checking_s
-
-
-def _checking_s(snapshot: pb.Snapshot) -> float:
-    size = len(snapshot.pods) + len(snapshot.nodes) + len(snapshot.pod_classes)
-    return CHECKING_S * size
-
-
-def _changes_something(update: pb.SolveUpdate) -> bool:
-    plan = update.plan
-    return bool(plan.placements or plan.moves or plan.evictions)
-
-
-def _error(message: str) -> pb.SolveUpdate:
-    return pb.SolveUpdate(end_reason=pb.END_REASON_ERROR, last=True, message=message)
 
 
 def _time_limit_s(request: pb.SolveRequest, settings: WorkerSettings) -> float:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -53,9 +54,12 @@ class Workers:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        self._lock = threading.Lock()
+        # Whoever takes a child that stands ready waits for no fork and no funeral.
+        self._changed = threading.Condition()
+        self._nursery_lock = threading.Lock()
         self._nursery: _Nursery | None = None
         self._spare: ChildProcess | None = None
+        self._failure: WorkerStartError | None = None
         self._closed = False
 
     def warm(self) -> None:
@@ -78,46 +82,67 @@ class Workers:
         WorkerStartError
             None could be started.
         """
-        with self._lock:
+        with self._nursery_lock:
             if self._spare is None and not self._closed:
-                self._spare = self._fork()
+                child = self._fork()
+                with self._changed:
+                    self._spare = child
+                    self._changed.notify_all()
+                return child
             return self._spare
 
-    def take(self) -> ChildProcess:
+    def take(self, limit_s: float | None = None) -> ChildProcess:
         """Return a ready child, which the caller must close.
+
+        Parameters
+        ----------
+        limit_s
+            How long the caller can wait; None: as long as a start may take.
 
         Raises
         ------
         WorkerStartError
-            No child got ready.
+            No child got ready in that time.
         """
-        with self._lock:
-            spare, self._spare = self._spare, None
-        if spare is not None:
-            # It may have been killed while it waited, ready or not yet.
-            with suppress(WorkerStartError):
-                return self._made_ready(spare)
-        with self._lock:
-            child = self._fork()
-        return self._made_ready(child)
+        if limit_s is None:
+            limit_s = self._settings.start_limit_s
+        give_up_at = time.monotonic() + limit_s
+        # It may have been killed while it waited, ready or not yet.
+        with suppress(WorkerStartError):
+            return _made_ready(self._next(give_up_at), give_up_at)
+        return _made_ready(self._next(give_up_at), give_up_at)
 
-    def _made_ready(self, child: ChildProcess) -> ChildProcess:
+    def _next(self, give_up_at: float) -> ChildProcess:
+        """Return the spare child; if there is none, have one started beside."""
+        with self._changed:
+            if self._spare is None:
+                self._failure = None
+                threading.Thread(target=self._try_to_prepare, daemon=True).start()
+                self._changed.wait_for(
+                    lambda: self._spare is not None or self._failure is not None,
+                    max(0.0, give_up_at - time.monotonic()),
+                )
+            spare, self._spare = self._spare, None
+            if spare is None:
+                raise self._failure or WorkerStartError("none was started in time")
+            return spare
+
+    def _try_to_prepare(self) -> None:
         try:
-            child.await_ready(self._settings.start_limit_s)
-            if child.gone():
-                raise WorkerStartError("it ended while it was idle")
-        except WorkerStartError:
-            child.close()
-            raise
-        return child
+            self.prepare()
+        except WorkerStartError as error:
+            with self._changed:
+                self._failure = error
+                self._changed.notify_all()
 
     def close(self) -> None:
         """Stop the spare child and the nursery; no other is started."""
-        with self._lock:
+        with self._nursery_lock:
             self._closed = True
-            if self._spare is not None:
-                self._let_go(self._spare)
-                self._spare = None
+            with self._changed:
+                spare, self._spare = self._spare, None
+            if spare is not None:
+                self._let_go(spare)
             if self._nursery is not None:
                 self._nursery.close()
                 self._nursery = None
@@ -156,7 +181,7 @@ class Workers:
         return _Nursery(process, ours)
 
     def _reap(self, pid: int) -> int:
-        with self._lock:
+        with self._nursery_lock:
             return self._ask_exit_code(pid)
 
     def _ask_exit_code(self, pid: int) -> int:
@@ -168,3 +193,14 @@ class Workers:
         child.kill()
         self._ask_exit_code(child.pid)
         child.connection.close()
+
+
+def _made_ready(child: ChildProcess, give_up_at: float) -> ChildProcess:
+    try:
+        child.await_ready(max(0.0, give_up_at - time.monotonic()))
+        if child.gone():
+            raise WorkerStartError("it ended while it was idle")
+    except WorkerStartError:
+        child.close()
+        raise
+    return child

@@ -17,23 +17,24 @@ def check_capacity(case: Case) -> Iterator[Violation]:
     """
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for pod, node in case.arrivals():
-        wanted = case.requests(pod.uid)
-        asked[node.name].update(name for name, amount in wanted.items() if amount)
+        asked[node.name].update(name for name, _ in case.asked_for(pod.uid))
     # Nodes that nobody comes to are as they were.
     load: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for uid, where in case.after.items():
         if where in asked:
-            load[where].update(case.requests(uid))
+            used = load[where]
+            for name, amount in case.asked_for(uid):
+                used[name] += amount
     for reservation in case.snapshot.reservations:
         if reservation.node in asked:
             load[reservation.node].update(amounts(reservation.held))
     for name, resources in asked.items():
         room = amounts(case.nodes[name].allocatable)
         for resource in sorted(resources):
-            used = load[name][resource]
-            if used > room[resource]:
+            taken = load[name][resource]
+            if taken > room[resource]:
                 yield Violation(
                     "capacity",
                     name,
-                    f"{used} of {resource} used, {room[resource]} allocatable",
+                    f"{taken} of {resource} used, {room[resource]} allocatable",
                 )

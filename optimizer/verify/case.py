@@ -8,6 +8,41 @@ from dataclasses import dataclass, field
 from optimizer.contract import optimizer_pb2 as pb
 
 
+class Index:
+    """A snapshot, indexed once however many plans are checked against it.
+
+    Parameters
+    ----------
+    snapshot
+        The contract's message as it came.
+    """
+
+    def __init__(self, snapshot: pb.Snapshot) -> None:
+        self.nodes = {node.name: node for node in snapshot.nodes}
+        self.classes = {one.id: one for one in snapshot.pod_classes}
+        self.wanted = {
+            name: Counter({**amounts(one.requests), "pods": 1})
+            for name, one in self.classes.items()
+        }
+        self.asked_for = {
+            name: tuple((what, amount) for what, amount in wanted.items() if amount)
+            for name, wanted in self.wanted.items()
+        }
+        # Reading a field of a message makes a new object each time.
+        self.pods: dict[str, pb.Pod] = {}
+        self.class_id: dict[str, str] = {}
+        self.node: dict[str, str] = {}
+        for pod in snapshot.pods:
+            uid = pod.uid
+            self.pods[uid] = pod
+            self.class_id[uid] = pod.class_id
+            self.node[uid] = pod.node
+        self.priority = {name: one.priority for name, one in self.classes.items()}
+        self.forbidden = {
+            (pair.class_id, pair.node) for pair in snapshot.forbidden_pairs
+        }
+
+
 @dataclass(slots=True)
 class Case:
     """What the rules look at.
@@ -20,36 +55,35 @@ class Case:
         The policy that the caller asked for.
     asked
         Whatever else the caller asked for: objective and limits.
+    index
+        The index of ``snapshot``.
     """
 
     snapshot: pb.Snapshot
     plan: pb.Plan
     policy: pb.Policy
     asked: pb.SolveOptions = field(default_factory=pb.SolveOptions)
+    index: Index | None = None
     nodes: dict[str, pb.Node] = field(init=False)
     classes: dict[str, pb.PodClass] = field(init=False)
     pods: dict[str, pb.Pod] = field(init=False)
+    before: dict[str, str] = field(init=False)
     after: dict[str, str] = field(init=False)
     forbidden: set[tuple[str, str]] = field(init=False)
     _wanted: dict[str, Counter[str]] = field(init=False)
+    _asked_for: dict[str, tuple[tuple[str, int], ...]] = field(init=False)
     _class_id: dict[str, str] = field(init=False)
     _priority: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.nodes = {node.name: node for node in self.snapshot.nodes}
-        self.classes = {one.id: one for one in self.snapshot.pod_classes}
-        self._wanted = {
-            name: Counter({**amounts(one.requests), "pods": 1})
-            for name, one in self.classes.items()
-        }
-        self.pods = {pod.uid: pod for pod in self.snapshot.pods}
-        # Reading a field of a message makes a new object each time.
-        self._class_id = {uid: pod.class_id for uid, pod in self.pods.items()}
-        self._priority = {name: one.priority for name, one in self.classes.items()}
-        self.forbidden = {
-            (pair.class_id, pair.node) for pair in self.snapshot.forbidden_pairs
-        }
-        self.after = {pod.uid: pod.node for pod in self.snapshot.pods}
+        index = self.index or Index(self.snapshot)
+        self.nodes, self.classes, self.pods = index.nodes, index.classes, index.pods
+        self.forbidden = index.forbidden
+        self._wanted, self._class_id = index.wanted, index.class_id
+        self._priority = index.priority
+        self._asked_for = index.asked_for
+        self.before = index.node
+        self.after = dict(index.node)
         for placement in self.plan.placements:
             self.after[placement.pod_uid] = placement.node
         for move in self.plan.moves:
@@ -73,7 +107,7 @@ class Case:
         return [
             (self.pods[uid], self.nodes[node])
             for uid, node in self.after.items()
-            if node and node != self.pods[uid].node
+            if node and node != self.before[uid]
         ]
 
     def class_of(self, uid: str) -> pb.PodClass:
@@ -87,6 +121,10 @@ class Case:
     def requests(self, uid: str) -> Counter[str]:
         """Return what the pod ``uid`` takes, with itself as one pod."""
         return self._wanted[self._class_id[uid]]
+
+    def asked_for(self, uid: str) -> tuple[tuple[str, int], ...]:
+        """Return what the pod ``uid`` takes, without what it takes nothing of."""
+        return self._asked_for[self._class_id[uid]]
 
     def on_nodes(self) -> dict[str, list[str]]:
         """Return the pods on each node after the plan, by the node's name."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.apart import check_apart
 from optimizer.verify.capacity import check_capacity
-from optimizer.verify.case import Case
+from optimizer.verify.case import Case, Index
 from optimizer.verify.eligibility import check_eligibility
 from optimizer.verify.limits import check_gains, check_limits
 from optimizer.verify.movability import (
@@ -30,8 +30,8 @@ from optimizer.verify.worth import check_worth
 
 Rule = Callable[[Case], Iterator[Violation]]
 
-NAMES: tuple[Rule, ...] = (check_snapshot, check_snapshot_id, check_references)
-"""Rules that must hold before the others can even look."""
+NAMES: tuple[Rule, ...] = (check_snapshot_id, check_references)
+"""Rules that must hold before the others can even look, as the snapshot's own must."""
 
 RULES: tuple[Rule, ...] = (
     check_origins,
@@ -52,6 +52,53 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+class Checker:
+    """Checks plans for one snapshot, which is looked through only once.
+
+    Parameters
+    ----------
+    snapshot
+        The snapshot that the plans answer.
+    policy
+        The policy that the caller asked for.
+    asked
+        The other options of the request; without them a plan is to place pods, and
+        may disturb as many as it likes.
+    """
+
+    def __init__(
+        self,
+        snapshot: pb.Snapshot,
+        policy: pb.Policy,
+        asked: pb.SolveOptions | None = None,
+    ) -> None:
+        self._snapshot = snapshot
+        self._policy = policy
+        self._asked = asked or pb.SolveOptions()
+        self._index = Index(snapshot)
+        self._unfit = list(check_snapshot(self._case(pb.Plan())))
+
+    def violations(
+        self, plan: pb.Plan, stop: Callable[[], bool] = lambda: False
+    ) -> list[Violation] | None:
+        """Return everything that is wrong with ``plan``.
+
+        None if ``stop``, which is asked between two rules, said so before the end.
+        """
+        case = self._case(plan)
+        broken = self._unfit + [one for rule in NAMES for one in rule(case)]
+        if broken:
+            return broken
+        for rule in RULES:
+            if stop():
+                return None
+            broken += rule(case)
+        return broken
+
+    def _case(self, plan: pb.Plan) -> Case:
+        return Case(self._snapshot, plan, self._policy, self._asked, self._index)
+
+
 def verify_plan(
     snapshot: pb.Snapshot,
     plan: pb.Plan,
@@ -60,20 +107,6 @@ def verify_plan(
 ) -> list[Violation]:
     """Return everything that is wrong with ``plan``; nothing if it may be carried out.
 
-    Parameters
-    ----------
-    snapshot
-        The snapshot that the plan answers.
-    plan
-        The plan.
-    policy
-        The policy that the caller asked for.
-    asked
-        The other options of the request; without them the plan is to place pods, and
-        may disturb as many as it likes.
+    The parameters are those of `Checker`.
     """
-    case = Case(snapshot, plan, policy, asked or pb.SolveOptions())
-    broken = [violation for rule in NAMES for violation in rule(case)]
-    if broken:
-        return broken
-    return [violation for rule in RULES for violation in rule(case)]
+    return Checker(snapshot, policy, asked).violations(plan) or []

@@ -109,7 +109,7 @@ class Scene:
         self._there = [
             (self.case.pods[uid], node)
             for uid, node in self.case.after.items()
-            if node and node == self.case.pods[uid].node
+            if node and node == self.case.before[uid]
         ]
 
     def arrive(self, uid: str, node: str) -> None:

@@ -61,11 +61,11 @@ def _staying(
         other
         for other in on_node
         if _ranks_above(case, other, priority)
-        or (case.pods[other].node and other not in disturbable)
+        or (case.before[other] and other not in disturbable)
     ]
 
 
 def _ranks_above(case: Case, other: str, priority: int) -> bool:
     if case.priority(other) == priority:
-        return bool(case.pods[other].node)
+        return bool(case.before[other])
     return case.priority(other) > priority

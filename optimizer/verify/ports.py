@@ -15,8 +15,11 @@ ALL = "0.0.0.0"  # noqa: S104 - the API's word for every address
 def check_ports(case: Case) -> Iterator[Violation]:
     """Yield each arrival whose ports clash with those of another pod there."""
     holders: defaultdict[str, list[str]] = defaultdict(list)
+    wanting = {name for name, one in case.classes.items() if one.host_ports}
+    if not wanting:
+        return
     for uid, where in case.after.items():
-        if where and case.class_of(uid).host_ports:
+        if where and case.class_of(uid).id in wanting:
             holders[where].append(uid)
     for pod, node in case.arrivals():
         for other in port_clashes(case, pod.uid, holders[node.name]):

@@ -34,8 +34,8 @@ def check_snapshot(case: Case) -> Iterator[Violation]:
     for pod in snapshot.pods:
         if pod.class_id not in case.classes:
             yield Violation("snapshot", pod.uid, f"unknown class {pod.class_id}")
-    held = [reservation.node for reservation in snapshot.reservations]
-    for node in (*(pod.node for pod in snapshot.pods if pod.node), *held):
+    held = {reservation.node for reservation in snapshot.reservations}
+    for node in sorted({*case.before.values(), *held} - {""}):
         if node not in case.nodes:
             yield Violation("snapshot", node, "unknown node")
 
@@ -66,7 +66,7 @@ def check_origins(case: Case) -> Iterator[Violation]:
         *((one.pod_uid, one.node, "is evicted") for one in case.plan.evictions),
     ]
     for uid, claimed, verb in claims:
-        actual = case.pods[uid].node
+        actual = case.before[uid]
         if actual != claimed:
             yield Violation(
                 "origin",

@@ -62,13 +62,13 @@ class SpareRoom:
 
     def nodes_for(self, uid: str) -> Iterator[str]:
         """Yield the nodes that the evicted pod fits on and may come to, home first."""
-        pod = self._case.pods[uid]
+        home, class_id = self._case.before[uid], self._case.class_of(uid).id
         if self._fits_at_home(uid):
-            yield pod.node
-        if pod.class_id not in self._roomy:
-            self._roomy[pod.class_id] = self._with_room(uid)
-        for name in self._roomy[pod.class_id]:
-            if name != pod.node and not self._turns_away(uid, name):
+            yield home
+        if class_id not in self._roomy:
+            self._roomy[class_id] = self._with_room(uid)
+        for name in self._roomy[class_id]:
+            if name != home and not self._turns_away(uid, name):
                 yield name
 
     def _with_room(self, uid: str) -> list[str]:
@@ -86,7 +86,7 @@ class SpareRoom:
     def _fits_at_home(self, uid: str) -> bool:
         """Tell whether the pod could have stayed: it does not come to its own node."""
         beside = self._beside_priority(self._case.priority(uid))
-        home = self._index[self._case.pods[uid].node]
+        home = self._index[self._case.before[uid]]
         wanted = self._case.requests(uid)
         return not any(
             free[home] < wanted[name] and home in beside.asked[name]
@@ -105,17 +105,16 @@ class SpareRoom:
         for uid, where in case.after.items():
             if not where or not self._stays(uid, priority):
                 continue
-            node, comes = self._index[where], case.pods[uid].node != where
-            for name, amount in case.requests(uid).items():
-                if amount:
-                    free[name][node] -= amount
-                    if comes:
-                        asked[name].add(node)
+            node, comes = self._index[where], case.before[uid] != where
+            for name, amount in case.asked_for(uid):
+                free[name][node] -= amount
+                if comes:
+                    asked[name].add(node)
         return _Beside(free, asked)
 
     def _stays(self, uid: str, priority: int) -> bool:
         """Tell whether the pod need not make way for one of ``priority``."""
-        own, runs = self._case.priority(uid), bool(self._case.pods[uid].node)
+        own, runs = self._case.priority(uid), bool(self._case.before[uid])
         return (
             own > priority
             or (own == priority and runs)

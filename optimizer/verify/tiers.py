@@ -19,12 +19,13 @@ def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
     after: Counter[int] = Counter()
     disruption: Counter[int] = Counter()
     priorities = set()
-    for uid, pod in case.pods.items():
-        priority = case.priority(uid)
+    for uid, was in case.before.items():
+        priority, now = case.priority(uid), case.after[uid]
         priorities.add(priority)
-        before[priority] += bool(pod.node)
-        after[priority] += bool(case.after[uid])
-        disruption[priority] += _weight(case, uid)
+        before[priority] += bool(was)
+        after[priority] += bool(now)
+        if was and was != now:
+            disruption[priority] += MOVE_WEIGHT if now else EVICTION_WEIGHT
     counted = []
     reached = (0, 0, 0)
     for priority in sorted(priorities, reverse=True):
@@ -76,10 +77,3 @@ def check_bounds(case: Case) -> Iterator[Violation]:
 
 def _contradiction(tier: pb.TierResult, what: str) -> Violation:
     return Violation("bounds", str(tier.priority), what)
-
-
-def _weight(case: Case, uid: str) -> int:
-    before, after = case.pods[uid].node, case.after[uid]
-    if not before or before == after:
-        return 0
-    return MOVE_WEIGHT if after else EVICTION_WEIGHT

@@ -28,7 +28,7 @@ def _node(where: str, message: pb.Node, faults: Faults) -> Node:
         allocatable=decode_resources(
             f"{where}.allocatable", message.allocatable, faults
         ),
-        labels=dict(message.labels),
+        labels=dict(message.labels) if len(message.labels) else {},
         taints=tuple(
             _taint(f"{where}.taints[{index}]", taint, faults)
             for index, taint in enumerate(message.taints)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.decode.faults import Faults
@@ -16,6 +17,9 @@ from optimizer.model.decode.selectors import decode_terms
 from optimizer.model.decode.wishes import decode_preferred_nodes, decode_preferred_pods
 from optimizer.model.node import TaintEffect
 from optimizer.model.pod_class import Owner, PodClass, Toleration, TolerationOperator
+
+PLAIN = frozenset({"id", "namespace", "priority", "requests", "labels", "owner"})
+"""What every class may have; the rest takes long to read, and few have it."""
 
 
 def decode_pod_classes(
@@ -35,13 +39,25 @@ def decode_pod_classes(
 
 def _pod_class(where: str, message: pb.PodClass, faults: Faults) -> PodClass:
     owner = message.owner if message.HasField("owner") else None
-    return PodClass(
+    plain = PodClass(
         id=message.id,
         namespace=message.namespace,
         priority=message.priority,
         requests=decode_resources(f"{where}.requests", message.requests, faults),
         labels=dict(message.labels),
         owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
+    )
+    if all(field.name in PLAIN for field, _ in message.ListFields()):
+        return plain
+    return _demanding(plain, where, message, faults)
+
+
+def _demanding(
+    plain: PodClass, where: str, message: pb.PodClass, faults: Faults
+) -> PodClass:
+    """Return ``plain`` with what most classes do without."""
+    return replace(
+        plain,
         node_name=message.node_name,
         node_selector=dict(message.node_selector),
         required_node_affinity=decode_terms(

@@ -21,44 +21,62 @@ def decode_pods(
     names: set[str] = set()
     pods = []
     for index, message in enumerate(messages):
-        where = f"pods[{index}]"
-        faults.require(f"{where}.uid", message.uid)
-        faults.require(f"{where}.name", message.name)
-        faults.unique(f"{where}.uid", "pod UID", uids, message.uid)
-        full_name = f"{message.namespace}/{message.name}"
-        faults.unique(f"{where}.name", "pod", names, full_name)
-        if message.age_s < 0:
-            faults.add(f"{where}.age_s", f"is negative ({message.age_s})")
-        _check_class(where, message, classes, faults)
-        if message.node:
-            faults.known(f"{where}.node", "node", nodes, message.node)
-        pods.append(_pod(message))
+        pod = _pod(message)
+        pods.append(pod)
+        full_name = f"{pod.namespace}/{pod.name}"
+        # Nearly all are sound: what is wrong is looked for in the others only.
+        if not (
+            pod.uid
+            and pod.name
+            and pod.uid not in uids
+            and full_name not in names
+            and pod.age_s >= 0
+            and (pod.node is None or pod.node in nodes)
+            and (pod_class := classes.get(pod.class_id)) is not None
+            and pod_class.namespace == pod.namespace
+        ):
+            where = f"pods[{index}]"
+            faults.unique(f"{where}.uid", "pod UID", uids, pod.uid)
+            faults.unique(f"{where}.name", "pod", names, full_name)
+            _check(where, pod, classes, nodes, faults)
+        uids.add(pod.uid)
+        names.add(full_name)
     return tuple(pods)
 
 
-def _check_class(
-    where: str, message: pb.Pod, classes: Mapping[str, PodClass], faults: Faults
+def _check(
+    where: str,
+    pod: Pod,
+    classes: Mapping[str, PodClass],
+    nodes: set[str],
+    faults: Faults,
 ) -> None:
-    pod_class = classes.get(message.class_id)
+    faults.require(f"{where}.uid", pod.uid)
+    faults.require(f"{where}.name", pod.name)
+    if pod.age_s < 0:
+        faults.add(f"{where}.age_s", f"is negative ({pod.age_s})")
+    pod_class = classes.get(pod.class_id)
     if pod_class is None:
-        faults.known(f"{where}.class_id", "class", classes, message.class_id)
-    elif message.namespace != pod_class.namespace:
+        faults.known(f"{where}.class_id", "class", classes, pod.class_id)
+    elif pod.namespace != pod_class.namespace:
         faults.add(
             f"{where}.namespace",
-            f"is {message.namespace!r}, but class {pod_class.id!r} is of "
+            f"is {pod.namespace!r}, but class {pod_class.id!r} is of "
             f"namespace {pod_class.namespace!r}",
         )
+    if pod.node is not None:
+        faults.known(f"{where}.node", "node", nodes, pod.node)
 
 
 def _pod(message: pb.Pod) -> Pod:
     return Pod(
-        uid=message.uid,
-        namespace=message.namespace,
-        name=message.name,
-        class_id=message.class_id,
-        node=message.node or None,
-        movable=message.movable,
-        immovable_reason=message.immovable_reason,
-        deletion_cost=message.deletion_cost,
-        age_s=message.age_s,
+        message.uid,
+        message.namespace,
+        message.name,
+        message.class_id,
+        message.node or None,
+        message.movable,
+        message.immovable_reason,
+        message.deletion_cost,
+        message.age_s,
     )

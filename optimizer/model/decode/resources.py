@@ -15,23 +15,28 @@ from optimizer.model.resources import (
 LARGEST_AMOUNT = 2**60
 """The solver's own 64-bit arithmetic must not overflow."""
 
+_NAMES = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+
 
 def decode_resources(where: str, message: pb.Resources, faults: Faults) -> Resources:
     """Return the amounts of ``message``; amounts out of range are faults."""
-    for name in (CPU, MEMORY, EPHEMERAL_STORAGE, PODS):
-        _check(f"{where}.{name}", getattr(message, name), faults)
-    for name, amount in message.extended.items():
+    amounts = (
+        message.cpu_milli,
+        message.memory_bytes,
+        message.ephemeral_storage_bytes,
+        message.pods,
+    )
+    # Nearly all are sound: where they stand is spelled out for the others only.
+    if min(amounts) < 0 or max(amounts) > LARGEST_AMOUNT:
+        for name, amount in zip(_NAMES, amounts, strict=True):
+            _check(f"{where}.{name}", amount, faults)
+    extended = dict(message.extended) if len(message.extended) else {}
+    for name, amount in extended.items():
         faults.require(f"{where}.extended", name)
         _check(f"{where}.extended[{name}]", amount, faults)
-        if name in (CPU, MEMORY, EPHEMERAL_STORAGE, PODS):
+        if name in _NAMES:
             faults.add(f"{where}.extended[{name}]", "has a field of its own")
-    return Resources(
-        cpu_milli=message.cpu_milli,
-        memory_bytes=message.memory_bytes,
-        ephemeral_storage_bytes=message.ephemeral_storage_bytes,
-        pods=message.pods,
-        extended=dict(message.extended),
-    )
+    return Resources(*amounts, extended)
 
 
 def _check(where: str, amount: int, faults: Faults) -> None:

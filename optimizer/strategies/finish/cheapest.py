@@ -9,49 +9,75 @@ the others moved.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Pod, Snapshot
 
+Place = tuple[str, str | None]
+"""A class, and the node that some of its pods are on."""
 
-def disturb_the_cheapest(snapshot: Snapshot, plan: Plan) -> Plan:
-    """Return ``plan`` with other replicas disturbed in place of dearer ones."""
-    disturbed = [one.pod_uid for one in plan.evictions]
-    disturbed += [one.pod_uid for one in plan.moves]
-    if not disturbed:
-        return plan
-    chosen = _chosen(snapshot, disturbed)
-    return replace(
-        plan,
-        evictions=tuple(
-            replace(one, pod_uid=chosen[one.pod_uid]) for one in plan.evictions
-        ),
-        moves=tuple(replace(one, pod_uid=chosen[one.pod_uid]) for one in plan.moves),
+
+@dataclass(slots=True)
+class Replicas:
+    """The replicas on each node, looked for once however many plans there are.
+
+    Parameters
+    ----------
+    snapshot
+        The snapshot that all plans answer.
+    """
+
+    snapshot: Snapshot
+    _pods: dict[str, Pod] = field(init=False, default_factory=dict)
+    _movable: defaultdict[Place, list[Pod]] = field(
+        init=False, default_factory=lambda: defaultdict(list)
     )
 
-
-def _chosen(snapshot: Snapshot, disturbed: list[str]) -> dict[str, str]:
-    """Return who goes in the place of each of ``disturbed``."""
-    rank = {uid: place for place, uid in enumerate(disturbed)}
-    replicas: defaultdict[tuple[str, str], list[Pod]] = defaultdict(list)
-    for pod in snapshot.pods:
-        if pod.node is not None and (pod.movable or pod.uid in rank):
-            replicas[pod.class_id, pod.node].append(pod)
-    chosen: dict[str, str] = {}
-    for pods in replicas.values():
-        going = sorted(
-            (pod.uid for pod in pods if pod.uid in rank), key=rank.__getitem__
+    def disturb_the_cheapest(self, plan: Plan) -> Plan:
+        """Return ``plan`` with other replicas disturbed in place of dearer ones."""
+        disturbed = [one.pod_uid for one in plan.evictions]
+        disturbed += [one.pod_uid for one in plan.moves]
+        if not disturbed:
+            return plan
+        chosen = self._chosen(disturbed)
+        return replace(
+            plan,
+            evictions=tuple(
+                replace(one, pod_uid=chosen[one.pod_uid]) for one in plan.evictions
+            ),
+            moves=tuple(
+                replace(one, pod_uid=chosen[one.pod_uid]) for one in plan.moves
+            ),
         )
-        if going:
+
+    def _chosen(self, disturbed: Iterable[str]) -> dict[str, str]:
+        """Return who goes in the place of each of ``disturbed``."""
+        if not self._pods:
+            self._look_around()
+        going: defaultdict[Place, list[str]] = defaultdict(list)
+        for uid in disturbed:
+            pod = self._pods[uid]
+            going[pod.class_id, pod.node].append(uid)
+        chosen: dict[str, str] = {}
+        for place, uids in going.items():
+            rank = {uid: number for number, uid in enumerate(uids)}
+            named = [self._pods[uid] for uid in uids if not self._pods[uid].movable]
             # Who was named already stays named among pods that cost the same.
             cheap = sorted(
-                pods,
-                key=lambda pod: (
+                self._movable[place] + named,
+                key=lambda pod, rank=rank: (  # type: ignore[misc]
                     pod.deletion_cost,
                     pod.age_s,
                     rank.get(pod.uid, len(rank)),
                 ),
             )
-            chosen.update(zip(going, (pod.uid for pod in cheap), strict=False))
-    return chosen
+            chosen.update(zip(uids, (pod.uid for pod in cheap), strict=False))
+        return chosen
+
+    def _look_around(self) -> None:
+        for pod in self.snapshot.pods:
+            self._pods[pod.uid] = pod
+            if pod.node is not None and pod.movable:
+                self._movable[pod.class_id, pod.node].append(pod)

@@ -10,7 +10,7 @@ from optimizer.model.packing import Assignment, Packing
 from optimizer.model.plan import GainPoint, Plan, TierResult
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.consolidate.strategy import Consolidate
-from optimizer.strategies.finish.cheapest import disturb_the_cheapest
+from optimizer.strategies.finish.cheapest import Replicas
 from optimizer.strategies.finish.curve import gain_by_moves
 from optimizer.strategies.finish.owners import owners_of
 from optimizer.strategies.finish.rewriting import rewrite
@@ -33,6 +33,16 @@ TRIMMED_PER_S = 25_000
 
 CURVE_S = 0.02
 """Time after the limit that the curve may still take."""
+
+ENDING_PER_S = 400_000
+"""Pods for which a plan is finished and told in a second, at the least."""
+
+LARGEST_ENDING_SHARE = 0.1
+"""Largest part of the time limit that is kept back for that."""
+
+REWRITTEN_PER_S = 50_000
+"""Pods for which in a second a trimmed plan is filled up, judged and written, which
+cannot be stopped half-way."""
 
 TOLD_APART_PER_S = 50_000
 """Pods among which steps are told apart in a second, at the least. Where there is less
@@ -63,17 +73,28 @@ class Finished:
         if options.objective is Objective.CONSOLIDATE:
             return _consolidated(snapshot, options, clock, publish)
         deadline = clock() + options.time_limit_s
-        finish = _Finish(snapshot, options, clock, deadline, publish)
         asked = options
-        if not options.limits.none and not options.deterministic:
-            asked = replace(options, time_limit_s=_without_trimming(snapshot, options))
+        if not options.deterministic:
+            asked = replace(options, time_limit_s=_finding_s(snapshot, options))
+        finish = _Finish(
+            snapshot,
+            options,
+            clock,
+            deadline,
+            found_by=deadline - (options.time_limit_s - asked.time_limit_s),
+            publish=publish,
+        )
         answer = self.inner.solve(snapshot, asked, clock=clock, publish=finish.take)
         return finish.last(answer)
 
 
-def _without_trimming(snapshot: Snapshot, options: SolveOptions) -> float:
+def _finding_s(snapshot: Snapshot, options: SolveOptions) -> float:
     """Return the seconds of the time limit that are left for finding plans."""
     limit_s = options.time_limit_s
+    ending_s = len(snapshot.pods) / ENDING_PER_S
+    limit_s -= min(ending_s, LARGEST_ENDING_SHARE * limit_s)
+    if options.limits.none:
+        return limit_s
     trimming_s = max(TRIMMING_SHARE * limit_s, len(snapshot.pods) / TRIMMED_PER_S)
     return limit_s - min(trimming_s, MOST_TRIMMING_SHARE * limit_s)
 
@@ -84,54 +105,72 @@ def _consolidated(
     clock: Clock,
     publish: Callable[[Plan], None],
 ) -> Answer:
+    replicas = Replicas(snapshot)
     answer = Consolidate().solve(
         snapshot,
         options,
         clock=clock,
-        publish=lambda plan: publish(disturb_the_cheapest(snapshot, plan)),
+        publish=lambda plan: publish(replicas.disturb_the_cheapest(plan)),
     )
-    return replace(answer, plan=disturb_the_cheapest(snapshot, answer.plan))
+    return replace(answer, plan=replicas.disturb_the_cheapest(answer.plan))
 
 
 @dataclass(slots=True)
 class _Finish:
-    """Finishes the plans of one solve."""
+    """Finishes the plans of one solve.
+
+    Parameters
+    ----------
+    snapshot, options, clock, publish
+        As in `Strategy.solve`.
+    deadline, found_by
+        When the answer must be there, and when no more plans are looked for.
+    """
 
     snapshot: Snapshot
     options: SolveOptions
     clock: Clock
     deadline: float
+    found_by: float
     publish: Callable[[Plan], None]
+    _replicas: Replicas = field(init=False)
+    _trimming_s: float = field(init=False, default=0.0)
     _best: Plan | None = field(init=False, default=None)
     _value: Score = field(init=False, default=())
     _seen: Assignment = field(init=False, default=())
     _known: tuple[TierResult, ...] = field(init=False, default=())
 
+    def __post_init__(self) -> None:
+        self._replicas = Replicas(self.snapshot)
+
     def take(self, plan: Plan) -> None:
         """Publish ``plan``, within the limits, if that is better than the last one."""
         if self.options.limits.none:
-            self.publish(disturb_the_cheapest(self.snapshot, plan))
-        elif self._keep(plan):
-            self.publish(self._cheapest())
+            self.publish(self._replicas.disturb_the_cheapest(plan))
+        elif self._before(self.found_by - self._trimming_s):
+            began = self.clock()
+            if self._keep(plan, self.found_by):
+                self.publish(self._cheapest())
+            self._trimming_s = self.clock() - began
 
     def last(self, answer: Answer) -> Answer:
         """Return ``answer`` with the best plan within the limits, and its curve."""
         plan = answer.plan
         if not self.options.limits.none:
-            self._keep(plan)
+            self._keep(plan, self.deadline)
             plan = self._best or plan
         plan = replace(plan, gain_by_moves=self._curve(plan))
-        plan = disturb_the_cheapest(self.snapshot, plan)
+        plan = self._replicas.disturb_the_cheapest(plan)
         return replace(answer, plan=plan, end_reason=end_reason_of(plan))
 
-    def _keep(self, plan: Plan) -> bool:
+    def _keep(self, plan: Plan, until: float) -> bool:
         """Trim ``plan`` and keep it if it is the best so far."""
         packing = reduced(self.snapshot)
         assignment = assignment_of(packing, plan)
         if assignment == self._seen and plan.tiers == self._known:
             return False
         self._seen, self._known = assignment, plan.tiers
-        trimming = self._trimming(packing)
+        trimming = self._trimming(packing, until)
         if not trimming.keeps(assignment):
             writer = PlanWriter(self.snapshot, packing, self.options.policy)
             trimmed = trimming.trim(assignment)
@@ -146,15 +185,16 @@ class _Finish:
 
     def _cheapest(self) -> Plan:
         best = self._best or Plan(self.snapshot.id)
-        return disturb_the_cheapest(self.snapshot, best)
+        return self._replicas.disturb_the_cheapest(best)
 
-    def _trimming(self, packing: Packing) -> Trimming:
+    def _trimming(self, packing: Packing, until: float) -> Trimming:
+        rewriting_s = len(self.snapshot.pods) / REWRITTEN_PER_S
         return Trimming(
             packing,
             self.options.policy,
             self.options.limits,
             owners_of(self.snapshot, packing),
-            self._late(0.0),
+            lambda: not self._before(until - rewriting_s),
         )
 
     def _curve(self, plan: Plan) -> tuple[GainPoint, ...]:
@@ -169,9 +209,13 @@ class _Finish:
             # A part of the plan need not keep what pods demand of each other.
             return gain_by_moves(plan, ())
         wanted = assignment_of(packing, plan)
-        return gain_by_moves(plan, Steps(packing, wanted, stop=self._late(CURVE_S)))
+        return gain_by_moves(
+            plan, Steps(packing, wanted, stop=self._too_late_for_the_curve)
+        )
 
-    def _late(self, more_s: float) -> Callable[[], bool]:
-        if self.options.deterministic:
-            return lambda: False
-        return lambda: self.clock() > self.deadline + more_s
+    def _too_late_for_the_curve(self) -> bool:
+        return not self._before(self.deadline + CURVE_S)
+
+    def _before(self, moment: float) -> bool:
+        """Tell whether ``moment`` is still to come, which steps do not depend on."""
+        return self.options.deterministic or self.clock() < moment

@@ -34,7 +34,8 @@ class Trimming:
     owners
         Owner of each item, empty where it has none.
     stop
-        Tells when to make no more steps.
+        Tells when to make no more steps; then only pods are
+        placed that find room as it is.
     """
 
     packing: Packing
@@ -60,6 +61,8 @@ class Trimming:
             wronged = frozenset(self._wronged(trimmed))
             if not wronged:
                 return trimmed
+            if self.stop():
+                return self._filled(self.packing.current)
             kept |= wronged
         return self._trim(assignment, frozenset(range(len(self.packing.items))))
 
@@ -68,7 +71,10 @@ class Trimming:
         steps = Steps(self.packing, assignment, tally.take, self.stop)
         for _ in steps:
             pass
-        partial = steps.partial.assignment
+        return self._filled(steps.partial.assignment)
+
+    def _filled(self, partial: Assignment) -> Assignment:
+        """Return ``partial`` with whoever still finds room."""
         # What pods demand of each other may not hold for a part of a plan.
         choices = (filled(self.packing, partial), partial)
         return next(

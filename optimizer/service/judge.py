@@ -1,0 +1,79 @@
+"""Whether an update may go out: its plan passes the checker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.logs import logger_of
+from optimizer.service.metrics import Metrics
+from optimizer.service.progress import progress_of
+from optimizer.verify.checker import Checker
+
+SHOWN = 10
+"""Broken rules spelled out in one message."""
+
+
+class Judge:
+    """Judges the updates of one call.
+
+    Parameters
+    ----------
+    request
+        What was asked.
+    metrics
+        Where plans that fail are counted.
+    """
+
+    def __init__(self, request: pb.SolveRequest, metrics: Metrics) -> None:
+        self._request = request
+        self._metrics = metrics
+        self._checker: Checker | None = None
+        self._sound: pb.Plan | None = None
+
+    def get_ready(self) -> None:
+        """Index the snapshot, which takes a while if it is large."""
+        options = self._request.options
+        self._checker = Checker(self._request.snapshot, options.policy, options)
+
+    def judge(
+        self, update: pb.SolveUpdate, stop: Callable[[], bool]
+    ) -> pb.SolveUpdate | None:
+        """Return ``update`` as it may go out, None if ``stop`` says so before.
+
+        A plan that fails is withheld: a last update that says `ERROR` is in its place.
+        Of a plan that changes nothing only the progress is told, without a check.
+        """
+        if not update.HasField("plan") or update.plan == self._sound:
+            return update
+        if not (update.last or changes_something(update)):
+            return pb.SolveUpdate(progress=progress_of(update))
+        if self._checker is None:
+            self.get_ready()
+        assert self._checker is not None  # noqa: S101 - it is ready now
+        started = time.monotonic()
+        violations = self._checker.violations(update.plan, stop)
+        if violations is None:
+            return None
+        update.durations.verify_s = time.monotonic() - started
+        if not violations:
+            self._sound = update.plan
+            return update
+        self._metrics.verify_failures.inc()
+        listed = "; ".join(str(violation) for violation in violations[:SHOWN])
+        logger_of(self._request.snapshot.id).error(
+            "plan withheld", extra={"violations": listed}
+        )
+        return failed(f"the plan broke {len(violations)} rules: {listed}")
+
+
+def changes_something(update: pb.SolveUpdate) -> bool:
+    """Tell whether the plan of ``update`` has a placement, move or eviction."""
+    plan = update.plan
+    return bool(plan.placements or plan.moves or plan.evictions)
+
+
+def failed(message: str) -> pb.SolveUpdate:
+    """Return a last update that says `ERROR`."""
+    return pb.SolveUpdate(end_reason=pb.END_REASON_ERROR, last=True, message=message)

@@ -1,0 +1,122 @@
+"""Checking what a solve finds, beside the solve and beside the caller.
+
+A check of 40,000 pods takes long. It goes on in a thread of its own, so that the
+caller is answered in time, with the best plan that has passed until then.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.judge import Judge
+from optimizer.service.run import Run
+
+LATE = "the solver's last plan was not checked in time; this is the best one that was"
+
+
+class Vetting:
+    """Passes on the updates of a run that hold.
+
+    Parameters
+    ----------
+    run
+        The run.
+    judge
+        Says of each update whether it holds.
+    answer_by, too_late
+        When the caller is answered, and from when on only the last plan is checked;
+        moments of `time.monotonic`.
+    """
+
+    def __init__(
+        self, run: Run, judge: Judge, *, answer_by: float, too_late: float
+    ) -> None:
+        self._run = run
+        self._judge = judge
+        self._answer_by = answer_by
+        self._too_late = too_late
+        self._changed = threading.Condition()
+        self._newest: pb.SolveUpdate | None = None
+        self._failure: Exception | None = None
+        self._sound: pb.SolveUpdate | None = None
+        self._strategy = ""
+        self._over = False
+        threading.Thread(target=self._vet, daemon=True).start()
+
+    def updates(self) -> Iterator[pb.SolveUpdate]:
+        """Yield updates that hold; the last comes at ``answer_by`` at the latest."""
+        while True:
+            with self._changed:
+                left_s = self._answer_by - time.monotonic()
+                self._changed.wait_for(self._news, max(0.0, left_s))
+                if self._failure is not None:
+                    raise self._failure
+                newest, self._newest = self._newest, None
+                self._over = self._over or newest is None
+            if newest is None:
+                self._run.give_up()
+                newest = self._instead(pb.END_REASON_TIME_LIMIT, LATE)
+            yield newest
+            if newest.last:
+                return
+
+    def close(self) -> None:
+        """Check no more: nobody waits for it."""
+        with self._changed:
+            self._over = True
+
+    def _news(self) -> bool:
+        return self._newest is not None or self._failure is not None
+
+    def _vet(self) -> None:
+        try:
+            # While the child reads its request nothing else is to be done here.
+            self._judge.get_ready()
+            for update in self._run.updates():
+                checked = self._vetted(update)
+                if checked is not None:
+                    self._tell(checked)
+                if self._over or (checked is not None and checked.last):
+                    return
+        except Exception as error:  # the thread's edge: the caller must hear of it
+            with self._changed:
+                self._failure = error
+                self._changed.notify_all()
+        finally:
+            self._run.cancel()
+
+    def _vetted(self, update: pb.SolveUpdate) -> pb.SolveUpdate | None:
+        if update.end_reason == pb.END_REASON_CANCELLED:
+            return self._instead(update.end_reason, update.message)
+        if not update.last and time.monotonic() > self._too_late:
+            return None
+        self._strategy = update.strategy or self._strategy
+        checked = self._judge.judge(update, lambda: self._idle(update))
+        if checked is not None and checked.last and not update.last:
+            # A plan was withheld: the run must be over when that is told.
+            self._run.cancel()
+        return checked
+
+    def _idle(self, update: pb.SolveUpdate) -> bool:
+        """Tell whether nobody waits to hear of ``update``."""
+        return self._over or (self._run.over and not update.last)
+
+    def _tell(self, update: pb.SolveUpdate) -> None:
+        with self._changed:
+            if self._over:
+                return
+            if update.HasField("plan"):
+                self._sound = update
+            self._newest = update
+            self._over = update.last
+            self._changed.notify_all()
+
+    def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
+        last = pb.SolveUpdate(end_reason=reason, last=True, message=message)
+        last.strategy = self._strategy
+        if self._sound is not None:
+            last.plan.CopyFrom(self._sound.plan)
+        return last

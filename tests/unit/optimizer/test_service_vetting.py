@@ -1,0 +1,153 @@
+"""Whoever waits for an answer does not wait for the checker."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from typing import cast
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.judge import Judge
+from optimizer.service.run import Run
+from optimizer.service.vetting import Vetting
+
+LONG_S = 60.0
+"""No test gets there: what it waits for happens before, or it hangs and fails."""
+
+
+class FakeRun:
+    """Says what it is told to, and notes how it was ended."""
+
+    def __init__(self) -> None:
+        self.said: SimpleQueue[pb.SolveUpdate] = SimpleQueue()
+        self.over = False
+        self.given_up = False
+
+    def updates(self) -> Iterator[pb.SolveUpdate]:
+        while True:
+            update = self.said.get()
+            yield update
+            if update.last:
+                return
+
+    def cancel(self) -> None:
+        self.over = True
+        self.said.put(pb.SolveUpdate(end_reason=pb.END_REASON_CANCELLED, last=True))
+
+    def give_up(self) -> None:
+        self.given_up = True
+        self.cancel()
+
+
+class FakeJudge:
+    """Takes its time over last plans, until it is told that nobody waits."""
+
+    def __init__(self, withhold: bool = False) -> None:
+        self.withhold = withhold
+        self.stopped = threading.Event()
+
+    def get_ready(self) -> None:
+        pass
+
+    def judge(
+        self, update: pb.SolveUpdate, stop: Callable[[], bool]
+    ) -> pb.SolveUpdate | None:
+        if self.withhold:
+            return pb.SolveUpdate(end_reason=pb.END_REASON_ERROR, last=True)
+        if not update.last:
+            return update
+        while not stop():
+            pass
+        self.stopped.set()
+        return None
+
+
+def a_plan(name: str) -> pb.Plan:
+    return pb.Plan(placements=[pb.Placement(pod_uid=name, node="n")])
+
+
+def vetting(run: FakeRun, judge: FakeJudge, answer_in_s: float) -> Vetting:
+    now = time.monotonic()
+    return Vetting(
+        cast("Run", run),
+        cast("Judge", judge),
+        answer_by=now + answer_in_s,
+        too_late=now + LONG_S,
+    )
+
+
+def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
+    """What has passed until then is carried out, not what comes a second late."""
+    run, judge = FakeRun(), FakeJudge()
+    run.said.put(pb.SolveUpdate(plan=a_plan("early"), strategy="s"))
+    answers = vetting(run, judge, 0.2).updates()
+    early = next(answers)
+
+    run.said.put(pb.SolveUpdate(plan=a_plan("late"), last=True))
+    last = next(answers)
+
+    assert last.last
+    assert last.end_reason == pb.END_REASON_TIME_LIMIT
+    assert last.plan == early.plan == a_plan("early")
+    assert last.strategy == "s"
+    assert run.given_up
+    assert judge.stopped.wait(LONG_S)
+
+
+def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
+    """Its process may be stuck where no signal reaches it."""
+    run = FakeRun()
+
+    (last,) = vetting(run, FakeJudge(), 0.0).updates()
+
+    assert last.end_reason == pb.END_REASON_TIME_LIMIT
+    assert not last.HasField("plan")
+    assert run.given_up
+
+
+def test_a_plan_that_is_withheld_ends_the_run_before_it_is_told() -> None:
+    """Whoever hears of it may call again and must find the turn free."""
+    run = FakeRun()
+    run.said.put(pb.SolveUpdate(plan=a_plan("wrong")))
+
+    (last,) = vetting(run, FakeJudge(withhold=True), LONG_S).updates()
+
+    assert last.end_reason == pb.END_REASON_ERROR
+    assert run.over
+
+
+def test_a_cancelled_call_brings_no_plan_that_was_not_checked() -> None:
+    """Checking it would hold up whoever stops the service."""
+    run = FakeRun()
+    answers = vetting(run, FakeJudge(), LONG_S).updates()
+    run.said.put(pb.SolveUpdate(plan=a_plan("checked")))
+    next(answers)
+
+    run.said.put(
+        pb.SolveUpdate(
+            plan=a_plan("unchecked"), end_reason=pb.END_REASON_CANCELLED, last=True
+        )
+    )
+    last = next(answers)
+
+    assert last.end_reason == pb.END_REASON_CANCELLED
+    assert last.plan == a_plan("checked")
+
+
+def test_late_plans_are_not_checked_unless_they_are_the_last() -> None:
+    """The last one would have to wait for them."""
+    run, now = FakeRun(), time.monotonic()
+    late = Vetting(
+        cast("Run", run),
+        cast("Judge", FakeJudge(withhold=True)),
+        answer_by=now + LONG_S,
+        too_late=now - 1,
+    )
+    run.said.put(pb.SolveUpdate(plan=a_plan("wrong, but not looked at")))
+    run.said.put(pb.SolveUpdate(end_reason=pb.END_REASON_CANCELLED, last=True))
+
+    (last,) = late.updates()
+
+    assert last.end_reason == pb.END_REASON_CANCELLED
