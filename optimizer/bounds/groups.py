@@ -107,8 +107,8 @@ def _binding(demand: Ints, room: Ints) -> list[int]:
 
 
 def _implied(demand: Ints, room: Ints, one: int, by: int) -> bool:
-    # Of every node, a pod takes no larger share of `one` than of `by`.
-    if (room[:, by] <= 0).any():
+    """Tell whether no pod takes a larger share of ``one`` than of ``by`` anywhere."""
+    if (room[:, by] <= 0).any() or (demand[:, one] > 0)[demand[:, by] == 0].any():
         return False
-    share = demand[:, one] / np.maximum(demand[:, by], 0.5)
+    share = demand[:, one] / np.maximum(demand[:, by], 1)
     return bool(share.max() <= (room[:, one] / room[:, by]).min())

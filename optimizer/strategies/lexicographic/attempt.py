@@ -257,13 +257,16 @@ class Attempt:
             deterministic_s=COUNTED_LISTING_S if counted else None,
         )
         bench.pace.spend(COUNTED_LISTING_S)
-        if closed is None:
-            self._given_up, self._listed_at, self._spent_s = aim, self._bound, seconds
-            return False
-        if closed.bound is not None:
+        before = (aim, bench.board.version)
+        if closed is not None and closed.bound is not None:
             self._limit(closed.bound.value, Proof(closed.bound.method))
-        self._offer(closed.nodes)
-        return True
+        if closed is not None:
+            self._offer(closed.nodes)
+        # On overcommitted nodes what was found may not be feasible.
+        if before != (phase.limit(bench.board), bench.board.version):
+            return True
+        self._given_up, self._listed_at, self._spent_s = aim, self._bound, seconds
+        return False
 
     def _recombine(self, search: DualSearch) -> bool:
         """Put the patterns of a dual bound together in other ways."""
