@@ -36,8 +36,11 @@ MOVES_SHARES = (0.04, 0.2)
 DUAL_SHARES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5)
 """Shares of the time left for a dual bound, between which other phases have a turn."""
 
-LISTING_SHARE = 0.3
-"""Share of the time left for an enumeration."""
+POLISHING_SHARES = (0.03, 0.06)
+"""Shares of the time left for better prices that do not improve the bound."""
+
+LISTING_SHARES = (0.2, 0.6)
+"""Shares of the time left for each enumeration."""
 
 COMBINING_SHARE = 0.2
 """Share of the time left for combining known patterns."""
@@ -139,15 +142,19 @@ class Attempt:
             yield self._moves(MOVES_SHARES[0])
         if self.phase.phase is Phase.PLACE:
             yield self._exact_fit()
-        yield from self._dual()
+        search = self._search()
+        if search is not None:
+            yield from self._prices(search)
+            for share in LISTING_SHARES:
+                yield from self._close_in(share)
+                yield self._recombine(search)
         yield self._moves(MOVES_SHARES[1])
         for share in COUNTING_SHARES:
-            yield from self._close_in()
             while not (tried := self._counting(share)):
                 yield False
             yield tried
         while True:
-            yield from self._close_in()
+            yield from self._close_in(1.0)
             yield False
 
     def _knapsack(self) -> None:
@@ -183,25 +190,30 @@ class Attempt:
         search.run(now + share * (self._until - now))
         return True
 
-    def _dual(self) -> Iterator[bool]:
-        """Work on the dual bound in slices, at last for the sake of its prices."""
+    def _search(self) -> DualSearch | None:
+        """Begin a search for prices; None where it would take too much memory."""
         bench = self.bench
         entries = bench.problem.room.shape[0] * bench.problem.demand.shape[0]
         if entries > MOST_PATTERN_ENTRIES:
-            return
-        asked = self.phase.question(bench.problem)
-        known = bench.board.assignment.astype(np.int64)
+            return None
         key = (self.phase.tier, self.phase.phase)
-        search = DualSearch(asked, known, self._now, bench.duals.get(key))
+        search = DualSearch(
+            self.phase.question(bench.problem),
+            bench.board.assignment.astype(np.int64),
+            self._now,
+            bench.duals.get(key),
+        )
         bench.duals[key] = search
-        for polish in (False, True):
-            for share in DUAL_SHARES:
+        return search
+
+    def _prices(self, search: DualSearch) -> Iterator[bool]:
+        """Work on the dual bound in slices, at last for the sake of its prices."""
+        for polish, shares in ((False, DUAL_SHARES), (True, POLISHING_SHARES)):
+            for share in shares:
                 self._slice(search, share, polish=polish)
                 yield True
                 if search.finished:
                     break
-            yield from self._close_in()
-            yield self._recombine(search)
 
     def _slice(self, search: DualSearch, share: float, *, polish: bool) -> None:
         bench, rounds = self.bench, COUNTED_ROUNDS
@@ -227,19 +239,19 @@ class Attempt:
             proof = Proof(bound.method, written(asked, bench.packing, bound))
             self._limit(bound.value, proof)
 
-    def _close_in(self) -> Iterator[bool]:
+    def _close_in(self, share: float) -> Iterator[bool]:
         """List what reaches the limit, then what is next to it, while that is quick."""
-        while self.phase.gap(self.bench.board) and self._listing():
+        while self.phase.gap(self.bench.board) and self._listing(share):
             yield True
 
-    def _listing(self) -> bool:
+    def _listing(self, share: float) -> bool:
         """Ask for the limit itself: reach it, or prove the next; tell if it was."""
         bench, phase = self.bench, self.phase
         aim = phase.limit(bench.board)
         if self._bound is None or self._bound.prices is None:
             return False
         now = bench.pace.now()
-        seconds = LISTING_SHARE * (self._until - now)
+        seconds = share * (self._until - now)
         if (
             self._given_up == aim
             and self._listed_at is self._bound
