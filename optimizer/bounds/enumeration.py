@@ -127,7 +127,7 @@ def _listed(
     gap = max(-1, found.bound - target * SCALE)
     groups, patterns, total = exact.groups, [], 0
     value, bonus = exact.values(found.prices)
-    mixes = mixes_of(groups.demand.shape[1])
+    mixes = mixes_of(groups.demand, groups.room)
     budget = max(LEAST_BUDGET, BUDGET // len(groups.size))
     buffer = np.zeros((MOST_OF_GROUP, len(exact.scope.kinds), 2), np.int32)
     for group in range(len(groups.size)):

@@ -82,7 +82,7 @@ class Lagrangian:
     _mixes: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self._mixes = mixes_of(self.groups.demand.shape[1])
+        self._mixes = mixes_of(self.groups.demand, self.groups.room)
 
     def round(self, duals: Duals) -> Prices:
         """Return ``duals`` as whole parts of `SCALE`, of the right sign."""

@@ -21,7 +21,7 @@ def opening_prices(scope: Scope, groups: Groups) -> Duals | None:
         return None
     total = np.maximum(groups.size @ groups.room, 1).astype(float)
     best, price = np.inf, np.zeros(len(gain))
-    for mix in mixes_of(groups.demand.shape[1]):
+    for mix in mixes_of(groups.demand, groups.room):
         weight = np.maximum((groups.demand / total) @ mix, 1e-12)
         rate, value = _critical(gain, weight, scope.count.astype(float))
         if value < best:

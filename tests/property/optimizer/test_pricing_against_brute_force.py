@@ -64,7 +64,7 @@ def test_no_content_of_a_node_is_worth_more_than_its_limit(
         np.array([come], np.int32),
         np.array(value),
         np.full(KINDS, bonus),
-        mixes_of(WIDTH),
+        mixes_of(kinds, np.array([room])),
         slack,
         budget,
         worth,

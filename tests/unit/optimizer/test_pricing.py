@@ -25,7 +25,7 @@ def best_content(kinds: int, dimensions: int, seed: int) -> int:
     room = random.integers(0, 12, (1, dimensions))
     stay, come = random.integers(0, 3, (2, 1, kinds), np.int32)
     value, bonus = random.integers(-1, 5, kinds), np.ones(kinds, np.int64)
-    mixes, worth = mixes_of(dimensions), np.zeros(1, np.int64)
+    mixes, worth = mixes_of(demand, room), np.zeros(1, np.int64)
     best, found = np.zeros((2, 50, kinds, 2), np.int32)
 
     best_patterns(
