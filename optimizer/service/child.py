@@ -29,6 +29,7 @@ from optimizer.service.packets import READY
 from optimizer.service.rehearsal import rehearse
 from optimizer.service.settings import WorkerSettings
 from optimizer.strategies.finish.strategy import Finished
+from optimizer.strategies.preferring import Preferring
 from optimizer.strategies.related import Related
 from optimizer.strategies.strategy import Answer, Strategy
 
@@ -94,7 +95,7 @@ def _answer(
         connection.send_bytes(update.SerializeToString())
 
     with Outbox(send, clock=time.monotonic) as outbox:
-        answer = Related(Finished(strategies[options.strategy])).solve(
+        answer = Preferring(Related(Finished(strategies[options.strategy]))).solve(
             snapshot,
             _within(options, time_limit_s - (decoded - started)),
             clock=time.monotonic,

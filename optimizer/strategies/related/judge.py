@@ -15,12 +15,12 @@ from optimizer.strategies.finish.curve import gain_by_moves
 from optimizer.strategies.finish.owners import owners_of
 from optimizer.strategies.finish.steps import Steps
 from optimizer.strategies.finish.tally import Tally
-from optimizer.strategies.layout import Layout
 from optimizer.strategies.objective import Score, score
 from optimizer.strategies.planning import PlanWriter
 from optimizer.strategies.reading import assignment_of
 from optimizer.strategies.related.claiming import claimed
 from optimizer.strategies.settling import make_whole, settle
+from optimizer.strategies.wronged import wrongs_anybody
 
 
 @dataclass(slots=True)
@@ -112,34 +112,8 @@ class Judge:
             whole = Steps(self.packing, candidate).whole()
             if not Tally(limits, owners).take(whole):
                 return False
-        return self.options.policy is not Policy.STRICT or not self._wronged(candidate)
-
-    def _wronged(self, candidate: Assignment) -> bool:
-        """Tell whether somebody is evicted who could stay beside its betters."""
-        layouts: dict[int, Layout] = {}
-        for index, item in enumerate(self.packing.items):
-            if item.home is None or candidate[index] is not None:
-                continue
-            if item.priority not in layouts:
-                layouts[item.priority] = self._betters(candidate, item.priority)
-            beside = layouts[item.priority]
-            if any(
-                beside.fits(index, node)
-                and (node == item.home or beside.welcomes(index, node))
-                for node in item.eligible
-            ):
-                return True
-        return False
-
-    def _betters(self, candidate: Assignment, priority: int) -> Layout:
-        """Return who need not make way for ``priority``: those above, and who runs."""
-        layout = Layout(self.packing)
-        for index, item in enumerate(self.packing.items):
-            node = candidate[index]
-            equal = item.priority == priority and item.home is not None
-            if node is not None and (equal or item.priority > priority):
-                layout.put(index, node)
-        return layout
+        strict = self.options.policy is Policy.STRICT
+        return not (strict and wrongs_anybody(self.packing, candidate))
 
     def _score(self, assignment: Assignment) -> Score:
         return score(self.packing, assignment, self.options.policy)

@@ -1,0 +1,102 @@
+"""Any strategy, with ties between equal plans broken by what pods prefer.
+
+The last plan is taken as it is: who is placed, moved and evicted. Only where they go is
+looked at again. So all that is proved of the plan stays proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from optimizer.constraints.reduction import reduce_snapshot
+from optimizer.constraints.wishes import wishful
+from optimizer.model.options import Objective, SolveOptions
+from optimizer.model.packing import Assignment, Packing
+from optimizer.model.plan import Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.preferring.improving import Improver
+from optimizer.strategies.reading import assignment_of
+from optimizer.strategies.strategy import Answer, Clock, Strategy
+
+SHARE = 0.05
+"""Part of the time limit that is kept back for wishes, at the least."""
+
+LOOKED_THROUGH_PER_S = 15_000
+"""Pods of a snapshot that are looked through in a second, at the least."""
+
+LARGEST_SHARE = 0.3
+"""Where looking through them takes more of the limit, wishes are left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferring:
+    """A strategy whose last plan meets wishes as well as an equal one can.
+
+    Parameters
+    ----------
+    inner
+        Finds the plans. Those that empty nodes are left as they are: another node
+        would have to be one that is in use.
+    """
+
+    inner: Strategy
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        """Return an equal plan that pods prefer; see `Strategy.solve`."""
+        kept_back_s = _kept_back_s(snapshot, options)
+        if kept_back_s is None:
+            return self.inner.solve(snapshot, options, clock=clock, publish=publish)
+        deadline = clock() + options.time_limit_s
+        asked = options
+        if not options.deterministic:
+            asked = replace(options, time_limit_s=options.time_limit_s - kept_back_s)
+        answer = self.inner.solve(snapshot, asked, clock=clock, publish=publish)
+
+        def stop() -> bool:
+            return not options.deterministic and clock() > deadline
+
+        if answer.plan.empty or stop():
+            return answer
+        packing = reduce_snapshot(snapshot, relations=True)
+        wanted = assignment_of(packing, answer.plan)
+        better = Improver(snapshot, packing, options.policy, wanted, stop).improved()
+        if better == wanted:
+            return answer
+        plan = _redirected(answer.plan, packing, better)
+        publish(plan)
+        return replace(answer, plan=plan)
+
+
+def _kept_back_s(snapshot: Snapshot, options: SolveOptions) -> float | None:
+    """Return the seconds that wishes take, None if there is nothing to look at."""
+    if options.objective is Objective.CONSOLIDATE or not wishful(snapshot):
+        return None
+    needed_s = len(snapshot.pods) / LOOKED_THROUGH_PER_S
+    hurry = needed_s > LARGEST_SHARE * options.time_limit_s
+    if hurry and not options.deterministic:
+        return None
+    return max(SHARE * options.time_limit_s, needed_s)
+
+
+def _redirected(plan: Plan, packing: Packing, assignment: Assignment) -> Plan:
+    """Return ``plan`` with everybody going where ``assignment`` has them."""
+    node_of = {
+        item.pod_uid: packing.node_names[node]
+        for item, node in zip(packing.items, assignment, strict=True)
+        if node is not None
+    }
+    return replace(
+        plan,
+        placements=tuple(
+            replace(one, node=node_of[one.pod_uid]) for one in plan.placements
+        ),
+        moves=tuple(replace(one, to_node=node_of[one.pod_uid]) for one in plan.moves),
+    )

@@ -1,0 +1,162 @@
+"""Among equal plans, the one that pods prefer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from random import Random
+
+import pytest
+from brute_force import Where, outcome, value_of
+from related_pods import crowded_pods
+from snapshot_builder import SnapshotBuilder
+from solving_in_process import finished_answer_to
+from wishes import contentment, with_wishes
+
+from optimizer.constraints.reduction import reduce_snapshot
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.encode import encode_plan
+from optimizer.model.options import Policy
+from optimizer.strategies.preferring import Preferring
+from optimizer.strategies.preferring.improving import Improver
+from optimizer.verify import verify_plan
+
+ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
+
+
+def wishful(seed: int, *, demanding: bool) -> pb.Snapshot:
+    """Return waiting pods with wishes and room for some, with demands or without."""
+    chance = Random(seed)  # noqa: S311
+    snapshot = crowded_pods(chance, waiting=5)
+    for one in snapshot.pod_classes:
+        if not demanding:
+            del one.required_pod_affinity[:]
+            del one.required_pod_anti_affinity[:]
+            del one.topology_spread[:]
+    return with_wishes(snapshot, chance)
+
+
+def neighbours(snapshot: pb.Snapshot, plan: pb.Plan) -> Iterator[pb.Plan]:
+    """Yield the plan with one pod going elsewhere, or two having changed places."""
+    where = outcome(snapshot, plan)
+    arrivals = [one.pod_uid for one in plan.placements]
+    arrivals += [one.pod_uid for one in plan.moves]
+    for uid in arrivals:
+        for node in snapshot.nodes:
+            yield redirected(plan, {**where, uid: node.name})
+    for one, other in combinations(arrivals, 2):
+        yield redirected(plan, {**where, one: where[other], other: where[one]})
+
+
+def redirected(plan: pb.Plan, where: Where) -> pb.Plan:
+    changed = pb.Plan()
+    changed.CopyFrom(plan)
+    for placement in changed.placements:
+        placement.node = where[placement.pod_uid]
+    for move in changed.moves:
+        move.to_node = where[move.pod_uid]
+    return changed
+
+
+@pytest.mark.parametrize("demanding", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_no_pod_that_goes_elsewhere_would_be_better_for_all(
+    seed: int, demanding: bool
+) -> None:
+    """Nor two that change places; the checker says which of these plans are good."""
+    snapshot = wishful(seed, demanding=demanding)
+
+    plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
+
+    assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
+    mine = contentment(snapshot, outcome(snapshot, plan))
+    for other in neighbours(snapshot, plan):
+        if contentment(snapshot, outcome(snapshot, other)) > mine:
+            assert verify_plan(snapshot, other, pb.POLICY_STRICT) != []
+
+
+def test_wishes_change_nothing_that_a_plan_is_worth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Same pods placed, moved and evicted, and the same claims; only nodes differ."""
+    gained = 0
+    for seed in range(30):
+        snapshot = wishful(seed, demanding=bool(seed % 2))
+        plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
+        with monkeypatch.context() as patched:
+            patched.setattr(Preferring, "solve", _as_found)
+            found = encode_plan(finished_answer_to(snapshot, ASKED).plan)
+
+        assert _placed(plan) == _placed(found)
+        assert _moved(plan) == _moved(found)
+        assert plan.evictions == found.evictions
+        assert plan.tiers == found.tiers
+        where, before = outcome(snapshot, plan), outcome(snapshot, found)
+        assert value_of(snapshot, where, pb.POLICY_STRICT) == value_of(
+            snapshot, before, pb.POLICY_STRICT
+        )
+        gain = contentment(snapshot, where) - contentment(snapshot, before)
+        assert gain >= 0
+        gained += gain > 0
+    assert gained > 5
+
+
+def _placed(plan: pb.Plan) -> set[str]:
+    return {one.pod_uid for one in plan.placements}
+
+
+def _moved(plan: pb.Plan) -> set[str]:
+    return {one.pod_uid for one in plan.moves}
+
+
+def _as_found(self: Preferring, *args: object, **named: object) -> object:
+    return self.inner.solve(*args, **named)  # type: ignore[arg-type] # passed on
+
+
+def test_a_pod_goes_where_it_would_rather_be() -> None:
+    """A wish is no demand: the second pod takes what room is left."""
+    builder = SnapshotBuilder()
+    builder.node("a", cpu_milli=1).node("b", cpu_milli=1, labels={"disk": "ssd"})
+    one = builder.pod_class("picky", cpu_milli=1)
+    wish = one.preferred_node_affinity.add(weight=1)
+    wish.term.match_expressions.add(key="disk", operator="Exists")
+    builder.pod("plain", cpu_milli=1).pod("picky", of="picky")
+
+    answer = finished_answer_to(builder.message, ASKED)
+
+    nodes = {one.pod_uid: one.node for one in answer.plan.placements}
+    assert nodes == {"plain": "a", "picky": "b"}
+
+
+def test_nobody_is_moved_for_a_wish() -> None:
+    """Moves are counted before wishes are."""
+    builder = SnapshotBuilder()
+    builder.node("a", cpu_milli=2).node("b", cpu_milli=2, labels={"disk": "ssd"})
+    one = builder.pod_class("picky", cpu_milli=1)
+    wish = one.preferred_node_affinity.add(weight=100)
+    wish.term.match_expressions.add(key="disk", operator="Exists")
+    builder.pod("stays", of="picky", node="a").pod("comes", of="picky")
+
+    plan = finished_answer_to(builder.message, ASKED).plan
+
+    assert not plan.moves
+    assert [one.node for one in plan.placements] == ["b"]
+
+
+def test_nobody_is_left_evicted_for_a_wish() -> None:
+    """Where the pod would rather be nobody had to go: that is another plan."""
+    builder = SnapshotBuilder()
+    builder.node("a", cpu_milli=2, labels={"disk": "hdd"}).node("b", cpu_milli=2)
+    builder.pod_class("low", cpu_milli=2).node_selector["disk"] = "hdd"
+    one = builder.pod_class("high", cpu_milli=2, priority=1)
+    wish = one.preferred_node_affinity.add(weight=1)
+    wish.term.match_expressions.add(key="disk", operator="DoesNotExist")
+    builder.pod("low", of="low", node="a").pod("high", of="high")
+    snapshot = decode_snapshot(builder.message, Faults())
+    packing = reduce_snapshot(snapshot, relations=True)
+
+    improver = Improver(snapshot, packing, Policy.STRICT, (None, 0), lambda: False)
+
+    assert improver.improved() == (None, 0)
