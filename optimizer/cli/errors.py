@@ -17,6 +17,17 @@ class FileUnreadableError(OptimizerError):
         super().__init__(f"{path}: cannot be read: {why}; check the path")
 
 
+class FileUnwritableError(OptimizerError):
+    """The file cannot be written."""
+
+    exit_code = 2
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"{path}: cannot be written: {why}; check the folder and its permissions"
+        )
+
+
 class JsonFaultError(OptimizerError):
     """The file is not JSON."""
 

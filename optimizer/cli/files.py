@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import TypeVar
 
-from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
 from google.protobuf.message import Message
 
 from optimizer.cli.errors import (
     FieldFaultError,
     FileUnreadableError,
+    FileUnwritableError,
     JsonFaultError,
 )
 from optimizer.contract import optimizer_pb2 as pb
@@ -58,6 +59,21 @@ def read_refused_classes(path: Path) -> set[str]:
     refusals = _message(path, read, pb.SolveUpdate()).refusals
     subjects = (one.subject.partition(" ") for one in refusals)
     return {name for kind, _, name in subjects if kind == "class"}
+
+
+def write_answer(path: Path, update: pb.SolveUpdate) -> None:
+    """Write ``update`` to the file ``path``, as `read_plan` reads it.
+
+    Raises
+    ------
+    FileUnwritableError
+        The file cannot be written.
+    """
+    text = MessageToJson(update, preserving_proto_field_name=True)
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise FileUnwritableError(path, error.strerror or str(error)) from None
 
 
 def _json(path: Path) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,9 @@ from optimizer.service.logs import configure_logging
 from optimizer.service.server import Service
 from optimizer.service.settings import ServiceSettings, WorkerSettings
 
+SWITCH_S = 0.0005
+"""How long a thread that computes keeps others waiting."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
@@ -20,6 +24,8 @@ def run(arguments: Sequence[str]) -> int:
     # Only the solver uses more than one thread; the maths library behind numpy would
     # map gigabytes for threads that never run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # A plan is checked beside calls that wait to be answered at their limit.
+    sys.setswitchinterval(SWITCH_S)
     configure_logging()
     asked_to_stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -11,7 +11,7 @@ from pathlib import Path
 from google.protobuf.json_format import MessageToJson
 
 from optimizer.cli.errors import InputFaultsError, SolveFailedError
-from optimizer.cli.files import read_snapshot
+from optimizer.cli.files import read_snapshot, write_answer
 from optimizer.cli.policies import POLICIES
 from optimizer.cli.report import report
 from optimizer.cli.wishes import add_wishes, read_wishes
@@ -42,6 +42,12 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--progress", action="store_true", help="tell on standard error how far it is"
     )
+    parser.add_argument(
+        "--certificate",
+        type=Path,
+        metavar="FILE",
+        help="write the answer with all its proofs, for verify --certificate",
+    )
     given = parser.parse_args(arguments)
     options = pb.SolveOptions(
         strategy=given.strategy,
@@ -53,30 +59,43 @@ def run(arguments: Sequence[str]) -> int:
     )
     read_wishes(given, options)
     told = solve_file(
-        given.snapshot, options, as_json=given.json, progress=given.progress
+        given.snapshot,
+        options,
+        as_json=given.json,
+        progress=given.progress,
+        certificate=given.certificate,
     )
     print(told)  # noqa: T201
     return 0
 
 
 def solve_file(
-    path: Path, options: pb.SolveOptions, *, as_json: bool, progress: bool = False
+    path: Path,
+    options: pb.SolveOptions,
+    *,
+    as_json: bool,
+    progress: bool = False,
+    certificate: Path | None = None,
 ) -> str:
     """Return the answer to the snapshot in ``path``, as tables or as JSON.
 
-    With ``progress`` each step forward is a line on standard error.
+    With ``progress`` each step forward is a line on standard error. The file
+    ``certificate`` gets the answer with its proofs, as `verify_certificate_file`
+    reads it.
 
     Raises
     ------
     OptimizerError
-        The file is faulty, or the solve failed.
+        A file is faulty, or the solve failed.
     """
     snapshot = read_snapshot(path)
-    last = solve_snapshot(snapshot, options, _told() if progress else _untold)
+    last = solve_snapshot(snapshot, options, Lines().tell if progress else _untold)
     if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
         raise InputFaultsError(path, last.message)
     if last.end_reason == pb.END_REASON_ERROR:
         raise SolveFailedError(path, last.message)
+    if certificate is not None:
+        write_answer(certificate, last)
     if as_json:
         return MessageToJson(last, preserving_proto_field_name=True)
     return report(snapshot, last)
@@ -86,14 +105,26 @@ def _untold(_progress: pb.Progress) -> None:
     """Tell nobody."""
 
 
-def _told() -> Listen:
-    started = time.monotonic()
+class Lines:
+    """Progress as lines on standard error, each new one once.
 
-    def tell(progress: pb.Progress) -> None:
-        line = progress_line(progress, time.monotonic() - started)
+    Seconds are counted from the first, which a solve begins with.
+    """
+
+    def __init__(self) -> None:
+        self._started: float | None = None
+        self._told = pb.Progress()
+
+    def tell(self, progress: pb.Progress) -> None:
+        """Print ``progress`` unless it was printed last."""
+        now = time.monotonic()
+        if self._started is None:
+            self._started = now
+        elif progress == self._told:
+            return
+        self._told.CopyFrom(progress)
+        line = progress_line(progress, now - self._started)
         print(line, file=sys.stderr)  # noqa: T201
-
-    return tell
 
 
 def solve_snapshot(

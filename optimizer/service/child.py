@@ -21,13 +21,13 @@ from optimizer.model.decode.faults import Faults
 from optimizer.model.encode import encode_plan, encode_refusals
 from optimizer.model.errors import InvalidInputError
 from optimizer.model.options import SolveOptions
-from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.service.confinement import confine
 from optimizer.service.outbox import Outbox
 from optimizer.service.packets import READY
 from optimizer.service.rehearsal import rehearse
 from optimizer.service.settings import WorkerSettings
+from optimizer.service.telling import Telling
 from optimizer.strategies.finish.strategy import Finished
 from optimizer.strategies.preferring import Preferring
 from optimizer.strategies.related import Related
@@ -85,16 +85,8 @@ def _answer(
     gc.freeze()
     gc.enable()
     decoded = time.monotonic()
-
-    def send(plan: Plan, found: float) -> None:
-        update = pb.SolveUpdate(
-            plan=encode_plan(plan),
-            strategy=options.strategy,
-            durations=pb.Durations(decode_s=decoded - started, solve_s=found - decoded),
-        )
-        connection.send_bytes(update.SerializeToString())
-
-    with Outbox(send, clock=time.monotonic) as outbox:
+    telling = Telling(connection.send_bytes, options.strategy, started, decoded)
+    with Outbox(telling.tell, clock=time.monotonic) as outbox:
         answer = Preferring(Related(Finished(strategies[options.strategy]))).solve(
             snapshot,
             _within(options, time_limit_s - (decoded - started)),

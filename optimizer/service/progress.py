@@ -2,7 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from optimizer.contract import optimizer_pb2 as pb
+
+
+class Tier(Protocol):
+    """A tier's result, of the contract or of the model."""
+
+    @property
+    def priority(self) -> int:
+        """Lowest priority of the tier."""
+        ...
+
+    @property
+    def placed(self) -> int:
+        """Pods that have a node."""
+        ...
+
+    @property
+    def upper_bound(self) -> int:
+        """Proved limit on `placed`."""
+        ...
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing better exists."""
+        ...
+
+    @property
+    def disruption(self) -> int:
+        """What is disturbed, by weight."""
+        ...
+
+    @property
+    def disruption_lower_bound(self) -> int:
+        """Proved limit on `disruption`."""
+        ...
 
 
 def progress_of(update: pb.SolveUpdate) -> pb.Progress | None:
@@ -12,7 +49,11 @@ def progress_of(update: pb.SolveUpdate) -> pb.Progress | None:
     """
     if update.HasField("progress"):
         return update.progress
-    tiers = update.plan.tiers
+    return progress_of_tiers(update.plan.tiers)
+
+
+def progress_of_tiers(tiers: Sequence[Tier]) -> pb.Progress | None:
+    """Return how far a plan with ``tiers`` is; None if there are none."""
     if not tiers:
         return None
     tier = next((one for one in tiers if not one.optimal), tiers[-1])

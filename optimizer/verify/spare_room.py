@@ -7,8 +7,9 @@ one list a resource. (No arrays: the serving process does without their library.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.case import Case, amounts
@@ -30,6 +31,22 @@ class _Beside:
 
     free: dict[str, list[int]]
     asked: dict[str, set[int]]
+    _ranked: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
+
+    def roomiest(self, wanted: Mapping[str, int]) -> list[int]:
+        """Return the nodes with enough of that resource which fewest have enough of."""
+        candidates = list(range(len(next(iter(self.free.values()), ()))))
+        for name, free in self.free.items():
+            if not wanted[name]:
+                continue
+            if name not in self._ranked:
+                nodes = sorted(range(len(free)), key=free.__getitem__)
+                self._ranked[name] = [free[node] for node in nodes], nodes
+            amounts, nodes = self._ranked[name]
+            first = bisect_left(amounts, wanted[name])
+            if len(nodes) - first < len(candidates):
+                candidates = nodes[first:]
+        return candidates
 
 
 class SpareRoom:
@@ -74,7 +91,7 @@ class SpareRoom:
     def _with_room(self, uid: str) -> list[str]:
         beside = self._beside_priority(self._case.priority(uid))
         wanted = self._case.requests(uid)
-        found = list(range(len(self._names)))
+        found = sorted(beside.roomiest(wanted))
         for name, free in beside.free.items():
             amount, asked = wanted[name], beside.asked[name]
             if amount:

@@ -86,6 +86,13 @@ def solve(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, no tables.")
     ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the answer with all its proofs, for verify --certificate.",
+        ),
+    ] = None,
 ) -> None:
     """Solve a snapshot file and print the plan."""
     # The solver takes half a second to import, which no other command needs.
@@ -105,7 +112,14 @@ def solve(
         min_gain_per_move=min_gain_per_move,
     )
     with _told():
-        typer.echo(solve_file(snapshot, options, as_json=as_json, progress=progress))
+        told = solve_file(
+            snapshot,
+            options,
+            as_json=as_json,
+            progress=progress,
+            certificate=certificate,
+        )
+        typer.echo(told)
 
 
 @app.command("verify")
@@ -119,9 +133,18 @@ def verify(
     max_evictions: EvictionsOption = None,
     max_disruptions_per_owner: OwnerOption = None,
     min_gain_per_move: GainOption = 0.0,
+    certificate: Annotated[
+        bool,
+        typer.Option(
+            "--certificate", help="Also check the prices of every dual bound anew."
+        ),
+    ] = False,
 ) -> None:
     """Check a plan file against its snapshot with the independent checker."""
-    from optimizer.cli.verify import verify_file  # noqa: PLC0415 - as above
+    from optimizer.cli.verify import (  # noqa: PLC0415 - as above
+        verify_certificate_file,
+        verify_file,
+    )
 
     asked = pb.SolveOptions(
         objective=OBJECTIVES[objective],
@@ -132,6 +155,8 @@ def verify(
     )
     with _told():
         typer.echo(verify_file(snapshot, plan, POLICIES[policy], asked))
+        if certificate:
+            typer.echo(verify_certificate_file(snapshot, plan, POLICIES[policy]))
 
 
 @contextmanager

@@ -116,6 +116,11 @@ class Board:
         """Whether nothing is left to find or to prove."""
         return self.proved(self.problem.tiers - 1)
 
+    @property
+    def ended(self) -> bool:
+        """Whether the work is over, finished or not."""
+        return self.closed or self.finished
+
     def frozen(self, tier: int) -> Flags:
         """Return which items stay at home in every optimal answer, by tiers above.
 
@@ -154,13 +159,13 @@ class Board:
         """Return at a version after ``seen``, the end of the work, or the time-out."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self.version != seen or self.closed or self.finished, timeout_s
+                lambda: self.version != seen or self.ended, timeout_s
             )
 
     def await_end(self, timeout_s: float) -> None:
         """Return when nothing is left to do or time is up."""
         with self._changed:
-            self._changed.wait_for(lambda: self.closed or self.finished, timeout_s)
+            self._changed.wait_for(lambda: self.ended, timeout_s)
 
 
 def as_assignment(nodes: Indices) -> Assignment:

@@ -6,12 +6,13 @@ the best one when the time is up, whatever the working threads are doing then.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from optimizer.model.options import Policy, SolveOptions
-from optimizer.model.plan import Plan
+from optimizer.model.plan import Plan, TierResult
 from optimizer.model.snapshot import Snapshot
 from optimizer.search.problem import make_problem
 from optimizer.strategies.bounds import trivial_bounds
@@ -30,11 +31,14 @@ LARGEST_MARGIN = 0.3
 WRITING_SHARE = 0.1
 """Largest share of the time that goes into writing plans that are better by little."""
 
+TELLING_S = 0.25
+"""Shortest time between two plans that are better proved, but no better."""
+
 PARTING_S = 0.02
 """Time for the working threads to end, once they are told."""
 
 FOREVER_S = 24 * 3600.0
-"""Longer than any solve."""
+"""Longer than any solve, and not too long for a clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +61,15 @@ class LexicographicStrategy:
         writer = PlanWriter(snapshot, packing, options.policy)
         desk = _Desk(board, writer, publish, clock)
         desk.publish()
-        margin = min(MARGIN_S + desk.writing_s, LARGEST_MARGIN * options.time_limit_s)
-        work = Work(board, packing, options, clock, deadline - margin)
+        latest = deadline - LARGEST_MARGIN * options.time_limit_s
+        work = Work(board, packing, options, clock, desk.last_call(deadline, latest))
         # Not a daemon: an interpreter that ends before its solver does would crash it.
         thread = threading.Thread(target=work.run, name="lexicographic")
         thread.start()
         try:
-            desk.attend(FOREVER_S if options.deterministic else deadline - margin)
+            if options.deterministic:
+                deadline = latest = math.inf
+            desk.attend(deadline, latest)
         finally:
             board.close()
         thread.join(PARTING_S)
@@ -83,29 +89,53 @@ class _Desk:
     clock: Clock
     writing_s: float = 0.0
     _seen: int = field(default=-1)
+    _tiers: tuple[TierResult, ...] = field(default=())
+    _sent: float = field(default=0.0)
 
     def publish(self) -> Plan:
-        """Write the best assignment as a plan, and publish it if it is new."""
+        """Write the best assignment as a plan, and publish it if it tells anything."""
         began = self.clock()
         version, nodes, bounds = self.board.told()
         plan = self.writer.write(as_assignment(nodes), bounds)
-        if version != self._seen:
+        if (version, plan.tiers) != (self._seen, self._tiers):
             self.send(plan)
-        self._seen = version
+        self._seen, self._tiers, self._sent = version, plan.tiers, began
         self.writing_s = max(self.writing_s, self.clock() - began)
         return plan
 
-    def attend(self, until: float) -> None:
-        """Publish each better plan until the work ends or ``until`` is reached."""
-        while not (self.board.closed or self.board.finished):
-            left = until - self.clock()
-            if left <= 0:
-                return
-            self.board.await_news(self._seen, left)
-            if self.board.version != self._seen and not self.board.finished:
+    def last_call(self, deadline: float, latest: float) -> float:
+        """Return when the last plan must be begun so that it is there in time.
+
+        Parameters
+        ----------
+        deadline
+            When it must be there.
+        latest
+            The answer is never earlier, however long writing takes.
+        """
+        return max(latest, deadline - MARGIN_S - self.writing_s)
+
+    def attend(self, deadline: float, latest: float) -> None:
+        """Publish what is new until the work ends or the last plan is due.
+
+        A better plan goes out as soon as it is known. Of bounds alone those who wait
+        hear at intervals.
+        """
+        left = self.last_call(deadline, latest) - self.clock()
+        while left > self.writing_s and not self.board.ended:
+            self.board.await_news(self._seen, min(left, TELLING_S))
+            if self._due() and not self.board.ended:
                 self.publish()
                 rest = self.writing_s * (1 / WRITING_SHARE - 1)
-                self.board.await_end(min(rest, until - self.clock()))
+                left = self.last_call(deadline, latest) - self.clock()
+                self.board.await_end(min(rest, left))
+            left = self.last_call(deadline, latest) - self.clock()
+        # Another plan would not be written before the last one is due.
+        self.board.await_end(min(left, FOREVER_S))
+
+    def _due(self) -> bool:
+        better = self.board.version != self._seen
+        return better or self.clock() - self._sent >= TELLING_S
 
     def last_word(self) -> Plan:
         """Return the best plan, after publishing it if it is new."""

@@ -11,6 +11,8 @@ from google.protobuf.message import Message
 from snapshot_builder import SnapshotBuilder, figure_1
 
 from optimizer.cli import main
+from optimizer.cli.errors import FileUnwritableError
+from optimizer.cli.files import write_answer
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.certificate import DualBound, ProofMethod
 from optimizer.model.options import Policy
@@ -95,3 +97,26 @@ def test_prices_are_told_once_where_a_tier_repeats_the_one_above() -> None:
 
     assert [tier.place.dual for tier in plan.tiers] == [prices, None]
     assert plan.tiers[1].place.method is ProofMethod.DUAL_BOUND
+
+
+def test_what_solve_writes_is_what_verify_checks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A proof can be kept beside the plan, and doubted years later."""
+    snapshot = _file(tmp_path, "snapshot.json", figure_1())
+    answer = tmp_path / "answer.json"
+
+    assert _run("solve", snapshot, "--certificate", answer) == 0
+    assert _run("verify", snapshot, answer, "--certificate") == 0
+
+    said = capsys.readouterr().out
+    assert "proved optimal" in said
+    assert "limits proved by their prices" in said
+
+
+def test_a_certificate_that_cannot_be_written_is_one_clear_message(
+    tmp_path: Path,
+) -> None:
+    """No traceback after a solve of minutes."""
+    with pytest.raises(FileUnwritableError, match="cannot be written"):
+        write_answer(tmp_path / "no" / "answer.json", pb.SolveUpdate())

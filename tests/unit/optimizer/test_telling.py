@@ -1,0 +1,88 @@
+"""Who waits hears of plans and of proofs, and of nothing twice."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+from snapshot_builder import figure_1
+
+from optimizer.cli.solve import Lines
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.certificate import ProofMethod
+from optimizer.model.decode import decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.options import Policy
+from optimizer.model.plan import Placement, Plan, TierResult
+from optimizer.search.problem import make_problem
+from optimizer.service.telling import Telling
+from optimizer.strategies.bounds import Proof, trivial_bounds
+from optimizer.strategies.lexicographic.board import Board
+from optimizer.strategies.lexicographic.strategy import TELLING_S, _Desk
+from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reduced import reduced
+
+
+def a_plan(upper_bound: int) -> Plan:
+    tier = TierResult(
+        priority=7,
+        placed_before=0,
+        placed=1,
+        upper_bound=upper_bound,
+        optimal=False,
+        disruption=0,
+        disruption_lower_bound=0,
+    )
+    return Plan("s", placements=(Placement("p", "n"),), tiers=(tier,))
+
+
+def test_a_plan_that_is_better_proved_is_told_as_progress_only() -> None:
+    """The service would check the same changes anew, for a second if it is large."""
+    sent: list[bytes] = []
+    telling = Telling(sent.append, "s", started=0.0, decoded=1.0)
+
+    telling.tell(a_plan(upper_bound=9), found=2.0)
+    telling.tell(a_plan(upper_bound=5), found=3.0)
+
+    first, second = (pb.SolveUpdate.FromString(one) for one in sent)
+    assert first.plan.tiers[0].upper_bound == 9
+    assert not second.HasField("plan")
+    assert (second.progress.priority, second.progress.upper_bound) == (7, 5)
+
+
+def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
+    """A long proof is seen to go on."""
+    snapshot = decode_snapshot(figure_1(), Faults())
+    packing = reduced(snapshot)
+    bounds = trivial_bounds(packing)
+    bounds[-1].placed += 2
+    board = Board(make_problem(packing), strict=True, bounds=bounds)
+    told: list[Plan] = []
+    moments = count(0.0, TELLING_S / 10)
+    desk = _Desk(
+        board,
+        PlanWriter(snapshot, packing, Policy.STRICT),
+        told.append,
+        lambda: next(moments),
+    )
+    desk.publish()
+    loose = told[0].tiers[-1].upper_bound
+
+    board.limit_placed(0, loose - 1, Proof(ProofMethod.KNAPSACK))
+    desk.attend(deadline=4 * TELLING_S, latest=0.0)
+
+    assert [plan.tiers[-1].upper_bound for plan in told] == [loose, loose - 1]
+
+
+def test_a_line_of_progress_is_printed_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Plans come faster than anything changes in it."""
+    lines = Lines()
+
+    for upper_bound in (9, 9, 8):
+        lines.tell(pb.Progress(priority=1, placed=3, upper_bound=upper_bound))
+
+    printed = capsys.readouterr().err.splitlines()
+    assert len(printed) == 2
+    assert "3 of at most 8" in printed[1]
