@@ -32,6 +32,12 @@ EARLIER = {
     Phase.DISTURB: ("kept", "placed"),
 }
 POLICIES = [Policy.STRICT, Policy.PAPER]
+MANY = settings(
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
 
 
 def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
@@ -54,12 +60,7 @@ def _knapsack(question: Question) -> Bound | None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+@MANY
 @given(packing=packings(), data=st.data())
 def test_no_assignment_beats_the_knapsack(
     policy: Policy, packing: Packing, data: st.DataObject
@@ -82,12 +83,7 @@ def test_no_assignment_beats_the_knapsack(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+@MANY
 @given(packing=packings(), data=st.data())
 def test_no_assignment_beats_the_dual_bound(
     policy: Policy, packing: Packing, data: st.DataObject
@@ -119,12 +115,7 @@ def test_no_assignment_beats_the_dual_bound(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+@settings(MANY, max_examples=150)
 @given(packing=packings(), data=st.data())
 def test_enumeration_ends_at_the_true_best_or_above(
     policy: Policy, packing: Packing, data: st.DataObject

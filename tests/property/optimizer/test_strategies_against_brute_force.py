@@ -19,7 +19,7 @@ POLICIES = [pb.POLICY_STRICT, pb.POLICY_PAPER]
 EVERY = sorted(shipped_strategies())
 PROVERS = {"cpsat-aggregated", "portfolio", "z3"}
 PROVING = [name for name in EVERY if name in PROVERS]
-"""Those that reach the best answer and prove it; `lexicographic` has its own file."""
+"""Those that reach the best answer and prove it; two more have files of their own."""
 FINDING = [*PROVING, "milp"]
 """Those that reach it; a floating-point solver proves nothing."""
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())

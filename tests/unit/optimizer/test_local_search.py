@@ -136,8 +136,13 @@ def test_no_dimension_is_left_out_for_pods_that_only_ask_for_it() -> None:
         assert (kept.room[:, -1] == 100).all()
 
 
-def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:
-    """Compiled code reads and writes beside its arrays without a word."""
+def test_no_index_is_out_of_bounds(request: pytest.FixtureRequest) -> None:
+    """Compiled code reads and writes beside its arrays without a word.
+
+    What is compiled with checks is kept apart from what is compiled without.
+    """
+    assert request.config.cache is not None
+    kept = request.config.cache.mkdir("compiled-with-checks")
     script = (
         "from random_packings import random_packing\n"
         "from test_local_search import searched\n"
@@ -153,7 +158,7 @@ def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:
         env={
             **os.environ,
             "NUMBA_BOUNDSCHECK": "1",
-            VARIABLE: str(tmp_path),
+            VARIABLE: str(kept),
             "PYTHONPATH": os.pathsep.join(path),
         },
     )
