@@ -167,8 +167,7 @@ class Solving:
             run,
             Judge(request, self.metrics),
             answer_by=deadline + ANSWER_AFTER_S,
-            # The last plan must not wait for one before it that is still checked.
-            too_late=deadline - 2 * checking_s(request.snapshot),
+            checking_s=checking_s(request.snapshot),
         )
         try:
             for update in vetting.updates():

@@ -26,18 +26,19 @@ class Vetting:
         The run.
     judge
         Says of each update whether it holds.
-    answer_by, too_late
-        When the caller is answered, and from when on only the last plan is checked;
-        moments of `time.monotonic`.
+    answer_by
+        When the caller is answered, a moment of `time.monotonic`.
+    checking_s
+        What a check takes, about; until one has been made.
     """
 
     def __init__(
-        self, run: Run, judge: Judge, *, answer_by: float, too_late: float
+        self, run: Run, judge: Judge, *, answer_by: float, checking_s: float
     ) -> None:
         self._run = run
         self._judge = judge
         self._answer_by = answer_by
-        self._too_late = too_late
+        self._checking_s = checking_s
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
         self._failure: Exception | None = None
@@ -91,14 +92,26 @@ class Vetting:
     def _vetted(self, update: pb.SolveUpdate) -> pb.SolveUpdate | None:
         if update.end_reason == pb.END_REASON_CANCELLED:
             return self._instead(update.end_reason, update.message)
-        if not update.last and time.monotonic() > self._too_late:
+        if not update.last and self._too_late(update):
             return None
         self._strategy = update.strategy or self._strategy
+        began = time.monotonic()
         checked = self._judge.judge(update, lambda: self._idle(update))
+        if checked is not None and checked.HasField("plan"):
+            self._checking_s = max(time.monotonic() - began, self._checking_s / 2)
         if checked is not None and checked.last and not update.last:
             # A plan was withheld: the run must be over when that is told.
             self._run.cancel()
         return checked
+
+    def _too_late(self, update: pb.SolveUpdate) -> bool:
+        """Tell whether the last plan would have to wait while this one is checked.
+
+        Something must pass, else there is no answer: the first plan is never skipped.
+        """
+        if self._sound is None or not update.HasField("plan"):
+            return False
+        return time.monotonic() + 2 * self._checking_s > self._answer_by
 
     def _idle(self, update: pb.SolveUpdate) -> bool:
         """Tell whether nobody waits to hear of ``update``."""

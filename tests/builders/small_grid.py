@@ -12,14 +12,14 @@ NODES, PODS_PER_NODE = 6, 6
 ROOM = 3400
 
 
-def crowded(seed: int) -> pb.Snapshot:
+def crowded(seed: int, nodes: int = NODES) -> pb.Snapshot:
     """Return a snapshot with two priorities and pods that wait."""
     draw = random.Random(seed)  # noqa: S311 - not for secrets
     builder = SnapshotBuilder()
-    left = {f"n{index}": [ROOM, ROOM] for index in range(NODES)}
+    left = {f"n{index}": [ROOM, ROOM] for index in range(nodes)}
     for name in left:
         builder.node(name, cpu_milli=ROOM, memory_bytes=ROOM)
-    for index in range(NODES * PODS_PER_NODE):
+    for index in range(nodes * PODS_PER_NODE):
         asked = [draw.randint(100, 1000), draw.randint(100, 1000)]
         name = max(left, key=lambda node: min(left[node]))
         home = (

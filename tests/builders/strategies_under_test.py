@@ -11,6 +11,7 @@ from optimizer.model.options import SolveOptions
 from optimizer.model.plan import EndReason, Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.paper import PaperStrategy
+from optimizer.strategies.source import shipped_strategies
 from optimizer.strategies.strategy import Answer, Clock, Strategy
 
 PATH = "strategies_under_test:strategies"
@@ -58,9 +59,9 @@ class AtOnce:
 
 
 def strategies() -> Mapping[str, Strategy]:
-    """Return the paper's strategy and every misbehaving one."""
+    """Return what is shipped and every misbehaving one."""
     return {
-        "paper": PaperStrategy(),
+        **shipped_strategies(),
         "hang": PaperThen(_hang),
         "hang-at-once": AtOnce(_hang),
         "eat-memory": PaperThen(_eat_memory),

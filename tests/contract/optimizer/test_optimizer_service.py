@@ -5,10 +5,12 @@ from __future__ import annotations
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import grpc
 import psutil
 import pytest
+from small_grid import crowded
 from snapshot_builder import SnapshotBuilder, figure_1
 
 from optimizer.contract import optimizer_pb2 as pb
@@ -19,6 +21,9 @@ from optimizer.verify import verify_plan
 from testbed.wait import wait_until
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
+
+AT_WORK_S = 0.5
+"""CPU time of a child that has read its request and asked a solver."""
 
 
 def request(strategy: str = "paper", time_limit_s: float = 30.0) -> pb.SolveRequest:
@@ -215,6 +220,43 @@ def test_a_call_beyond_the_queue_is_refused_and_a_client_that_leaves_frees_the_t
         timeout_s=10,
     )
     wait_for_turn(solve)
+
+
+@pytest.mark.parametrize("strategy", ["lexicographic", "cpsat-aggregated", "milp"])
+def test_a_call_that_is_cancelled_stops_its_child_inside_any_solver(
+    channel: grpc.Channel, solve: Solve, strategy: str
+) -> None:
+    """CP-SAT and HiGHS go on for minutes if nobody stops them (R21)."""
+    wait_for_turn(solve)
+    call = pb_grpc.OptimizerStub(channel).Solve(
+        pb.SolveRequest(
+            snapshot=crowded(1, nodes=60),
+            options=pb.SolveOptions(strategy=strategy, time_limit_s=300),
+        )
+    )
+    at_work = wait_until(
+        "a child to be at work",
+        lambda: [child for child in busy_children() if cpu_s(child) > AT_WORK_S],
+        lambda found: len(found) == 1,
+        timeout_s=60,
+    )
+    assert call.is_active()
+
+    call.cancel()
+
+    wait_until(
+        "the child to be gone",
+        lambda: [child.pid for child in at_work if child.is_running()],
+        lambda alive: not alive,
+        timeout_s=10,
+    )
+    wait_for_turn(solve)
+
+
+def cpu_s(process: psutil.Process) -> float:
+    with suppress(psutil.NoSuchProcess):
+        return float(process.cpu_times().user)
+    return 0.0
 
 
 def test_updates_stream_while_the_solve_goes_on(

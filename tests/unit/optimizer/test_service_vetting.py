@@ -74,7 +74,7 @@ def vetting(run: FakeRun, judge: FakeJudge, answer_in_s: float) -> Vetting:
         cast("Run", run),
         cast("Judge", judge),
         answer_by=now + answer_in_s,
-        too_late=now + LONG_S,
+        checking_s=0.0,
     )
 
 
@@ -136,18 +136,22 @@ def test_a_cancelled_call_brings_no_plan_that_was_not_checked() -> None:
     assert last.plan == a_plan("checked")
 
 
-def test_late_plans_are_not_checked_unless_they_are_the_last() -> None:
-    """The last one would have to wait for them."""
-    run, now = FakeRun(), time.monotonic()
+def test_of_late_plans_only_the_first_and_the_last_are_checked() -> None:
+    """The first is better than none, and the last must not wait for others."""
+    run = FakeRun()
     late = Vetting(
         cast("Run", run),
-        cast("Judge", FakeJudge(withhold=True)),
-        answer_by=now + LONG_S,
-        too_late=now - 1,
+        cast("Judge", FakeJudge()),
+        answer_by=time.monotonic() + LONG_S,
+        checking_s=2 * LONG_S,
     )
-    run.said.put(pb.SolveUpdate(plan=a_plan("wrong, but not looked at")))
+    answers = late.updates()
+    run.said.put(pb.SolveUpdate(plan=a_plan("first")))
+    assert next(answers).plan == a_plan("first")
+
+    run.said.put(pb.SolveUpdate(plan=a_plan("skipped")))
     run.said.put(pb.SolveUpdate(end_reason=pb.END_REASON_CANCELLED, last=True))
+    last = next(answers)
 
-    (last,) = late.updates()
-
-    assert last.end_reason == pb.END_REASON_CANCELLED
+    assert last.last
+    assert last.plan == a_plan("first")
