@@ -523,8 +523,20 @@ class GainPoint(_message.Message):
     placed: int
     def __init__(self, moves: _Optional[int] = ..., placed: _Optional[int] = ...) -> None: ...
 
+class NodesInUse(_message.Message):
+    __slots__ = ("before", "after", "lower_bound", "moves_lower_bound")
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    LOWER_BOUND_FIELD_NUMBER: _ClassVar[int]
+    MOVES_LOWER_BOUND_FIELD_NUMBER: _ClassVar[int]
+    before: int
+    after: int
+    lower_bound: int
+    moves_lower_bound: int
+    def __init__(self, before: _Optional[int] = ..., after: _Optional[int] = ..., lower_bound: _Optional[int] = ..., moves_lower_bound: _Optional[int] = ...) -> None: ...
+
 class Plan(_message.Message):
-    __slots__ = ("snapshot_id", "placements", "moves", "evictions", "tiers", "optimal", "gain_by_moves")
+    __slots__ = ("snapshot_id", "placements", "moves", "evictions", "tiers", "optimal", "gain_by_moves", "nodes_in_use")
     SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
     PLACEMENTS_FIELD_NUMBER: _ClassVar[int]
     MOVES_FIELD_NUMBER: _ClassVar[int]
@@ -532,6 +544,7 @@ class Plan(_message.Message):
     TIERS_FIELD_NUMBER: _ClassVar[int]
     OPTIMAL_FIELD_NUMBER: _ClassVar[int]
     GAIN_BY_MOVES_FIELD_NUMBER: _ClassVar[int]
+    NODES_IN_USE_FIELD_NUMBER: _ClassVar[int]
     snapshot_id: str
     placements: _containers.RepeatedCompositeFieldContainer[Placement]
     moves: _containers.RepeatedCompositeFieldContainer[Move]
@@ -539,7 +552,8 @@ class Plan(_message.Message):
     tiers: _containers.RepeatedCompositeFieldContainer[TierResult]
     optimal: bool
     gain_by_moves: _containers.RepeatedCompositeFieldContainer[GainPoint]
-    def __init__(self, snapshot_id: _Optional[str] = ..., placements: _Optional[_Iterable[_Union[Placement, _Mapping]]] = ..., moves: _Optional[_Iterable[_Union[Move, _Mapping]]] = ..., evictions: _Optional[_Iterable[_Union[Eviction, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[TierResult, _Mapping]]] = ..., optimal: _Optional[bool] = ..., gain_by_moves: _Optional[_Iterable[_Union[GainPoint, _Mapping]]] = ...) -> None: ...
+    nodes_in_use: NodesInUse
+    def __init__(self, snapshot_id: _Optional[str] = ..., placements: _Optional[_Iterable[_Union[Placement, _Mapping]]] = ..., moves: _Optional[_Iterable[_Union[Move, _Mapping]]] = ..., evictions: _Optional[_Iterable[_Union[Eviction, _Mapping]]] = ..., tiers: _Optional[_Iterable[_Union[TierResult, _Mapping]]] = ..., optimal: _Optional[bool] = ..., gain_by_moves: _Optional[_Iterable[_Union[GainPoint, _Mapping]]] = ..., nodes_in_use: _Optional[_Union[NodesInUse, _Mapping]] = ...) -> None: ...
 
 class Progress(_message.Message):
     __slots__ = ("priority", "placed", "upper_bound", "disruption", "disruption_lower_bound", "stage")

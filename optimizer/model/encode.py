@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.encode_certificate import encode_certificate
-from optimizer.model.plan import Plan, TierResult
+from optimizer.model.plan import NodesInUse, Plan, TierResult
 from optimizer.model.refusal import Refusal
 
 
@@ -34,6 +34,7 @@ def encode_plan(plan: Plan) -> pb.Plan:
             pb.GainPoint(moves=point.moves, placed=point.placed)
             for point in plan.gain_by_moves
         ],
+        nodes_in_use=_nodes_in_use(plan.nodes_in_use),
     )
 
 
@@ -45,6 +46,17 @@ def encode_refusals(refusals: Iterable[Refusal]) -> list[pb.Refusal]:
         )
         for refusal in refusals
     ]
+
+
+def _nodes_in_use(told: NodesInUse | None) -> pb.NodesInUse | None:
+    if told is None:
+        return None
+    return pb.NodesInUse(
+        before=told.before,
+        after=told.after,
+        lower_bound=told.lower_bound,
+        moves_lower_bound=told.moves_lower_bound,
+    )
 
 
 def _tier(tier: TierResult) -> pb.TierResult:

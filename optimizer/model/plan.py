@@ -75,6 +75,26 @@ class GainPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class NodesInUse:
+    """How many nodes a plan that consolidates leaves in use.
+
+    Parameters
+    ----------
+    before, after
+        Nodes that hold a pod which would not go with its node.
+    lower_bound
+        Proved limit on ``after``, within the limits that were asked for.
+    moves_lower_bound
+        Proved limit on the moves, given ``after``.
+    """
+
+    before: int
+    after: int
+    lower_bound: int
+    moves_lower_bound: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One answer to a snapshot; without changes it keeps everything as it is."""
 
@@ -84,6 +104,7 @@ class Plan:
     evictions: tuple[Eviction, ...] = ()
     tiers: tuple[TierResult, ...] = ()
     gain_by_moves: tuple[GainPoint, ...] = ()
+    nodes_in_use: NodesInUse | None = None
 
     @property
     def optimal(self) -> bool:

@@ -9,6 +9,7 @@ from optimizer.verify.apart import check_apart
 from optimizer.verify.capacity import check_capacity
 from optimizer.verify.case import Case, Index
 from optimizer.verify.eligibility import check_eligibility
+from optimizer.verify.emptied import check_nodes_in_use
 from optimizer.verify.limits import check_gains, check_limits
 from optimizer.verify.movability import (
     check_budgets,
@@ -47,6 +48,7 @@ RULES: tuple[Rule, ...] = (
     check_tiers,
     check_bounds,
     check_worth,
+    check_nodes_in_use,
     check_limits,
     check_gains,
 )

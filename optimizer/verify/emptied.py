@@ -17,10 +17,28 @@ def check_emptied(case: Case) -> Iterator[Violation]:
         return
     for eviction in case.plan.evictions:
         yield Violation("worth", eviction.pod_uid, "loses its node for consolidation")
-    before = _in_use(case, {uid: pod.node for uid, pod in case.pods.items()})
-    after = _in_use(case, case.after)
+    before, after = _counted(case)
     if after >= before:
         yield Violation("worth", "plan", f"{after} nodes in use, {before} were before")
+
+
+def check_nodes_in_use(case: Case) -> Iterator[Violation]:
+    """Yield what is not true of the nodes in use as the plan tells them."""
+    if not case.plan.HasField("nodes_in_use"):
+        return
+    told, counted = case.plan.nodes_in_use, _counted(case)
+    if (told.before, told.after) != counted:
+        problem = f"{counted} before and after, said {(told.before, told.after)}"
+        yield Violation("nodes-in-use", "plan", problem)
+    if told.lower_bound > told.after:
+        yield Violation("nodes-in-use", "plan", "fewer nodes than the lower bound")
+    if told.moves_lower_bound > len(case.plan.moves):
+        yield Violation("nodes-in-use", "plan", "fewer moves than the lower bound")
+
+
+def _counted(case: Case) -> tuple[int, int]:
+    before = _in_use(case, {uid: pod.node for uid, pod in case.pods.items()})
+    return before, _in_use(case, case.after)
 
 
 def _in_use(case: Case, where: Mapping[str, str]) -> int:

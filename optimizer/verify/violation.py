@@ -25,6 +25,7 @@ RuleName = Literal[
     "tiers",
     "bounds",
     "worth",
+    "nodes-in-use",
     "limits",
     "gains",
     "certificate",

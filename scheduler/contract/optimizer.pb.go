@@ -2690,6 +2690,78 @@ func (x *GainPoint) GetPlaced() int32 {
 	return 0
 }
 
+// How many nodes a plan that consolidates leaves in use: those that hold a pod which would
+// not go with its node.
+type NodesInUse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Before int32                  `protobuf:"varint,1,opt,name=before,proto3" json:"before,omitempty"`
+	After  int32                  `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
+	// Proved lower limit on after, within the limits that were asked for.
+	LowerBound int32 `protobuf:"varint,3,opt,name=lower_bound,json=lowerBound,proto3" json:"lower_bound,omitempty"`
+	// Proved lower limit on the plan's moves, given after.
+	MovesLowerBound int32 `protobuf:"varint,4,opt,name=moves_lower_bound,json=movesLowerBound,proto3" json:"moves_lower_bound,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *NodesInUse) Reset() {
+	*x = NodesInUse{}
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodesInUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodesInUse) ProtoMessage() {}
+
+func (x *NodesInUse) ProtoReflect() protoreflect.Message {
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodesInUse.ProtoReflect.Descriptor instead.
+func (*NodesInUse) Descriptor() ([]byte, []int) {
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *NodesInUse) GetBefore() int32 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+func (x *NodesInUse) GetAfter() int32 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *NodesInUse) GetLowerBound() int32 {
+	if x != nil {
+		return x.LowerBound
+	}
+	return 0
+}
+
+func (x *NodesInUse) GetMovesLowerBound() int32 {
+	if x != nil {
+		return x.MovesLowerBound
+	}
+	return 0
+}
+
 type Plan struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	SnapshotId string                 `protobuf:"bytes,1,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
@@ -2700,14 +2772,16 @@ type Plan struct {
 	// Every tier is optimal.
 	Optimal bool `protobuf:"varint,6,opt,name=optimal,proto3" json:"optimal,omitempty"`
 	// What fewer moves would have gained; ascending in moves.
-	GainByMoves   []*GainPoint `protobuf:"bytes,7,rep,name=gain_by_moves,json=gainByMoves,proto3" json:"gain_by_moves,omitempty"`
+	GainByMoves []*GainPoint `protobuf:"bytes,7,rep,name=gain_by_moves,json=gainByMoves,proto3" json:"gain_by_moves,omitempty"`
+	// Set by the objective CONSOLIDATE only, whose tiers claim nothing.
+	NodesInUse    *NodesInUse `protobuf:"bytes,8,opt,name=nodes_in_use,json=nodesInUse,proto3" json:"nodes_in_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2719,7 +2793,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2732,7 +2806,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Plan) GetSnapshotId() string {
@@ -2784,6 +2858,13 @@ func (x *Plan) GetGainByMoves() []*GainPoint {
 	return nil
 }
 
+func (x *Plan) GetNodesInUse() *NodesInUse {
+	if x != nil {
+		return x.NodesInUse
+	}
+	return nil
+}
+
 type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Priority of the tier that is being worked on.
@@ -2800,7 +2881,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2812,7 +2893,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2825,7 +2906,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Progress) GetPriority() int32 {
@@ -2882,7 +2963,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +2975,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +2988,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Refusal) GetSubject() string {
@@ -2943,7 +3024,7 @@ type Durations struct {
 
 func (x *Durations) Reset() {
 	*x = Durations{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2955,7 +3036,7 @@ func (x *Durations) String() string {
 func (*Durations) ProtoMessage() {}
 
 func (x *Durations) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2968,7 +3049,7 @@ func (x *Durations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Durations.ProtoReflect.Descriptor instead.
 func (*Durations) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Durations) GetDecodeS() float64 {
@@ -3017,7 +3098,7 @@ type SolveUpdate struct {
 
 func (x *SolveUpdate) Reset() {
 	*x = SolveUpdate{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3029,7 +3110,7 @@ func (x *SolveUpdate) String() string {
 func (*SolveUpdate) ProtoMessage() {}
 
 func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_optimizer_contract_optimizer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3042,7 +3123,7 @@ func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveUpdate.ProtoReflect.Descriptor instead.
 func (*SolveUpdate) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
+	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SolveUpdate) GetPlan() *Plan {
@@ -3315,7 +3396,14 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\adisturb\x18\t \x01(\v2!.stowage.optimizer.v1.CertificateR\adisturb\"9\n" +
 	"\tGainPoint\x12\x14\n" +
 	"\x05moves\x18\x01 \x01(\x05R\x05moves\x12\x16\n" +
-	"\x06placed\x18\x02 \x01(\x05R\x06placed\"\xef\x02\n" +
+	"\x06placed\x18\x02 \x01(\x05R\x06placed\"\x87\x01\n" +
+	"\n" +
+	"NodesInUse\x12\x16\n" +
+	"\x06before\x18\x01 \x01(\x05R\x06before\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\x05R\x05after\x12\x1f\n" +
+	"\vlower_bound\x18\x03 \x01(\x05R\n" +
+	"lowerBound\x12*\n" +
+	"\x11moves_lower_bound\x18\x04 \x01(\x05R\x0fmovesLowerBound\"\xb3\x03\n" +
 	"\x04Plan\x12\x1f\n" +
 	"\vsnapshot_id\x18\x01 \x01(\tR\n" +
 	"snapshotId\x12?\n" +
@@ -3326,7 +3414,9 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\tevictions\x18\x04 \x03(\v2\x1e.stowage.optimizer.v1.EvictionR\tevictions\x126\n" +
 	"\x05tiers\x18\x05 \x03(\v2 .stowage.optimizer.v1.TierResultR\x05tiers\x12\x18\n" +
 	"\aoptimal\x18\x06 \x01(\bR\aoptimal\x12C\n" +
-	"\rgain_by_moves\x18\a \x03(\v2\x1f.stowage.optimizer.v1.GainPointR\vgainByMoves\"\xcb\x01\n" +
+	"\rgain_by_moves\x18\a \x03(\v2\x1f.stowage.optimizer.v1.GainPointR\vgainByMoves\x12B\n" +
+	"\fnodes_in_use\x18\b \x01(\v2 .stowage.optimizer.v1.NodesInUseR\n" +
+	"nodesInUse\"\xcb\x01\n" +
 	"\bProgress\x12\x1a\n" +
 	"\bpriority\x18\x01 \x01(\x05R\bpriority\x12\x16\n" +
 	"\x06placed\x18\x02 \x01(\x05R\x06placed\x12\x1f\n" +
@@ -3403,7 +3493,7 @@ func file_optimizer_contract_optimizer_proto_rawDescGZIP() []byte {
 }
 
 var file_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_optimizer_contract_optimizer_proto_goTypes = []any{
 	(Policy)(0),                      // 0: stowage.optimizer.v1.Policy
 	(Objective)(0),                   // 1: stowage.optimizer.v1.Objective
@@ -3443,41 +3533,42 @@ var file_optimizer_contract_optimizer_proto_goTypes = []any{
 	(*Certificate)(nil),              // 35: stowage.optimizer.v1.Certificate
 	(*TierResult)(nil),               // 36: stowage.optimizer.v1.TierResult
 	(*GainPoint)(nil),                // 37: stowage.optimizer.v1.GainPoint
-	(*Plan)(nil),                     // 38: stowage.optimizer.v1.Plan
-	(*Progress)(nil),                 // 39: stowage.optimizer.v1.Progress
-	(*Refusal)(nil),                  // 40: stowage.optimizer.v1.Refusal
-	(*Durations)(nil),                // 41: stowage.optimizer.v1.Durations
-	(*SolveUpdate)(nil),              // 42: stowage.optimizer.v1.SolveUpdate
-	nil,                              // 43: stowage.optimizer.v1.Resources.ExtendedEntry
-	nil,                              // 44: stowage.optimizer.v1.Node.LabelsEntry
-	nil,                              // 45: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
-	nil,                              // 46: stowage.optimizer.v1.PodClass.LabelsEntry
-	nil,                              // 47: stowage.optimizer.v1.PodClass.NodeSelectorEntry
-	nil,                              // 48: stowage.optimizer.v1.Namespace.LabelsEntry
+	(*NodesInUse)(nil),               // 38: stowage.optimizer.v1.NodesInUse
+	(*Plan)(nil),                     // 39: stowage.optimizer.v1.Plan
+	(*Progress)(nil),                 // 40: stowage.optimizer.v1.Progress
+	(*Refusal)(nil),                  // 41: stowage.optimizer.v1.Refusal
+	(*Durations)(nil),                // 42: stowage.optimizer.v1.Durations
+	(*SolveUpdate)(nil),              // 43: stowage.optimizer.v1.SolveUpdate
+	nil,                              // 44: stowage.optimizer.v1.Resources.ExtendedEntry
+	nil,                              // 45: stowage.optimizer.v1.Node.LabelsEntry
+	nil,                              // 46: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	nil,                              // 47: stowage.optimizer.v1.PodClass.LabelsEntry
+	nil,                              // 48: stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	nil,                              // 49: stowage.optimizer.v1.Namespace.LabelsEntry
 }
 var file_optimizer_contract_optimizer_proto_depIdxs = []int32{
 	28, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
 	7,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
 	0,  // 2: stowage.optimizer.v1.SolveOptions.policy:type_name -> stowage.optimizer.v1.Policy
 	1,  // 3: stowage.optimizer.v1.SolveOptions.objective:type_name -> stowage.optimizer.v1.Objective
-	43, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
+	44, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
 	8,  // 5: stowage.optimizer.v1.Node.allocatable:type_name -> stowage.optimizer.v1.Resources
-	44, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
+	45, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
 	9,  // 7: stowage.optimizer.v1.Node.taints:type_name -> stowage.optimizer.v1.Taint
 	12, // 8: stowage.optimizer.v1.NodeSelectorTerm.match_expressions:type_name -> stowage.optimizer.v1.Requirement
 	12, // 9: stowage.optimizer.v1.NodeSelectorTerm.match_fields:type_name -> stowage.optimizer.v1.Requirement
 	13, // 10: stowage.optimizer.v1.NodeSelector.terms:type_name -> stowage.optimizer.v1.NodeSelectorTerm
 	13, // 11: stowage.optimizer.v1.PreferredNodeTerm.term:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	45, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	46, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
 	12, // 13: stowage.optimizer.v1.LabelSelector.match_expressions:type_name -> stowage.optimizer.v1.Requirement
 	16, // 14: stowage.optimizer.v1.PodAffinityTerm.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
 	16, // 15: stowage.optimizer.v1.PodAffinityTerm.namespace_selector:type_name -> stowage.optimizer.v1.LabelSelector
 	17, // 16: stowage.optimizer.v1.PreferredPodTerm.term:type_name -> stowage.optimizer.v1.PodAffinityTerm
 	16, // 17: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	46, // 18: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
+	47, // 18: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
 	21, // 19: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
 	8,  // 20: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
-	47, // 21: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	48, // 21: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
 	13, // 22: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
 	11, // 23: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
 	17, // 24: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
@@ -3488,7 +3579,7 @@ var file_optimizer_contract_optimizer_proto_depIdxs = []int32{
 	15, // 29: stowage.optimizer.v1.PodClass.preferred_node_affinity:type_name -> stowage.optimizer.v1.PreferredNodeTerm
 	18, // 30: stowage.optimizer.v1.PodClass.preferred_pod_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
 	18, // 31: stowage.optimizer.v1.PodClass.preferred_pod_anti_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
-	48, // 32: stowage.optimizer.v1.Namespace.labels:type_name -> stowage.optimizer.v1.Namespace.LabelsEntry
+	49, // 32: stowage.optimizer.v1.Namespace.labels:type_name -> stowage.optimizer.v1.Namespace.LabelsEntry
 	16, // 33: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
 	8,  // 34: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
 	10, // 35: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
@@ -3511,18 +3602,19 @@ var file_optimizer_contract_optimizer_proto_depIdxs = []int32{
 	31, // 52: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
 	36, // 53: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
 	37, // 54: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
-	38, // 55: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
-	5,  // 56: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
-	41, // 57: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
-	40, // 58: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
-	39, // 59: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
-	6,  // 60: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
-	42, // 61: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
-	61, // [61:62] is the sub-list for method output_type
-	60, // [60:61] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	38, // 55: stowage.optimizer.v1.Plan.nodes_in_use:type_name -> stowage.optimizer.v1.NodesInUse
+	39, // 56: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
+	5,  // 57: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
+	42, // 58: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
+	41, // 59: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
+	40, // 60: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
+	6,  // 61: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
+	43, // 62: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
+	62, // [62:63] is the sub-list for method output_type
+	61, // [61:62] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_optimizer_contract_optimizer_proto_init() }
@@ -3537,7 +3629,7 @@ func file_optimizer_contract_optimizer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_optimizer_contract_optimizer_proto_rawDesc), len(file_optimizer_contract_optimizer_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

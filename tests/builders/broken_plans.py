@@ -296,6 +296,23 @@ def _consolidates_nothing(scene: Scene) -> None:
     scene.asked.objective = pb.OBJECTIVE_CONSOLIDATE
 
 
+def _other_nodes_in_use(scene: Scene) -> None:
+    scene.plan.nodes_in_use.before = 2
+    scene.plan.nodes_in_use.after = 1
+
+
+def _fewer_nodes_than_possible(scene: Scene) -> None:
+    told = scene.plan.nodes_in_use
+    told.before = told.after = 2
+    told.lower_bound = 3
+
+
+def _fewer_moves_than_possible(scene: Scene) -> None:
+    told = scene.plan.nodes_in_use
+    told.before = told.after = 2
+    told.moves_lower_bound = 2
+
+
 def _too_many_moves(scene: Scene) -> None:
     scene.asked.max_moves = 0
 
@@ -370,6 +387,11 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
         _optimal_below_an_open_tier,
     ),
     "worth": (_gains_nothing, _consolidates_nothing),
+    "nodes-in-use": (
+        _other_nodes_in_use,
+        _fewer_nodes_than_possible,
+        _fewer_moves_than_possible,
+    ),
     "limits": (
         _too_many_moves,
         _too_many_of_an_owner,

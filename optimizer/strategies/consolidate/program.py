@@ -57,23 +57,21 @@ class FewestNodes:
             if node not in self.others
         }
 
-    def fewest(self, effort: Effort) -> bool:
-        """Empty as many nodes as possible; return whether that is proved."""
+    def fewest(self, effort: Effort) -> int:
+        """Empty as many nodes as possible; return a limit on the nodes in use."""
         metric = [(variable, -1) for variable in self._used.values()]
         bound = self._maximise(metric, effort)
         reached = -len(self._used.keys() & set(self.assignment))
         self._formulation.program.between(metric, reached, 0)
-        return bound is not None and bound <= reached
+        return len(self.others) - (0 if bound is None else bound)
 
-    def calmest(self, effort: Effort) -> bool:
-        """Move as few as possible for that; return whether that is proved."""
+    def calmest(self, effort: Effort) -> int:
+        """Move as few as possible for as many nodes; return a limit on the moves."""
         bound = self._maximise(self._calm, effort)
-        moves = sum(
-            item.home != node
-            for item, node in zip(self.packing.items, self.assignment, strict=True)
-        )
-        reached = STAY * len(self.packing.items) - MOVED * moves
-        return bound is not None and bound <= reached
+        if bound is None:
+            return 0
+        # Rounded up: what the sum loses is a whole number of moves.
+        return -(-(STAY * len(self.packing.items) - bound) // MOVED)
 
     def _maximise(self, metric: Terms, effort: Effort) -> int | None:
         start = list(self._formulation.values(self.assignment))

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 
 from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Assignment, Packing
-from optimizer.model.plan import EndReason, Plan
+from optimizer.model.plan import EndReason, NodesInUse, Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.bounds import trivial_bounds
 from optimizer.strategies.consolidate.emptying import emptied
 from optimizer.strategies.consolidate.in_use import nodes_in_use, nodes_of_others
+from optimizer.strategies.consolidate.limits import fewest_moves, fewest_nodes
 from optimizer.strategies.consolidate.program import FewestNodes
 from optimizer.strategies.finish.owners import owners_of
 from optimizer.strategies.finish.tally import Tally
@@ -42,7 +43,7 @@ class Consolidate:
         clock: Clock,
         publish: Callable[[Plan], None],
     ) -> Answer:
-        """Return the plan; the message tells the nodes in use, and what is proved.
+        """Return the plan; it tells the nodes in use, and what is proved of them.
 
         Its tiers claim nothing: their limits are those of another objective. Of the
         limits, `min_gain_per_move` does not apply, since nothing is placed.
@@ -52,10 +53,10 @@ class Consolidate:
         publish(run.plan())
         run.empty()
         publish(run.plan())
-        proved = run.solve()
+        run.solve()
         plan = run.plan()
         reason = EndReason.NO_IMPROVEMENT if plan.empty else EndReason.TIME_LIMIT
-        return Answer(plan, reason, run.whole.refusals, run.message(proved))
+        return Answer(plan, reason, run.whole.refusals, run.message())
 
 
 @dataclass(slots=True)
@@ -68,6 +69,8 @@ class _Run:
     _packing: Packing = field(init=False)
     _others: frozenset[int] = field(init=False)
     _assignment: Assignment = field(init=False)
+    _fewest: int = field(init=False)
+    _calmest: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         running = [
@@ -76,6 +79,7 @@ class _Run:
         self._packing = restricted(self.whole, running, self.whole.current)
         self._others = nodes_of_others(self.snapshot, self._packing)
         self._assignment = self._packing.current
+        self._fewest = fewest_nodes(self._packing, self._others)
 
     def empty(self) -> None:
         """Make the quick start."""
@@ -83,14 +87,14 @@ class _Run:
         tally = Tally(limits, owners_of(self.snapshot, self._packing))
         self._take(emptied(self._packing, self._others, tally, self._late))
 
-    def solve(self) -> bool:
-        """Find the best there is in time; return whether it is proved."""
+    def solve(self) -> None:
+        """Find the best there is in time, unless it is known to be found."""
         limits = self.options.limits
-        if not self._packing.items:
-            return True
         # Counts of replicas do not tell owners apart.
-        if limits.max_disruptions_per_owner is not None or not self._may_build():
-            return False
+        if limits.max_disruptions_per_owner is not None or self._proved():
+            return
+        if not self._may_build():
+            return
         program = FewestNodes(
             self._packing,
             self._others,
@@ -98,10 +102,13 @@ class _Run:
             limits.max_moves,
             self._assignment,
         )
-        fewest = self._left() > SHORTEST_SOLVE_S and program.fewest(self._effort(0.5))
-        calmest = self._left() > SHORTEST_SOLVE_S and program.calmest(self._effort(1))
         # Relations are not in the program, so that its limits hold with them too.
-        return self._take(program.assignment) and fewest and calmest
+        if self._left() > SHORTEST_SOLVE_S:
+            self._fewest = max(self._fewest, program.fewest(self._effort(0.5)))
+        if self._left() > SHORTEST_SOLVE_S:
+            given = self._nodes(program.assignment)
+            self._calmest[given] = program.calmest(self._effort(1))
+        self._take(program.assignment)
 
     def _take(self, assignment: Assignment) -> bool:
         """Take ``assignment`` unless it breaks what pods demand of each other."""
@@ -112,27 +119,51 @@ class _Run:
 
     def plan(self) -> Plan:
         """Return the best so far, empty unless it empties a node."""
+        kept = self._kept()
         after = dict(
-            zip(
-                (item.pod_uid for item in self._packing.items),
-                self._assignment,
-                strict=True,
-            )
+            zip((item.pod_uid for item in self._packing.items), kept, strict=True)
         )
-        if self._nodes(self._assignment) == self._nodes(self._packing.current):
-            after = {}
         assignment = tuple(
             after.get(item.pod_uid, item.home) for item in self.whole.items
         )
         writer = PlanWriter(self.snapshot, self.whole, self.options.policy)
-        return writer.write(assignment, trivial_bounds(self.whole))
+        plan = writer.write(assignment, trivial_bounds(self.whole))
+        return replace(plan, nodes_in_use=self._told())
 
-    def message(self, proved: bool) -> str:
+    def message(self) -> str:
         """Return what was reached."""
-        before = self._nodes(self._packing.current)
-        after = self._nodes(self._assignment)
-        proof = "proved fewest, with fewest moves" if proved else "not proved fewest"
-        return f"{after} nodes in use, {before} before: {proof}"
+        told = self._told()
+        proof = f"not proved fewest, at least {told.lower_bound}"
+        if self._proved():
+            proof = "proved fewest, with fewest moves"
+        elif told.lower_bound == told.after:
+            proof = "proved fewest, not with fewest moves"
+        return f"{told.after} nodes in use, {told.before} before: {proof}"
+
+    def _kept(self) -> Assignment:
+        """Return the best so far, or what there was if no node is emptied."""
+        now = self._packing.current
+        better = self._nodes(self._assignment) < self._nodes(now)
+        return self._assignment if better else now
+
+    def _told(self) -> NodesInUse:
+        after = self._nodes(self._kept())
+        moves = fewest_moves(self._packing, self._others, after)
+        # With fewer nodes in use there are no fewer moves.
+        known = [least for nodes, least in self._calmest.items() if nodes >= after]
+        return NodesInUse(
+            before=self._nodes(self._packing.current),
+            after=after,
+            lower_bound=self._fewest,
+            moves_lower_bound=max([moves, *known]),
+        )
+
+    def _proved(self) -> bool:
+        """Tell whether no plan empties more nodes, nor as many with fewer moves."""
+        told, kept = self._told(), self._kept()
+        pairs = zip(self._packing.items, kept, strict=True)
+        moves = sum(item.home != node for item, node in pairs)
+        return (told.lower_bound, told.moves_lower_bound) == (told.after, moves)
 
     def _nodes(self, assignment: Assignment) -> int:
         return len(nodes_in_use(assignment, self._others))

@@ -113,7 +113,9 @@ def test_no_assignment_uses_fewer_nodes_or_fewer_moves(
     where = outcome(snapshot, plan)
     nodes = len({node for node in where.values() if node})
     assert (nodes, len(plan.moves)) == _fewest(snapshot, max_moves)
-    assert "proved fewest" in answer.message
+    assert plan.nodes_in_use.after == plan.nodes_in_use.lower_bound == nodes
+    assert plan.nodes_in_use.moves_lower_bound == len(plan.moves)
+    assert ": proved fewest, with fewest moves" in answer.message
 
 
 @pytest.mark.parametrize("objective", [pb.OBJECTIVE_PLACE, pb.OBJECTIVE_CONSOLIDATE])

@@ -11,7 +11,7 @@ from optimizer.model.decode import decode_options
 from optimizer.model.decode.faults import Faults
 from optimizer.model.encode import encode_plan
 from optimizer.model.errors import InvalidInputError
-from optimizer.model.plan import GainPoint
+from optimizer.model.plan import GainPoint, NodesInUse
 from optimizer.verify import verify_plan
 
 STRATEGY = "cpsat-aggregated"
@@ -216,7 +216,24 @@ def test_an_owner_is_spared_by_consolidation_too() -> None:
     answer = finished_answer_to(builder.message, asked)
 
     assert answer.plan.empty
-    assert "not proved" in answer.message
+    assert answer.plan.nodes_in_use == NodesInUse(2, 2, 1, 0)
+    assert "not proved fewest, at least 1" in answer.message
+
+
+def test_counting_alone_may_prove_that_no_fewer_nodes_are_possible() -> None:
+    """Where no search may be made, totals of room and of pods still say something."""
+    builder = SnapshotBuilder()
+    for name in ("n1", "n2", "n3"):
+        builder.node(name, cpu_milli=4)
+        builder.pod(f"pod-{name}", cpu_milli=2, node=name)
+        builder.message.pod_classes[-1].owner.uid = "web"
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
+    asked.max_disruptions_per_owner = 1
+
+    answer = finished_answer_to(builder.message, asked)
+
+    assert answer.plan.nodes_in_use == NodesInUse(3, 2, 2, 1)
+    assert answer.message.endswith(": proved fewest, with fewest moves")
 
 
 def test_the_checker_rejects_consolidation_that_empties_nothing() -> None:
