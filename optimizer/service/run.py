@@ -48,6 +48,8 @@ class Run:
     ) -> None:
         self._child = child
         self._on_end = on_end
+        self._prepare = prepare
+        self._preparing: threading.Thread | None = None
         self._deadline = time.monotonic() + kill_after_s
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
@@ -55,7 +57,7 @@ class Run:
         self._over = False
         self.killed = False
         self._thread = threading.Thread(
-            target=self._pump, args=(request, time_limit_s, prepare), daemon=True
+            target=self._pump, args=(request, time_limit_s), daemon=True
         )
         self._thread.start()
 
@@ -84,11 +86,9 @@ class Run:
                 if newest.last:
                     return
 
-    def _pump(
-        self, request: bytes, time_limit_s: float, prepare: Callable[[], object]
-    ) -> None:
+    def _pump(self, request: bytes, time_limit_s: float) -> None:
         try:
-            last = self._read(request, time_limit_s, prepare)
+            last = self._read(request, time_limit_s)
         except Exception as error:  # the thread's edge: the caller must hear something
             last = self._instead(
                 pb.END_REASON_ERROR, f"{type(error).__name__}: {error}"
@@ -97,20 +97,24 @@ class Run:
             self.give_up()
         else:
             self._end(last)
+        self._have_the_next_ready()
         self._child.close()
 
-    def _read(
-        self, request: bytes, time_limit_s: float, prepare: Callable[[], object]
-    ) -> pb.SolveUpdate | None:
+    def _have_the_next_ready(self) -> None:
+        if self._preparing is None:
+            self._preparing = threading.Thread(target=self._prepare, daemon=True)
+            self._preparing.start()
+
+    def _read(self, request: bytes, time_limit_s: float) -> pb.SolveUpdate | None:
         """Return the child's last update, or one in its place; None at the limit."""
         connection = self._child.connection
         try:
             connection.send_bytes(repr(time_limit_s).encode())
             connection.send_bytes(request)
-            # While the child reads its request a core is idle.
-            threading.Thread(target=prepare, daemon=True).start()
             while connection.poll(max(0.0, self._deadline - time.monotonic())):
                 update = pb.SolveUpdate.FromString(connection.recv_bytes())
+                # Not before: the child is to have read its request in peace.
+                self._have_the_next_ready()
                 if update.last:
                     return update
                 self._take(update)
