@@ -55,7 +55,7 @@ class Run:
         self._newest: pb.SolveUpdate | None = None
         self._best: pb.SolveUpdate | None = None
         self._over = False
-        self.killed = False
+        self.killed = self.cancelled = False
         self._thread = threading.Thread(
             target=self._pump, args=(request, time_limit_s), daemon=True
         )
@@ -63,6 +63,7 @@ class Run:
 
     def cancel(self) -> None:
         """Kill the child; the last update says `CANCELLED`."""
+        self.cancelled = self.cancelled or not self._over
         self._end(self._instead(pb.END_REASON_CANCELLED, "the caller went away"))
 
     def give_up(self) -> None:

@@ -114,8 +114,14 @@ class Vetting:
         return time.monotonic() + 2 * self._checking_s > self._answer_by
 
     def _idle(self, update: pb.SolveUpdate) -> bool:
-        """Tell whether nobody waits to hear of ``update``."""
-        return self._over or (self._run.over and not update.last)
+        """Tell whether nobody waits to hear of ``update``.
+
+        The last one overtakes it only if something has passed before: it may take
+        longer than there is time.
+        """
+        if self._over or self._run.cancelled:
+            return True
+        return self._run.over and not update.last and self._sound is not None
 
     def _tell(self, update: pb.SolveUpdate) -> None:
         with self._changed:

@@ -22,7 +22,7 @@ class FakeRun:
 
     def __init__(self) -> None:
         self.said: SimpleQueue[pb.SolveUpdate] = SimpleQueue()
-        self.over = False
+        self.over = self.cancelled = False
         self.given_up = False
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
@@ -33,7 +33,7 @@ class FakeRun:
                 return
 
     def cancel(self) -> None:
-        self.over = True
+        self.over = self.cancelled = True
         self.said.put(pb.SolveUpdate(end_reason=pb.END_REASON_CANCELLED, last=True))
 
     def give_up(self) -> None:
@@ -94,6 +94,41 @@ def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
     assert last.strategy == "s"
     assert run.given_up
     assert judge.stopped.wait(LONG_S)
+
+
+class SlowJudge(FakeJudge):
+    """Lets plans pass, each once it is told to, unless nobody waits for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go_on = threading.Event(), threading.Event()
+        self.passed: list[str] = []
+
+    def judge(
+        self, update: pb.SolveUpdate, stop: Callable[[], bool]
+    ) -> pb.SolveUpdate | None:
+        self.asked.set()
+        self.go_on.wait(LONG_S)
+        if stop():
+            return None
+        self.passed.append(update.plan.placements[0].pod_uid)
+        return update
+
+
+def test_the_first_plan_is_checked_to_the_end_though_the_last_is_there() -> None:
+    """Checking the last may take longer than there is time: one must have passed."""
+    run, judge = FakeRun(), SlowJudge()
+    answers = vetting(run, judge, LONG_S).updates()
+    run.said.put(pb.SolveUpdate(plan=a_plan("first")))
+    assert judge.asked.wait(LONG_S)
+
+    run.over = True
+    run.said.put(pb.SolveUpdate(plan=a_plan("last"), last=True))
+    judge.go_on.set()
+
+    *_, last = answers
+    assert last.plan == a_plan("last")
+    assert judge.passed == ["first", "last"]
 
 
 def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
