@@ -20,7 +20,8 @@ class WorkerSettings:
     time_limit_s
         Wall-clock limit where the request names none.
     memory_limit_bytes
-        Address space that a solve may add to that of the warm child.
+        Address space that a solve may add to that of the warm child. About 6 MB are
+        touched for every 1,000 pods.
     workers
         Solver threads where the request names none; 0 means every core.
     start_limit_s
