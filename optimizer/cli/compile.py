@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import gc
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
-from optimizer.service.warmup import PARTS, compile_part
+from optimizer.search.beside import Beside
+from optimizer.service.warmup import warm_up
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -16,8 +16,6 @@ def run(arguments: Sequence[str]) -> int:
         prog="stowage-optimizer compile",
         description="Compile the hot loops, unless that was done before.",
     ).parse_args(arguments)
-    # A fresh interpreter each: Numba's compiler holds the lock of the one it runs in.
-    context = get_context("spawn")
-    with ProcessPoolExecutor(len(PARTS), mp_context=context) as processes:
-        list(processes.map(compile_part, PARTS))
+    gc.disable()
+    warm_up(Beside())
     return 0

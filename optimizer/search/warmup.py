@@ -2,32 +2,65 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from collections.abc import Callable
+
 import numpy as np
 
 from optimizer.model.packing import Item, Packing
-from optimizer.search.exploration import CALMING, PLACING, explore
+from optimizer.search.exploration import PLACING, explore
 from optimizer.search.mending import Mender
 from optimizer.search.moves import make_quest, seek
 from optimizer.search.problem import make_problem
 from optimizer.search.seating import enter, nothing_frozen
-from optimizer.search.state import PLACED, make_state
-from optimizer.search.terrain import NARROW, make_terrain
+from optimizer.search.state import State, make_state
+from optimizer.search.terrain import NARROW, Terrain, make_terrain
+
+WIDE = NARROW + 1
+"""Dimensions that need the second compilation."""
 
 
-def warm_up() -> None:
-    """Run every compiled function once for each set of argument types in use."""
-    for width in (NARROW, NARROW + 1):
-        problem = make_problem(_smallest(width))
-        mended = Mender(problem, strict=True).mend(problem.home)
-        terrain = make_terrain(problem, strict=True)
-        state = make_state(terrain, problem.tiers, seed=0)
-        for phase in (PLACING, CALMING):
-            enter(mended, 0, nothing_frozen(terrain), terrain, state)
-            state.goal[PLACED] = len(mended) + 1
-            explore(1, 0, phase, 1.0, 1.0, terrain, state)
+def warm_up_mending() -> None:
+    """Compile, or load, what assignments are made whole and entered with."""
+    problem = make_problem(_smallest(NARROW))
+    Mender(problem, strict=True).mend(problem.home)
+    for width in (NARROW, WIDE):
+        terrain, state = _ready(width)
         enter(problem.home, 0, nothing_frozen(terrain), terrain, state)
-        waiting = np.array([1], np.int32)
-        seek(1, make_quest(waiting, 1, nothing_frozen(terrain), 2), terrain, state)
+
+
+def warm_up_exploration() -> None:
+    """Compile, or load, the local search, and do nothing with it."""
+    for width in (NARROW, WIDE):
+        explore(0, 0, PLACING, 1.0, 1.0, *_ready(width))
+
+
+def warm_up_moves(width: int = NARROW) -> None:
+    """Compile, or load, the search for few moves, and do nothing with it."""
+    terrain, state = _ready(width)
+    waiting = np.array([1], np.int32)
+    seek(0, make_quest(waiting, 1, nothing_frozen(terrain), 2), terrain, state)
+
+
+def warm_up_wide_moves() -> None:
+    """Do what `warm_up_moves` does, for more dimensions."""
+    warm_up_moves(WIDE)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "mending": warm_up_mending,
+    "wide moves": warm_up_wide_moves,
+    "exploration": warm_up_exploration,
+    "moves": warm_up_moves,
+}
+"""What is compiled, in parts that do not need each other."""
+
+
+def _ready(width: int) -> tuple[Terrain, State]:
+    problem = make_problem(_smallest(width))
+    terrain = make_terrain(problem, strict=True)
+    return terrain, make_state(terrain, problem.tiers, seed=0)
 
 
 def _smallest(width: int) -> Packing:
@@ -38,3 +71,10 @@ def _smallest(width: int) -> Packing:
     ]
     room = ((1,) * width, (1,) * width)
     return Packing(("first", "second"), room, tuple(pods), (0,), ())
+
+
+if __name__ == "__main__":
+    # Nothing that a compiler makes is in its way for long enough to look for it.
+    gc.disable()
+    for name in sys.argv[1:]:
+        PARTS[name]()

@@ -1,0 +1,60 @@
+"""The first start on a machine, and those after it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from optimizer.search.beside import BESIDE
+from optimizer.search.cache import VARIABLE
+from optimizer.search.warmup import PARTS
+from optimizer.service.settings import WorkerSettings
+from optimizer.service.workers import Workers
+
+
+def compiled_files(cache: Path) -> dict[str, int]:
+    """Return when each piece of compiled code was written."""
+    return {str(file): file.stat().st_mtime_ns for file in cache.rglob("*.nb?")}
+
+
+def test_a_start_without_compiled_code_gets_ready_and_later_ones_load_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody runs `compile` before the first start; nobody waits for it twice."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    settings = WorkerSettings()
+
+    for start in ("first", "second"):
+        workers = Workers(settings)
+        try:
+            workers.warm()
+        finally:
+            workers.close()
+        if start == "first":
+            compiled = compiled_files(tmp_path)
+
+    assert any("explore" in file for file in compiled)
+    assert compiled_files(tmp_path) == compiled
+
+
+def test_a_part_of_the_warm_up_can_be_left_to_another_process() -> None:
+    """A name that it does not know would leave its part to the nursery unseen."""
+    assert set(BESIDE) < set(PARTS)
+
+
+def test_the_other_process_starts_before_the_solver_is_imported() -> None:
+    """The import takes as long as a part of the compiling."""
+    script = (
+        "import sys, optimizer.service.nursery\n"
+        "assert not {'numba', 'numpy', 'ortools'} & sys.modules.keys()\n"
+    )
+
+    subprocess.run(
+        [sys.executable, "-c", script],
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
