@@ -45,8 +45,10 @@ def read_plan(path: Path) -> pb.Plan:
     return _message(path, read, pb.Plan())
 
 
-def read_refused_classes(path: Path) -> set[str]:
-    """Return the classes that the update in the file ``path`` says it left alone.
+def read_left_alone(path: Path) -> set[str]:
+    """Return what the update in the file ``path`` says it left alone.
+
+    Classes by their id, everything else as in ``budget namespace/name``.
 
     Raises
     ------
@@ -57,8 +59,7 @@ def read_refused_classes(path: Path) -> set[str]:
     if not (isinstance(read, dict) and "plan" in read):
         return set()
     refusals = _message(path, read, pb.SolveUpdate()).refusals
-    subjects = (one.subject.partition(" ") for one in refusals)
-    return {name for kind, _, name in subjects if kind == "class"}
+    return {one.subject.removeprefix("class ") for one in refusals}
 
 
 def write_answer(path: Path, update: pb.SolveUpdate) -> None:

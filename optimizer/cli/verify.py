@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from optimizer.cli.errors import PlanRefusedError
-from optimizer.cli.files import read_plan, read_refused_classes, read_snapshot
+from optimizer.cli.files import read_left_alone, read_plan, read_snapshot
 from optimizer.cli.policies import POLICIES
 from optimizer.cli.wishes import add_wishes, read_wishes
 from optimizer.contract import optimizer_pb2 as pb
@@ -57,7 +57,7 @@ def verify_certificate_file(
         read_snapshot(snapshot_path),
         read_plan(plan_path),
         policy,
-        left_alone=read_refused_classes(plan_path),
+        left_alone=read_left_alone(plan_path),
     )
     if checked.violations:
         raise PlanRefusedError(plan_path, checked.violations)

@@ -31,7 +31,7 @@ def check_budgets(case: Case) -> Iterator[Violation]:
         spent = sum(
             count
             for name, count in disturbed.items()
-            if _covers(budget, case.classes[name])
+            if covers(budget, case.classes[name])
         )
         if spent > max(0, budget.disruptions_allowed):
             yield Violation(
@@ -77,7 +77,7 @@ def disturbable_pods(case: Case) -> set[str]:
     }
     disturbed = set(_disturbed(case))
     for budget in case.snapshot.disruption_budgets:
-        members = {uid for uid in found if _covers(budget, case.class_of(uid))}
+        members = {uid for uid in found if covers(budget, case.class_of(uid))}
         if len(members) > budget.disruptions_allowed:
             found -= members - disturbed
     return found
@@ -91,7 +91,7 @@ def _disturbed(case: Case) -> list[str]:
 def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
     """Yield why budgets allow to disturb no pod of the class, if they do not."""
     budgets = [
-        budget for budget in case.snapshot.disruption_budgets if _covers(budget, wanted)
+        budget for budget in case.snapshot.disruption_budgets if covers(budget, wanted)
     ]
     if len(budgets) > 1:
         yield "is under two budgets or more"
@@ -99,7 +99,8 @@ def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
         yield f"budget {budgets[0].name} allows no disruption"
 
 
-def _covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
+def covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
+    """Tell whether pods of the class are under ``budget``."""
     return (
         budget.namespace == wanted.namespace
         and budget.HasField("selector")

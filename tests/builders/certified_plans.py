@@ -34,11 +34,8 @@ class Scene:
 
     @property
     def left_alone(self) -> set[str]:
-        """Return the classes that every strategy refuses."""
-        subjects = {one.subject for one in self.packing.refusals}
-        return {one.id for one in self.message.pod_classes} & {
-            one.removeprefix("class ") for one in subjects
-        }
+        """Return the classes that every strategy refuses, and the budgets."""
+        return {one.subject.removeprefix("class ") for one in self.packing.refusals}
 
     def plan(self, assignment: Assignment, policy: Policy) -> pb.Plan:
         """Return ``assignment`` as a plan whose limits are dual bounds, all priced."""

@@ -50,7 +50,8 @@ def verify_certificates(
     snapshot, plan, policy
         A plan that `verify_plan` finds good, and what it answers.
     left_alone
-        Classes that the strategy refused. The limits do not count their pods.
+        Classes that the strategy refused, whose pods the limits do not count; and
+        budgets, as in ``budget namespace/name``, of which it left some pods alone.
     """
     case = Case(snapshot, plan, policy)
     amounts, made = Amounts(case), list(claims(plan))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from optimizer.verify.case import Case, amounts
 from optimizer.verify.certificate.claim import Claim
 from optimizer.verify.certificate.company import Amounts
-from optimizer.verify.movability import budget_problems
+from optimizer.verify.movability import budget_problems, covers
 from optimizer.verify.tiers import count_tiers
 
 
@@ -34,7 +34,8 @@ class Pods:
     amounts
         What pods take and nodes offer.
     left_alone
-        Classes that the strategy refused; their pods stay as they are.
+        Classes that the strategy refused, whose pods stay as they are; and budgets,
+        as in ``budget namespace/name``, of which those stay that have no price.
     """
 
     case: Case
@@ -43,9 +44,12 @@ class Pods:
     left_alone: Collection[str]
     groups: list[Group] = field(init=False)
     fixed: list[str] = field(init=False)
+    _named: set[str] = field(init=False)
+    _spared: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        named = {uid for one in self.claim.dual.pods for uid in one.pod_uids}
+        self._named = {uid for one in self.claim.dual.pods for uid in one.pod_uids}
+        self._spared = set(self._under_refused_budgets())
         self.groups = [
             Group(
                 tuple(one.pod_uids),
@@ -62,7 +66,7 @@ class Pods:
             if self._stays(uid, calm):
                 if pod.node:
                     self.fixed.append(uid)
-            elif uid not in named and self._counts(uid):
+            elif uid not in self._named and self._counts(uid):
                 # Nobody has priced it: it may go anywhere for nothing.
                 self.groups.append(Group((uid,), self.case.priority(uid), 0, 0))
 
@@ -107,8 +111,17 @@ class Pods:
         return bool(pod.node) and (
             not pod.movable
             or self.case.priority(uid) in calm
+            or (pod.class_id in self._spared and uid not in self._named)
             or any(budget_problems(self.case, self.case.class_of(uid)))
         )
+
+    def _under_refused_budgets(self) -> Iterator[str]:
+        """Yield the classes of which the strategy keeps some where they are."""
+        for budget in self.case.snapshot.disruption_budgets:
+            if f"budget {budget.namespace}/{budget.name}" in self.left_alone:
+                for name, one in self.case.classes.items():
+                    if covers(budget, one):
+                        yield name
 
     def _calm_priorities(self) -> set[int]:
         """Return the priorities above, down to where the plan disturbs nobody."""

@@ -123,3 +123,27 @@ def test_whom_a_budget_holds_stays_where_they_are() -> None:
     del scene.message.disruption_budgets[:]
     freed = verify_certificates(scene.message, plan, pb.POLICY_STRICT)
     assert "its prices prove" in str(freed.violations[0])
+
+
+def test_of_a_budget_that_spares_some_pods_those_without_a_price_stay() -> None:
+    """The answer says so by name, and its limits are of what is left to decide."""
+    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=1)
+    builder.pod_class("web", cpu_milli=2)
+    builder.pod("a", of="web", node="n1").pod("b", of="web", node="n1")
+    builder.pod("large", cpu_milli=4, priority=1)
+    builder.message.disruption_budgets.add(
+        namespace="default",
+        name="web",
+        selector=pb.LabelSelector(),
+        disruptions_allowed=1,
+    )
+    scene = scene_of(builder.message)
+    plan = scene.plan((0, None), Policy.STRICT)
+    assert scene.left_alone == {"budget default/web"}
+    assert plan.tiers[0].upper_bound == 0
+
+    unaware = verify_certificates(scene.message, plan, pb.POLICY_STRICT)
+    aware = verify_certificates(scene.message, plan, pb.POLICY_STRICT, scene.left_alone)
+
+    assert "claims 0, its prices prove 1" in str(unaware.violations[0])
+    assert not aware.violations
