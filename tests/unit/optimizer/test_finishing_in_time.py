@@ -1,0 +1,106 @@
+"""Finishing plans keeps to the time limit, at any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+from snapshot_builder import SnapshotBuilder, figure_1
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_options, decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.options import Limits, Policy, SolveOptions
+from optimizer.model.plan import EndReason, Plan
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.finish.strategy import Finished
+from optimizer.strategies.finish.trimming import Trimming
+from optimizer.strategies.reduced import reduced
+from optimizer.strategies.strategy import Answer, Clock
+
+LIMIT_S = 10.0
+
+
+@dataclass(slots=True)
+class Asked:
+    """Finds nothing, and notes how much time it was given."""
+
+    time_limit_s: list[float] = field(default_factory=list)
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        """Note the limit."""
+        del clock, publish
+        self.time_limit_s.append(options.time_limit_s)
+        return Answer(Plan(snapshot.id), EndReason.NO_IMPROVEMENT)
+
+
+def given_s(pods: int, **wishes: int | bool) -> float:
+    """Return the time left for finding plans of so many pods."""
+    builder = SnapshotBuilder().node("n")
+    for number in range(pods):
+        builder.pod(f"p{number}", of="web")
+    builder.pod_class("web")
+    faults = Faults()
+    options = decode_options(
+        pb.SolveOptions(time_limit_s=LIMIT_S, **wishes),  # type: ignore[arg-type]
+        faults,
+        strategies={"lexicographic"},
+        default_time_limit_s=1.0,
+        default_workers=0,
+    )
+    snapshot = decode_snapshot(builder.message, faults)
+    faults.raise_if_any()
+    inner = Asked()
+    Finished(inner).solve(snapshot, options, clock=lambda: 0.0, publish=lambda _: None)
+    (given,) = inner.time_limit_s
+    return given
+
+
+def test_large_plans_leave_time_to_be_finished() -> None:
+    """Else they come too late, each by as much as it is large."""
+    small, large = given_s(10), given_s(20_000)
+
+    assert 0.99 * LIMIT_S < small < LIMIT_S
+    assert 0.8 * LIMIT_S < large < small
+
+
+def test_plans_that_may_be_trimmed_leave_more_time() -> None:
+    """Telling steps apart takes longer than writing them down."""
+    assert given_s(10, max_moves=3) < 0.95 * LIMIT_S
+
+
+def test_counted_work_is_given_the_same_whatever_the_size() -> None:
+    """Same snapshot, same plan: time must not tell."""
+    assert given_s(20_000, deterministic=True) == LIMIT_S
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_a_plan_that_there_is_no_time_to_trim_disturbs_nobody(policy: Policy) -> None:
+    """Who waits and fits still gets a node: that needs no steps."""
+    message = figure_1()
+    message.pods.add(uid="small", name="small", namespace="default", class_id="small")
+    message.pod_classes.add(
+        id="small", namespace="default", requests=pb.Resources(memory_bytes=1)
+    )
+    packing = reduced(decode_snapshot(message, Faults()))
+    trimming = Trimming(
+        packing,
+        policy,
+        replace(Limits(), max_moves=0),
+        owners=("",) * len(packing.items),
+        stop=lambda: True,
+    )
+
+    trimmed = trimming.trim((1, 1, 0, None))
+
+    homes = [item.home for item in packing.items]
+    assert list(trimmed[:3]) == homes[:3]
+    assert trimmed[3] is not None
