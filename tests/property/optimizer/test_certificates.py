@@ -21,7 +21,7 @@ WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - the API's word for every address
 
 SLOW = settings(
-    max_examples=100,
+    max_examples=80,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
@@ -30,7 +30,7 @@ SLOW = settings(
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
-    """Up to 3 nodes and 6 pods of 3 tiers; replicas, and pods that stay.
+    """Up to 3 nodes and 5 pods of 3 tiers; replicas, and pods that stay.
 
     Some pods are not let in somewhere, some clash by a port, some keep apart.
     """
@@ -61,7 +61,7 @@ def scenes(draw: st.DrawFn) -> Scene:
             _listen(one, draw)
         if draw(st.integers(0, 2)) == 0:
             _keep_apart(one, draw(st.sampled_from(["", *classes])))
-    for index in range(draw(st.integers(1, 6))):
+    for index in range(draw(st.integers(1, 5))):
         builder.pod(
             f"p{index}",
             of=draw(st.sampled_from(classes)),
