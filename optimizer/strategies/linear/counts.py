@@ -18,7 +18,7 @@ from optimizer.strategies.linear.replicas import Replicas, replicas_of
 
 
 @dataclass(slots=True)
-class _Kind:
+class Kind:
     """The variables of one kind; ``moved`` counts its running pods that move."""
 
     replicas: Replicas
@@ -37,18 +37,20 @@ class CountFormulation:
         The problem.
     tiers
         How many of its tiers are in the program, from the highest.
+    kinds
+        The variables by kind.
     """
 
     packing: Packing
     tiers: int
     program: LinearProgram = field(default_factory=LinearProgram)
-    _kinds: list[_Kind] = field(default_factory=list)
+    kinds: list[Kind] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         present: list[list[Presence]] = [[] for _ in self.packing.room]
         for replicas in replicas_of(self.packing, self.tiers):
             kind = self._kind(replicas)
-            self._kinds.append(kind)
+            self.kinds.append(kind)
             for variables, stays in ((kind.stay, True), (kind.come, False)):
                 for node, variable in variables.items():
                     present[node].append(Presence(variable, replicas.demand, stays))
@@ -67,7 +69,7 @@ class CountFormulation:
         """Return what ``phase`` of ``tier`` maximises; see `Formulation.metric`."""
         lowest = self.packing.tiers[tier]
         terms: list[tuple[int, int]] = []
-        for kind in self._kinds:
+        for kind in self.kinds:
             if kind.replicas.priority < lowest:
                 continue
             if phase is Phase.PLACE:
@@ -84,7 +86,7 @@ class CountFormulation:
     def values(self, assignment: Assignment) -> Values:
         """Return ``assignment`` as values of the variables."""
         values = [0] * len(self.program.upper)
-        for kind in self._kinds:
+        for kind in self.kinds:
             for item, home in _members(kind.replicas):
                 node = assignment[item]
                 if node is None:
@@ -96,14 +98,14 @@ class CountFormulation:
     def read(self, values: Values, otherwise: Assignment) -> Assignment:
         """Return the assignment that ``values`` stand for."""
         assignment = list(otherwise)
-        for kind in self._kinds:
+        for kind in self.kinds:
             _read(kind, values, assignment)
         return tuple(assignment)
 
     def used_nodes(self) -> dict[int, int]:
         """Return a new variable by node: 1 unless none of the pods is there."""
         on_node: dict[int, list[int]] = {}
-        for kind in self._kinds:
+        for kind in self.kinds:
             for variables in (kind.stay, kind.come):
                 for node, variable in variables.items():
                     on_node.setdefault(node, []).append(variable)
@@ -115,7 +117,7 @@ class CountFormulation:
                 self.program.at_most([(variable, 1), (used[node], -upper)], 0)
         return used
 
-    def _kind(self, replicas: Replicas) -> _Kind:
+    def _kind(self, replicas: Replicas) -> Kind:
         program, size = self.program, replicas.size
         stay = {
             node: program.variable(len(members))
@@ -131,10 +133,10 @@ class CountFormulation:
         program.at_most([*stays, (moved, 1)], replicas.running)
         # Who comes was pending or moves.
         program.between([*comes, (moved, -1)], 0, len(replicas.pending))
-        return _Kind(replicas, stay, come, moved)
+        return Kind(replicas, stay, come, moved)
 
 
-def _read(kind: _Kind, values: Values, assignment: list[int | None]) -> None:
+def _read(kind: Kind, values: Values, assignment: list[int | None]) -> None:
     free = {node: values[come] for node, come in kind.come.items()}
     moved = values[kind.moved]
     leavers: list[int] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
@@ -35,6 +35,16 @@ def claimed(
         return plan
     tiers = _tiers(writer, plan, assignment, easier, reached)
     return replace(plan, tiers=tuple(tiers))
+
+
+def tightest(
+    some: Sequence[TierResult], others: Sequence[TierResult]
+) -> tuple[TierResult, ...]:
+    """Return of each tier of one plan the better of two accounts of what is proved."""
+    return tuple(
+        max(pair, key=lambda tier: (tier.optimal, -tier.upper_bound))
+        for pair in zip(some, others, strict=True)
+    )
 
 
 def _tiers(

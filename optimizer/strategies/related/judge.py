@@ -18,7 +18,7 @@ from optimizer.strategies.finish.tally import Tally
 from optimizer.strategies.objective import Score, score
 from optimizer.strategies.planning import PlanWriter
 from optimizer.strategies.reading import assignment_of
-from optimizer.strategies.related.claiming import claimed
+from optimizer.strategies.related.claiming import claimed, tightest
 from optimizer.strategies.settling import make_whole, settle
 from optimizer.strategies.wronged import wrongs_anybody
 
@@ -47,10 +47,11 @@ class Judge:
     best: Assignment = field(init=False)
     value: Score = field(init=False)
     easier: Plan = field(init=False)
-    _writer: PlanWriter = field(init=False)
+    writer: PlanWriter = field(init=False)
+    _attested: tuple[Assignment, Plan] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._writer = PlanWriter(self.snapshot, self.packing, self.options.policy)
+        self.writer = PlanWriter(self.snapshot, self.packing, self.options.policy)
         self.easier = Plan(self.snapshot.id)
         self.best = self.packing.current
         self.value = self._score(self.best)
@@ -84,9 +85,26 @@ class Judge:
             if self.stop():
                 return
 
+    def proved(self) -> int:
+        """Return in how many tiers of the problem the best is known to be the best."""
+        optimal = {tier.priority for tier in self.plan().tiers if tier.optimal}
+        count = 0
+        for priority in self.packing.tiers:
+            if priority not in optimal:
+                break
+            count += 1
+        return count
+
+    def attest(self, assignment: Assignment, plan: Plan) -> None:
+        """Take ``assignment`` as a wish, and ``plan`` as what is proved of it."""
+        self._attested = (assignment, plan)
+        self.consider(assignment)
+
     def plan(self) -> Plan:
         """Return the best as a plan that claims what is proved of it."""
-        plan = claimed(self._writer, self.best, self.easier, self.reached)
+        plan = claimed(self.writer, self.best, self.easier, self.reached)
+        if self._attested is not None and self._attested[0] == self.best:
+            plan = replace(plan, tiers=tightest(plan.tiers, self._attested[1].tiers))
         plan = disturb_the_cheapest(self.snapshot, plan)
         points = gain_by_moves(plan, ()) if plan.moves else ()
         return replace(plan, gain_by_moves=points)

@@ -19,6 +19,7 @@ from optimizer.model.packing import Packing
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.reading import assignment_of
+from optimizer.strategies.related.exact import Exact, manageable
 from optimizer.strategies.related.judge import Judge
 from optimizer.strategies.related.pinning import domains_for, pinned, shaken
 from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
@@ -87,12 +88,15 @@ class Moving:
             if not judge.easier.optimal:
                 self._try_again(judge)
             return
-        idle = 0
+        idle, tried = 0, False
         for snapshot, share in self._rounds(judge):
             before = judge.value
             plan = self._solve(snapshot, share, _ignored)
             wish = assignment_of(self.packing, plan)
             self._timed(partial(judge.consider, wish))
+            if not tried and self._exact(judge):
+                return
+            tried = True
             idle = idle + 1 if judge.value == before else 0
             if judge.matches() or idle == MOST_IDLE_ROUNDS:
                 return
@@ -105,6 +109,18 @@ class Moving:
             self._limit(
                 judge, self._solve(relaxed(self.snapshot), share, _ignored, seed)
             )
+
+    def _exact(self, judge: Judge) -> bool:
+        """Have CP-SAT look for better and prove limits; tell whether all is proved."""
+        share = self._share(0)
+        if judge.matches() or not (share and manageable(self.packing)):
+            return False
+        limit_s = share * self.options.time_limit_s
+        asked = replace(self.options, time_limit_s=limit_s)
+        exact = Exact(self.packing, judge.writer, asked, self.clock)
+        found, plan = exact.improve(judge.best, judge.proved())
+        self._timed(partial(judge.attest, found, plan))
+        return judge.plan().optimal
 
     def _rounds(self, judge: Judge) -> Iterator[tuple[Snapshot, float]]:
         """Yield problems, and the part of the time limit that each is given."""

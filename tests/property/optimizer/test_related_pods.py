@@ -106,7 +106,7 @@ def test_replicas_are_spread_evenly_and_the_answer_is_known_to_be_best() -> None
     assert answer.plan.optimal
 
 
-def test_what_cannot_be_placed_evenly_waits_and_nothing_is_claimed() -> None:
+def test_what_cannot_be_placed_evenly_waits_and_that_is_proved() -> None:
     """Zone y has room for one: the third pod of zone x would be one too many."""
     builder = spread_over_zones()
     builder.message.nodes[2].allocatable.pods = 1
@@ -116,7 +116,8 @@ def test_what_cannot_be_placed_evenly_waits_and_nothing_is_claimed() -> None:
     plan = encode_plan(answer_to(builder.message).plan)
 
     assert len(plan.placements) == 3
-    assert not plan.optimal
+    assert plan.tiers[0].upper_bound == 3
+    assert plan.optimal
     assert verify_plan(builder.message, plan, pb.POLICY_STRICT) == []
 
 

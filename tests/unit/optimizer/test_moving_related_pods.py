@@ -7,6 +7,7 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.certificate import ProofMethod
 from optimizer.model.encode import encode_plan
 from optimizer.model.plan import EndReason, Plan
 from optimizer.strategies.strategy import Answer
@@ -101,10 +102,30 @@ def test_others_make_room_where_a_pod_with_demands_must_be() -> None:
     assert (tier.disruption, tier.disruption_lower_bound, tier.optimal) == (2, 0, False)
 
 
-def test_the_limit_of_the_easier_problem_is_told_where_it_is_not_reached() -> None:
+def test_what_demands_cost_is_proved_too() -> None:
     """Both zones have room, but pods that keep apart by zone can be only two."""
     builder = zones(cpu_milli={"a": 2, "b": 2, "c": 2})
     web_class(builder, "apart", cpu_milli=2)
+    for index in range(3):
+        builder.pod(f"w{index}", of="web")
+
+    plan = answer_to(builder).plan
+
+    (tier,) = plan.tiers
+    assert (tier.placed, tier.upper_bound) == (2, 2)
+    assert tier.place.method is ProofMethod.CP_SAT
+    assert plan.optimal
+
+
+def test_the_limit_of_the_easier_problem_is_told_where_nothing_else_is_proved() -> None:
+    """Who seeks its own company may start anywhere, and no row says where.
+
+    Two fit together on one node only, where a third would find room without.
+    """
+    builder = SnapshotBuilder()
+    for name in ("a", "b"):
+        builder.node(name, cpu_milli=2, labels={"zone": name})
+    web_class(builder, "near", cpu_milli=1)
     for index in range(3):
         builder.pod(f"w{index}", of="web")
 
