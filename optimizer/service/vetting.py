@@ -129,6 +129,9 @@ class Vetting:
                 return
             if update.HasField("plan"):
                 self._sound = update
+            elif self._newest is not None and not update.last:
+                # Nobody has taken the plan yet, which tells of progress too.
+                return
             self._newest = update
             self._over = update.last
             self._changed.notify_all()

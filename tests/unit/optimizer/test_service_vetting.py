@@ -171,6 +171,38 @@ def test_a_cancelled_call_brings_no_plan_that_was_not_checked() -> None:
     assert last.plan == a_plan("checked")
 
 
+class CountingJudge(FakeJudge):
+    """Lets everything pass, and tells when it has seen so much."""
+
+    def __init__(self, awaited: int) -> None:
+        super().__init__()
+        self.left, self.seen = awaited, threading.Event()
+
+    def judge(
+        self, update: pb.SolveUpdate, stop: Callable[[], bool]
+    ) -> pb.SolveUpdate | None:
+        del stop
+        self.left -= 1
+        if self.left == 0:
+            self.seen.set()
+        return update
+
+
+def test_progress_does_not_overtake_a_plan_that_nobody_has_taken_yet() -> None:
+    """A slow caller gets every step forward that it has room for, plans first."""
+    run, judge = FakeRun(), CountingJudge(awaited=3)
+    answers = vetting(run, judge, LONG_S).updates()
+    run.said.put(pb.SolveUpdate(plan=a_plan("better")))
+    for _ in range(2):
+        run.said.put(pb.SolveUpdate(progress=pb.Progress(upper_bound=3)))
+    assert judge.seen.wait(LONG_S)
+
+    assert next(answers).plan == a_plan("better")
+
+    run.cancel()
+    assert list(answers)[-1].last
+
+
 def test_of_late_plans_only_the_first_and_the_last_are_checked() -> None:
     """The first is better than none, and the last must not wait for others."""
     run = FakeRun()
