@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from testbed.bench import benchmark
 from testbed.bench.benchmark import NAME, run_benchmark
 from testbed.bench.case import Family
 from testbed.bench.cell import Cell
+from testbed.bench.fingerprint import fingerprint
 from testbed.bench.scope import Scope
 from testbed.toolchain import install_tools
 
@@ -34,8 +36,15 @@ def _tools() -> None:
     install_tools(["stowage-simulate"], quiet=True)
 
 
-def test_a_run_is_measured_once_and_leaves_every_figure(tmp_path: Path) -> None:
-    """Interrupted or repeated, it goes on from what is there."""
+def test_a_run_is_measured_once_and_leaves_every_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted or repeated, it goes on from what is there.
+
+    Sources that are edited meanwhile would make it another optimiser's run.
+    """
+    mark = fingerprint()
+    monkeypatch.setattr(benchmark, "fingerprint", lambda: mark)
     said: list[str] = []
 
     tables = run_benchmark(TINY, "paper", tmp_path, said.append)
