@@ -14,6 +14,8 @@ from optimizer.contract import optimizer_pb2 as pb
 from optimizer.service.judge import Judge
 from optimizer.service.run import Run
 
+NOTHING = "no plan was found and checked in time; raise the time limit"
+
 LATE = "the solver's last plan was not checked in time; this is the best one that was"
 
 
@@ -59,7 +61,8 @@ class Vetting:
                 self._over = self._over or newest is None
             if newest is None:
                 self._run.give_up()
-                newest = self._instead(pb.END_REASON_TIME_LIMIT, LATE)
+                message = NOTHING if self._sound is None else LATE
+                newest = self._instead(pb.END_REASON_TIME_LIMIT, message)
             yield newest
             if newest.last:
                 return

@@ -139,6 +139,7 @@ def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
 
     assert last.end_reason == pb.END_REASON_TIME_LIMIT
     assert not last.HasField("plan")
+    assert "raise the time limit" in last.message
     assert run.given_up
 
 
