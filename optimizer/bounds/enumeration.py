@@ -32,8 +32,8 @@ MOST_PATTERNS = 4_000
 MOST_OF_GROUP = 4_000
 """More patterns than this of one group are not listed."""
 
-LEAST_BUDGET = 2_000_000
-"""Steps on the list of one group, some ten milliseconds."""
+LEAST_BUDGET = 500_000
+"""Steps on the list of one group, a few milliseconds."""
 
 BUDGET = 20_000_000
 """Steps on all lists, shared evenly where that is more than `LEAST_BUDGET`."""

@@ -13,6 +13,7 @@ from optimizer.bounds.dual import DualSearch
 from optimizer.bounds.enumeration import enumeration_bound
 from optimizer.bounds.exact_fit import exact_fit_bound
 from optimizer.bounds.knapsack import knapsack_bound
+from optimizer.bounds.prices import Prices
 from optimizer.bounds.question import Phase
 from optimizer.bounds.recombination import recombine
 from optimizer.model.certificate import ProofMethod
@@ -38,6 +39,9 @@ DUAL_SHARES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5)
 
 POLISHING_SHARES = (0.03, 0.06)
 """Shares of the time left for better prices that do not improve the bound."""
+
+FIRST_LISTING_SHARE = 0.1
+"""Share of the time left for an enumeration while prices still get better."""
 
 LISTING_SHARES = (0.2, 0.6)
 """Shares of the time left for each enumeration."""
@@ -117,7 +121,7 @@ class Attempt:
     _end: float = 0.0
     _bound: Bound | None = None
     _given_up: int | None = None
-    _listed_at: Bound | None = None
+    _listed_at: Prices | None = None
     _spent_s: float = 0.0
     _work: Iterator[bool] = field(init=False)
 
@@ -210,10 +214,14 @@ class Attempt:
         """Work on the dual bound in slices, at last for the sake of its prices."""
         for polish, shares in ((False, DUAL_SHARES), (True, POLISHING_SHARES)):
             for share in shares:
+                limit = self._bound and self._bound.value
                 self._slice(search, share, polish=polish)
                 yield True
                 if search.finished:
                     break
+                # Where prices alone get no further, patterns may at once.
+                if self._bound and self._bound.value == limit:
+                    yield from self._close_in(FIRST_LISTING_SHARE)
 
     def _slice(self, search: DualSearch, share: float, *, polish: bool) -> None:
         bench, rounds = self.bench, COUNTED_ROUNDS
@@ -248,13 +256,14 @@ class Attempt:
         """Ask for the limit itself: reach it, or prove the next; tell if it was."""
         bench, phase = self.bench, self.phase
         aim = phase.limit(bench.board)
-        if self._bound is None or self._bound.prices is None:
+        prices = self._bound.prices if self._bound else None
+        if prices is None:
             return False
         now = bench.pace.now()
         seconds = share * (self._until - now)
         if (
             self._given_up == aim
-            and self._listed_at is self._bound
+            and self._listed_at is prices
             and seconds < 2 * self._spent_s
         ):
             return False
@@ -262,7 +271,7 @@ class Attempt:
         counted = bench.pace.counted
         closed = enumeration_bound(
             phase.question(bench.problem),
-            self._bound.prices,
+            prices,
             aim,
             clock=self._now,
             deadline=now + NEVER_S if counted else self._end,
@@ -277,7 +286,7 @@ class Attempt:
         # On overcommitted nodes what was found may not be feasible.
         if before != (phase.limit(bench.board), bench.board.version):
             return True
-        self._given_up, self._listed_at, self._spent_s = aim, self._bound, seconds
+        self._given_up, self._listed_at, self._spent_s = aim, prices, seconds
         return False
 
     def _recombine(self, search: DualSearch) -> bool:
