@@ -24,7 +24,7 @@ from optimizer.model.certificate import ProofMethod
 from optimizer.search.problem import Indices, Ints
 from optimizer.strategies.strategy import Clock
 
-SMOOTHING = 0.4
+SMOOTHING = 0.15
 """How far new prices go from the best ones towards those of the linear program."""
 
 MOST_ROUNDS = 400
@@ -211,11 +211,15 @@ class DualSearch:
 
     def _price(self, duals: Duals, goal: int | None, value: float) -> bool:
         """Add patterns at prices near ``duals``, else at them; tell if any is new."""
-        tries = [duals]
+        slack = self._slack(value)
+        tries = [(duals, slack)]
         if self.at is not None:
-            tries.insert(0, self.at.towards(duals, SMOOTHING))
-        for tried in tries:
-            found = self._evaluate(tried, self._slack(value))
+            tries.insert(0, (self.at.towards(duals, SMOOTHING), slack))
+        if slack > LEAST_SLACK:
+            # A near tie may have hidden the pattern that is missing.
+            tries.append((duals, LEAST_SLACK))
+        for tried, exactness in tries:
+            found = self._evaluate(tried, exactness)
             if found is None or self._good(goal):
                 return False
             if self._add(found):
