@@ -23,8 +23,11 @@ PENALTIES = {Phase.KEEP: 4.0, Phase.PLACE: 4.0, Phase.DISTURB: 100.0}
 LONGEST_S = 3600.0
 """Longest time limit that is passed on; the caller's may be endless."""
 
-PARAMETERS = "use_preprocessing: false"
+GOING_ON = "use_preprocessing: false use_dual_simplex: false"
 """So that each solve goes on from the last one's basis."""
+
+AFRESH = "use_preprocessing: true use_dual_simplex: true"
+"""For where numbers got lost in that basis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,6 @@ class Master:
         # Of a kind that runs entirely, whoever has a node is a running pod.
         self._all_run = scope.running == scope.count
         self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
-        self._solver.SetSolverSpecificParametersAsString(PARAMETERS)
         self._infinity = self._solver.infinity()
         self._goal = self._solver.Objective()
         self._goal.SetMaximization()
@@ -106,8 +108,7 @@ class Master:
 
     def solve(self, limit_s: float) -> tuple[float, Duals] | None:
         """Return the value and its duals; None if it was not solved in time."""
-        self._solver.SetTimeLimit(int(1000 * min(max(0.001, limit_s), LONGEST_S)))
-        if self._solver.Solve() != pywraplp.Solver.OPTIMAL:
+        if not self._solved(limit_s, GOING_ON) and not self._solved(limit_s, AFRESH):
             return None
         run = np.zeros(len(self._pod))
         for k, row in self._run.items():
@@ -117,6 +118,11 @@ class Master:
             run=run,
             requirement=np.array([-row.dual_value() for row in self._need]),
         )
+
+    def _solved(self, limit_s: float, parameters: str) -> bool:
+        self._solver.SetSolverSpecificParametersAsString(parameters)
+        self._solver.SetTimeLimit(int(1000 * min(max(0.001, limit_s), LONGEST_S)))
+        return bool(self._solver.Solve() == pywraplp.Solver.OPTIMAL)
 
     def _mixed_kinds(self) -> dict[int, Any]:
         """Add how many of the running pods have a node, where some of a kind run."""
