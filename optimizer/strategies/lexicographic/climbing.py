@@ -27,6 +27,12 @@ UPPER_SHARE = 0.5
 PLACING_SHARE = 0.5
 """Part of a tier's time that goes to its first phase, unless its limit is reached."""
 
+MOST_PLACING_SHARE = 0.9
+"""The same while it still places more: that counts for more than any quiet."""
+
+STALE_SHARE = 0.1
+"""Part of the time so far without another pod placed that ends the first phase."""
+
 PLACING_HEAT = (0.03, 0.0001)
 CALMING_HEAT = (0.7, 0.02)
 """Temperatures from the first to the last slice, in the units of each phase's gain."""
@@ -80,25 +86,31 @@ class Climber:
         began = self.pace.now()
         middle = began + PLACING_SHARE * (until - began)
         self._enter(tier)
-        self._phase(tier, PLACING, middle)
+        self._phase(tier, PLACING, middle, began + MOST_PLACING_SHARE * (until - began))
         # The phase ends somewhere near its best solution, not on it.
         self._enter(tier)
-        self._phase(tier, CALMING, until)
+        self._phase(tier, CALMING, until, until)
 
     def _enter(self, tier: int) -> None:
         board = self.board
         enter(board.assignment, tier, board.frozen(tier), self._terrain, self._state)
 
-    def _phase(self, tier: int, phase: int, until: float) -> bool:
-        """Search one phase; tell whether its goal is reached."""
+    def _phase(self, tier: int, phase: int, until: float, latest: float) -> bool:
+        """Search one phase; tell whether its goal is reached.
+
+        It ends at ``until``, or at ``latest`` while pods are still being placed.
+        """
         hot, cold = PLACING_HEAT if phase == PLACING else CALMING_HEAT
         began, slice_s = self.pace.now(), FIRST_SLICE_S
         seen = int(self._state.counters[IMPROVED])
-        while (now := self.pace.now()) < until and not self.board.closed:
+        placed, gained = self.board.value[tier][1], began
+        while (now := self.pace.now()) < latest and not self.board.closed:
+            if now >= until and now - gained > STALE_SHARE * (now - began):
+                return False
             self._set_goal(tier)
-            steps = self.pace.steps(min(slice_s, until - now))
+            steps = self.pace.steps(min(slice_s, latest - now))
             slice_s = min(2 * slice_s, SLICE_S)
-            passed = (now - began) / (until - began)
+            passed = min(1.0, (now - began) / (until - began))
             heat = hot + (cold - hot) * passed
             reached = explore(
                 steps, tier, phase, heat, heat, self._terrain, self._state
@@ -107,6 +119,8 @@ class Climber:
             if self._state.counters[IMPROVED] != seen:
                 seen = int(self._state.counters[IMPROVED])
                 self.board.offer(self._candidate(tier), self._mender)
+            if self.board.value[tier][1] > placed:
+                placed, gained = self.board.value[tier][1], self.pace.now()
             if reached:
                 return True
         return False
