@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -33,6 +34,9 @@ MOST_PLACING_SHARE = 0.9
 STALE_SHARE = 0.1
 """Part of the time so far without another pod placed that ends the first phase."""
 
+OFFERING_SHARE = 0.1
+"""Share of the time that goes into offering what is found."""
+
 PLACING_HEAT = (0.03, 0.0001)
 CALMING_HEAT = (0.7, 0.02)
 """Temperatures from the first to the last slice, in the units of each phase's gain."""
@@ -58,6 +62,8 @@ class Climber:
     _terrain: Terrain = field(init=False)
     _state: State = field(init=False)
     _mender: Mender = field(init=False)
+    _seen: int = 0
+    _next_offer: float = -inf
 
     def __post_init__(self) -> None:
         board = self.board
@@ -102,11 +108,12 @@ class Climber:
         """
         hot, cold = PLACING_HEAT if phase == PLACING else CALMING_HEAT
         began, slice_s = self.pace.now(), FIRST_SLICE_S
-        seen = int(self._state.counters[IMPROVED])
         placed, gained = self.board.value[tier][1], began
-        while (now := self.pace.now()) < latest and not self.board.closed:
+        self._seen = int(self._state.counters[IMPROVED])
+        reached = False
+        while (now := self.pace.now()) < latest and not (reached or self.board.closed):
             if now >= until and now - gained > STALE_SHARE * (now - began):
-                return False
+                break
             self._set_goal(tier)
             steps = self.pace.steps(min(slice_s, latest - now))
             slice_s = min(2 * slice_s, SLICE_S)
@@ -116,14 +123,24 @@ class Climber:
                 steps, tier, phase, heat, heat, self._terrain, self._state
             )
             self.pace.done(steps, now)
-            if self._state.counters[IMPROVED] != seen:
-                seen = int(self._state.counters[IMPROVED])
-                self.board.offer(self._candidate(tier), self._mender)
-            if self.board.value[tier][1] > placed:
-                placed, gained = self.board.value[tier][1], self.pace.now()
-            if reached:
-                return True
-        return False
+            now = self.pace.now()
+            if now >= self._next_offer:
+                self._offer(tier)
+            if self._state.best_value[PLACED] > placed:
+                placed, gained = int(self._state.best_value[PLACED]), now
+        self._offer(tier)
+        return reached
+
+    def _offer(self, tier: int) -> None:
+        """Offer the best solution if it is new."""
+        seen = int(self._state.counters[IMPROVED])
+        if seen == self._seen:
+            return
+        began, self._seen = self.pace.now(), seen
+        self.board.offer(self._candidate(tier), self._mender)
+        now = self.pace.now()
+        # Making a large solution whole takes longer than finding a better one.
+        self._next_offer = now + (now - began) * (1 / OFFERING_SHARE - 1)
 
     def _candidate(self, tier: int) -> Indices:
         """Return the best solution; tiers below stay wanted where they are."""
