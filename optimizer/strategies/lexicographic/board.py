@@ -162,6 +162,16 @@ class Board:
                 lambda: self.version != seen or self.ended, timeout_s
             )
 
+    @property
+    def filled(self) -> int:
+        """How many tiers have placed as many pods as can be."""
+        return sum(map(self.placing_proved, range(self.problem.tiers)))
+
+    def await_filled(self, known: int, timeout_s: float) -> None:
+        """Return when more tiers than ``known`` are filled, or at the end of it."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.filled > known or self.ended, timeout_s)
+
     def await_end(self, timeout_s: float) -> None:
         """Return when nothing is left to do or time is up."""
         with self._changed:

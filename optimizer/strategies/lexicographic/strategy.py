@@ -89,12 +89,14 @@ class _Desk:
     clock: Clock
     writing_s: float = 0.0
     _seen: int = field(default=-1)
+    _filled: int = field(default=0)
     _tiers: tuple[TierResult, ...] = field(default=())
     _sent: float = field(default=0.0)
 
     def publish(self) -> Plan:
         """Write the best assignment as a plan, and publish it if it tells anything."""
         began = self.clock()
+        self._filled = self.board.filled
         version, nodes, bounds = self.board.told()
         plan = self.writer.write(as_assignment(nodes), bounds)
         if (version, plan.tiers) != (self._seen, self._tiers):
@@ -128,7 +130,8 @@ class _Desk:
                 self.publish()
                 rest = self.writing_s * (1 / WRITING_SHARE - 1)
                 left = self.last_call(deadline, latest) - self.clock()
-                self.board.await_end(min(rest, left))
+                # That nobody waits any more is news that must not wait.
+                self.board.await_filled(self._filled, min(rest, left))
             left = self.last_call(deadline, latest) - self.clock()
         # Another plan would not be written before the last one is due.
         self.board.await_end(min(left, FOREVER_S))
