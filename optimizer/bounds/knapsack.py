@@ -84,35 +84,56 @@ def _normalised(scope: Scope) -> Ints:
 class _Fill:
     """Fills the total room with the lightest pods that count.
 
-    The tiers above are known to place so many: their lightest ones go in first. Any
-    set with so many of them and more in total is at least as heavy.
+    Running pods that are known to stay go in before all others. The tiers above are
+    known to place so many: their lightest ones go in next. Any set with so many of
+    them and more in total is at least as heavy.
     """
 
     def __init__(self, question: Question, scope: Scope) -> None:
-        problem, tier = question.problem, question.problem.tier[scope.kinds]
-        self._upper = tier < question.tier
-        self._count = scope.count
-        self._counts_upper = question.phase is Phase.PLACE
-        own = scope.count if self._counts_upper else scope.running
-        self._wanted = np.where(self._upper & (not self._counts_upper), 0, own)
-        self._forced = 0
+        tier = question.problem.tier[scope.kinds]
+        upper = tier < question.tier
+        placing = question.phase is Phase.PLACE
+        self._stays = scope.running if _everybody_kept(question) else 0 * scope.running
+        count = scope.count - self._stays
+        self._upper = np.where(upper, count, 0)
+        self._own = count if placing else np.where(upper, 0, scope.running)
+        self._placing, self._forced = placing, 0
         if question.tier:
-            above = int((problem.tier[problem.kind] < question.tier).sum())
-            settled = above - int(scope.count[self._upper].sum())
-            self._forced = question.reached[question.tier - 1].placed - settled
+            settled = _above(question) - int(scope.count[upper].sum())
+            known = settled + int(self._stays[upper].sum())
+            self._forced = question.reached[question.tier - 1].placed - known
 
     def __call__(self, weight: Ints) -> Limit:
         order = np.argsort(weight, kind="stable")
-        weight = weight[order]
-        upper = np.where(self._upper, self._count, 0)[order]
+        left = WHOLE * PARTS - int((self._stays * weight).sum())
+        weight, upper = weight[order], self._upper[order]
         before = np.cumsum(upper) - upper
         forced = np.clip(self._forced - before, 0, upper)
-        left = WHOLE * PARTS - int((forced * weight).sum())
-        wanted = self._wanted[order]
-        if self._counts_upper:
-            wanted = wanted - forced
+        left -= int((forced * weight).sum())
+        wanted, certain = self._own[order], 0
+        if self._placing:
+            wanted, certain = wanted - forced, int(forced.sum() + self._stays.sum())
         most, part = _how_many(weight, wanted, left)
-        return most + (int(forced.sum()) if self._counts_upper else 0), part
+        return certain + most, part
+
+
+def _everybody_kept(question: Question) -> bool:
+    """Tell whether every running pod down to the tier is known to keep a node.
+
+    Only where placing is asked for: keeping pods of a tier comes before.
+    """
+    problem = question.problem
+    tiers = problem.tier[problem.kind][problem.home >= 0]
+    running = np.bincount(tiers, minlength=problem.tiers)
+    return question.phase is Phase.PLACE and all(
+        question.reached[tier].kept >= running[tier]
+        for tier in range(question.tier + 1)
+    )
+
+
+def _above(question: Question) -> int:
+    problem = question.problem
+    return int((problem.tier[problem.kind] < question.tier).sum())
 
 
 def _how_many(weight: Ints, count: Ints, room: int) -> Limit:

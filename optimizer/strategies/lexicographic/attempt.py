@@ -28,7 +28,7 @@ from optimizer.strategies.lexicographic.exact import MoveSearch
 from optimizer.strategies.lexicographic.open_phase import OpenPhase
 from optimizer.strategies.lexicographic.pace import Pace
 
-MOST_PATTERN_ENTRIES = 4_000_000
+MOST_PATTERN_ENTRIES = 1_000_000
 """Nodes times kinds from which the patterns of a dual bound take too much memory."""
 
 MOVES_SHARES = (0.04, 0.2)
