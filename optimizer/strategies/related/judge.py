@@ -37,6 +37,8 @@ class Judge:
         Told of each better plan.
     stop
         Tells when to look for nothing better.
+    hurry
+        Tells when there is no time left to repair a wish.
     """
 
     snapshot: Snapshot
@@ -44,6 +46,7 @@ class Judge:
     options: SolveOptions
     publish: Callable[[Plan], None]
     stop: Callable[[], bool]
+    hurry: Callable[[], bool]
     best: Assignment = field(init=False)
     value: Score = field(init=False)
     easier: Plan = field(init=False)
@@ -65,7 +68,7 @@ class Judge:
         """The assignment of the plan without relations."""
         return assignment_of(self.packing, self.easier)
 
-    def limit(self, easier: Plan) -> None:
+    def limit(self, easier: Plan, *, repair: bool) -> None:
         """Take ``easier`` as what is proved of the problem without relations.
 
         Of two plans the better one counts, and of equal ones the later.
@@ -73,11 +76,14 @@ class Judge:
         reached = assignment_of(self.packing, easier)
         if self._score(reached) >= self._score(self.reached):
             self.easier = easier
-        self.consider(reached)
+        self.consider(reached, repair=repair)
 
-    def consider(self, wish: Assignment) -> None:
-        """Keep ``wish``, or what can be made of it, if that is the best so far."""
-        for candidate in self._candidates(wish):
+    def consider(self, wish: Assignment, *, repair: bool = True) -> None:
+        """Keep ``wish``, or what can be made of it, if that is the best so far.
+
+        Without ``repair`` no more is made of it than takes little time.
+        """
+        for candidate in self._candidates(wish, repair=repair):
             value = self._score(candidate)
             if value > self.value and self._allowed(candidate):
                 self.best, self.value = candidate, value
@@ -109,13 +115,15 @@ class Judge:
         points = gain_by_moves(plan, ()) if plan.moves else ()
         return replace(plan, gain_by_moves=points)
 
-    def _candidates(self, wish: Assignment) -> Iterator[Assignment]:
+    def _candidates(self, wish: Assignment, *, repair: bool) -> Iterator[Assignment]:
         """Yield what can be made of ``wish``, as it is first."""
         settled = settle(self.packing, wish, self.stop)
         if settled is not None:
             yield settled
             if settled == wish:
                 return
+        if not repair or self.hurry():
+            return
         whole = make_whole(self.packing, wish, self.options.policy)
         yield whole
         more = settle(self.packing, filled(self.packing, whole), self.stop)

@@ -92,30 +92,35 @@ class _Signatures:
     def __init__(self, relations: Relations, nodes: int) -> None:
         self._relations = relations
         self._nodes = nodes
-        self._alike: dict[tuple[str, int], frozenset[int]] = {}
+        self._alike: dict[str, list[frozenset[int]]] = {}
 
     def like(self, class_id: str, node: int) -> frozenset[int]:
         """Return the nodes in the same domains as ``node``."""
-        known = self._alike.get((class_id, node))
-        if known is None:
-            wanted = self._signature(class_id, node)
-            known = self._alike[class_id, node] = frozenset(
-                other
-                for other in range(self._nodes)
-                if self._signature(class_id, other) == wanted
-            )
-        return known
+        if class_id not in self._alike:
+            self._alike[class_id] = self._grouped(class_id)
+        return self._alike[class_id][node]
 
-    def _signature(self, class_id: str, node: int) -> list[tuple[int, bool]]:
+    def _grouped(self, class_id: str) -> list[frozenset[int]]:
+        """Return the nodes that are like each node."""
         relations = self._relations
         concerned = {
             *_tallies(relations.rules[class_id]),
             *relations.counting.get(class_id, ()),
         }
-        return [
-            (tally.domain_of[node], tally.counted is None or node in tally.counted)
-            for tally in (relations.tallies[index] for index in sorted(concerned))
+        tallies = [relations.tallies[index] for index in sorted(concerned)]
+        signatures = [
+            tuple(
+                (one.domain_of[node], one.counted is None or node in one.counted)
+                for one in tallies
+            )
+            for node in range(self._nodes)
         ]
+        groups: defaultdict[tuple[tuple[int, bool], ...], list[int]]
+        groups = defaultdict(list)
+        for node, signature in enumerate(signatures):
+            groups[signature].append(node)
+        alike = {signature: frozenset(nodes) for signature, nodes in groups.items()}
+        return [alike[signature] for signature in signatures]
 
 
 def _tallies(rules: Rules) -> tuple[int, ...]:

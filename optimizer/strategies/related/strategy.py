@@ -18,7 +18,7 @@ from optimizer.strategies.related.beside import Beside
 from optimizer.strategies.related.moving import Moving
 from optimizer.strategies.strategy import Answer, Clock, Strategy
 
-MOVED_PER_S = 3_000
+MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit."""
 
 
