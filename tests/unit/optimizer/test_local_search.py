@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from checked_indices import run_with_checked_indices
 from random_packings import random_packing
 
 from optimizer.model.options import Policy
@@ -136,31 +135,17 @@ def test_no_dimension_is_left_out_for_pods_that_only_ask_for_it() -> None:
         assert (kept.room[:, -1] == 100).all()
 
 
-def test_no_index_is_out_of_bounds(request: pytest.FixtureRequest) -> None:
-    """Compiled code reads and writes beside its arrays without a word.
-
-    What is compiled with checks is kept apart from what is compiled without.
-    """
-    assert request.config.cache is not None
-    kept = request.config.cache.mkdir("compiled-with-checks")
-    script = (
+def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
+    """Compiled code reads and writes beside its arrays without a word."""
+    assert pytestconfig.cache is not None
+    run_with_checked_indices(
         "from random_packings import random_packing\n"
         "from test_local_search import searched\n"
         "from optimizer.search.problem import make_problem\n"
         "for seed in range(4):\n"
-        "    searched(make_problem(random_packing(seed)), strict=seed % 2 == 0)\n"
-    )
-    path = [str(Path(__file__).parent), *sys.path]
-
-    subprocess.run(
-        [sys.executable, "-c", script],
-        check=True,
-        env={
-            **os.environ,
-            "NUMBA_BOUNDSCHECK": "1",
-            VARIABLE: str(kept),
-            "PYTHONPATH": os.pathsep.join(path),
-        },
+        "    searched(make_problem(random_packing(seed)), strict=seed % 2 == 0)\n",
+        __file__,
+        pytestconfig.cache,
     )
 
 

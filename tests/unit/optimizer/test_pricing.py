@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
+import pytest
+from checked_indices import run_with_checked_indices
 
 from optimizer.bounds.listing import list_patterns
 from optimizer.bounds.mixes import mixes_of
 from optimizer.bounds.pricing import best_patterns
-from optimizer.search.cache import VARIABLE
 
 MANY, FEW = 24, 1
 """Kinds: so many that parts of them are sorted apart, and so few that none are."""
@@ -37,25 +33,16 @@ def best_content(kinds: int, dimensions: int, seed: int) -> int:
     )  # fmt: skip
 
 
-def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:
+def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
     """Compiled code reads and writes beside its tables without a word."""
-    script = (
+    assert pytestconfig.cache is not None
+    run_with_checked_indices(
         "from test_pricing import FEW, MANY, best_content\n"
         "for seed in range(4):\n"
         "    for kinds in (FEW, MANY):\n"
-        "        best_content(kinds, 1 + seed, seed)\n"
-    )
-    path = [str(Path(__file__).parent), *sys.path]
-
-    subprocess.run(
-        [sys.executable, "-c", script],
-        check=True,
-        env={
-            **os.environ,
-            "NUMBA_BOUNDSCHECK": "1",
-            VARIABLE: str(tmp_path),
-            "PYTHONPATH": os.pathsep.join(path),
-        },
+        "        best_content(kinds, 1 + seed, seed)\n",
+        __file__,
+        pytestconfig.cache,
     )
 
 
