@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from related_pods import NODES, crowded_pods
 from snapshot_builder import SnapshotBuilder
+from solving_in_process import finished_answer_to
 
 from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.contract import optimizer_pb2 as pb
@@ -156,3 +157,14 @@ def test_where_there_is_no_time_for_them_such_pods_wait() -> None:
 
     assert answer.plan.empty
     assert [one.reason for one in answer.refusals] == ["topology-spread"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_counted_work_gives_the_same_plan_again(seed: int) -> None:
+    """Domains are drawn from the seed, and no clock says how many rounds there are."""
+    snapshot = crowded_pods(Random(seed))  # noqa: S311
+    asked = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
+
+    plans = [finished_answer_to(snapshot, asked).plan for _ in range(2)]
+
+    assert plans[0] == plans[1]
