@@ -27,7 +27,10 @@ LIMIT_S = 45.0
 
 
 class Beside:
-    """A process that compiles `BESIDE`, unless that was done before."""
+    """A process that compiles `BESIDE`, unless that was done before.
+
+    If the caller ends first, it goes on for some seconds: the next start loads that.
+    """
 
     def __init__(self) -> None:
         place = settle_cache(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from collections.abc import Callable
 
@@ -76,5 +77,7 @@ def _smallest(width: int) -> Packing:
 if __name__ == "__main__":
     # Nothing that a compiler makes is in its way for long enough to look for it.
     gc.disable()
+    # A terminal's Ctrl-C ends it without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     for name in sys.argv[1:]:
         PARTS[name]()

@@ -23,8 +23,9 @@ def warm_up(beside: Beside) -> None:
         The process that compiles some of the loops meanwhile.
     """
     bounds.warmup()
-    for name in PARTS.keys() - set(BESIDE):
-        PARTS[name]()
+    for name, compile_or_load in PARTS.items():
+        if name not in BESIDE:
+            compile_or_load()
     model = cp_model.CpModel()
     chosen = model.new_bool_var("chosen")
     model.maximize(chosen)
