@@ -132,6 +132,11 @@ class DualSearch:
         """Whether there is a linear program at all."""
         return not self._hopeless
 
+    @property
+    def descending(self) -> bool:
+        """Whether prices still get better without the linear program."""
+        return self._descent is None or not self._descent.finished
+
     def know(self, placed: Ints) -> None:
         """Add the patterns of an assignment: node by item, negative for none."""
         content = patterns_of(self.scope, self.groups, placed)

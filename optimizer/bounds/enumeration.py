@@ -29,6 +29,9 @@ from optimizer.strategies.strategy import Clock
 MOST_PATTERNS = 4_000
 """More patterns than this are not combined."""
 
+PATTERNS_PER_S = 20_000
+"""Patterns that are combined for each second that there is: more take too long."""
+
 MOST_OF_GROUP = 4_000
 """More patterns than this of one group are not listed."""
 
@@ -97,7 +100,8 @@ def enumeration_bound(
         return None
     exact = Lagrangian(scope, groups, lambda: clock() > deadline)
     target = target_of(question, scope, aim)
-    patterns = _listed(exact, exact.evaluate(prices, 0), target)
+    most = min(MOST_PATTERNS, int(PATTERNS_PER_S * max(0.0, deadline - clock())))
+    patterns = _listed(exact, exact.evaluate(prices, 0), target, most)
     if patterns is None or clock() > deadline:
         return None
     worse = next_worse(question, aim)
@@ -119,7 +123,7 @@ def enumeration_bound(
 
 
 def _listed(
-    exact: Lagrangian, found: Evaluation | None, target: int
+    exact: Lagrangian, found: Evaluation | None, target: int, most: int
 ) -> list[Indices] | None:
     """Return the patterns of each group that ``target`` allows; None if too many."""
     if found is None:
@@ -147,7 +151,7 @@ def _listed(
             buffer,
         )
         total += number
-        if number < 0 or total > MOST_PATTERNS:
+        if number < 0 or total > most:
             return None
         patterns.append(buffer[:number].copy())
     return patterns

@@ -220,7 +220,8 @@ class Attempt:
                 if search.finished:
                     break
                 # Where prices alone get no further, patterns may at once.
-                if self._bound and self._bound.value == limit:
+                stuck = self._bound and self._bound.value == limit
+                if stuck and not search.descending:
                     yield from self._close_in(FIRST_LISTING_SHARE)
 
     def _slice(self, search: DualSearch, share: float, *, polish: bool) -> None:
