@@ -67,7 +67,7 @@ class OptimizerSettings:
     time_limit_s: float = 5.0
     settle_s: float = 0.5
     policy: Policy = "strict"
-    strategy: str = "paper"
+    strategy: str = "lexicographic"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ const (
 	DefaultSettleSeconds      = 1.0
 	DefaultIntervalSeconds    = 30.0
 	DefaultTimeLimitSeconds   = 1.0
-	DefaultStrategy           = "paper"
+	DefaultStrategy           = "lexicographic"
 	DefaultPolicy             = PolicyStrict
 	DefaultWorkers            = int32(0)
 	DefaultSeed               = int64(0)

@@ -12,7 +12,11 @@ from testbed.scenario.model import OptimizerSettings
 def test_settings_become_the_plugins_own_arguments() -> None:
     """The chart hands them on as they are, under the names that the plugin knows."""
     settings = OptimizerSettings(
-        trigger="manual", time_limit_s=10, settle_s=0.2, policy="paper"
+        trigger="manual",
+        time_limit_s=10,
+        settle_s=0.2,
+        policy="paper",
+        strategy="first-fit-decreasing",
     )
 
     assert optimizer_values(settings)["priorityOptimizer"] == {
@@ -20,7 +24,7 @@ def test_settings_become_the_plugins_own_arguments() -> None:
         "settleSeconds": 0.2,
         "timeLimitSeconds": 10,
         "policy": "Paper",
-        "strategy": "paper",
+        "strategy": "first-fit-decreasing",
     }
 
 
