@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from optimizer.search.beside import Beside
+from optimizer.search.cache import VARIABLE, forget_others
 from optimizer.service.warmup import warm_up
 
 
@@ -18,4 +21,5 @@ def run(arguments: Sequence[str]) -> int:
     ).parse_args(arguments)
     gc.disable()
     warm_up(Beside())
+    forget_others(Path(os.environ[VARIABLE]))
     return 0

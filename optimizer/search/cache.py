@@ -7,7 +7,9 @@ asked for, the packages' own folders, or this user's among the temporary files.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -15,13 +17,16 @@ from pathlib import Path
 VARIABLE = "NUMBA_CACHE_DIR"
 """Numba's own variable; what it names is shared by all compiled code."""
 
+PREFIX = "compiled-"
+"""Of the folder's name, which ends in a mark of the sources."""
+
 OWNER_ONLY = 0o700
 
 
 def settle_cache(
     environment: MutableMapping[str, str], code: Path, temporary: Path
 ) -> Path:
-    """Return where compiled code goes, and tell Numba if that is not beside ``code``.
+    """Return where compiled code goes, and tell Numba.
 
     Parameters
     ----------
@@ -32,17 +37,46 @@ def settle_cache(
     temporary
         Folder that is writable whatever else is not.
     """
+    mark = PREFIX + _mark(code)
     asked = environment.get(VARIABLE)
-    if asked and _writable(Path(asked)):
+    if asked and Path(asked).name == mark and _writable(Path(asked)):
         return Path(asked)
-    if not asked and _writable(code / "__pycache__"):
-        return code / "__pycache__"
+    if asked and _writable(Path(asked)):
+        place = Path(asked) / mark
+    elif not asked and _writable(code / "__pycache__"):
+        place = code / "__pycache__" / mark
+    else:
+        place = _fallback(temporary) / mark
+    place.mkdir(exist_ok=True)
+    environment[VARIABLE] = str(place)
+    return place
+
+
+def forget_others(place: Path) -> None:
+    """Remove what was compiled of other sources beside ``place``."""
+    for other in place.parent.glob(f"{PREFIX}*"):
+        if other != place:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _mark(code: Path) -> str:
+    """Return a mark of every file with compiled functions.
+
+    Numba looks at the file of a function only, not at those of its parts.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for folder in (code, code.parent / "bounds"):
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _fallback(temporary: Path) -> Path:
     # The user's number keeps others from planting code there.
-    fallback = temporary / f"stowage-compiled-{os.getuid()}"
-    if not _own(fallback):
-        fallback = Path(tempfile.mkdtemp(prefix="stowage-compiled-", dir=temporary))
-    environment[VARIABLE] = str(fallback)
-    return fallback
+    folder = temporary / f"stowage-compiled-{os.getuid()}"
+    if _own(folder):
+        return folder
+    return Path(tempfile.mkdtemp(prefix="stowage-compiled-", dir=temporary))
 
 
 def _writable(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from checked_indices import run_with_checked_indices
 from random_packings import random_packing
 
 from optimizer.model.options import Policy
-from optimizer.search.cache import VARIABLE, settle_cache
+from optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from optimizer.search.exploration import CALMING, PLACING, explore
 from optimizer.search.mending import Mender
 from optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
@@ -157,8 +157,25 @@ def test_compiled_code_goes_beside_its_source_where_that_is_writable(
 
     place = settle_cache(environment, tmp_path / "code", tmp_path / "tmp")
 
-    assert place == tmp_path / "code" / "__pycache__"
-    assert environment == {}
+    assert place.parent == tmp_path / "code" / "__pycache__"
+    assert environment == {VARIABLE: str(place)}
+    assert settle_cache(environment, tmp_path / "code", tmp_path / "tmp") == place
+
+
+def test_code_compiled_of_other_sources_is_not_used(tmp_path: Path) -> None:
+    """Numba looks at a function's own file only: what it calls may have changed."""
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "inner.py").write_text("ONE = 1", encoding="utf-8")
+    before = settle_cache({}, code, tmp_path)
+    (code / "inner.py").write_text("ONE = 2", encoding="utf-8")
+
+    after = settle_cache({}, code, tmp_path)
+
+    assert after != before
+    forget_others(after)
+    assert not before.exists()
+    assert after.exists()
 
 
 def test_compiled_code_goes_to_an_own_folder_in_a_read_only_container(
@@ -170,9 +187,9 @@ def test_compiled_code_goes_to_an_own_folder_in_a_read_only_container(
 
     place = settle_cache(environment, tmp_path / "code", tmp_path)
 
-    assert place.parent == tmp_path
+    assert place.parent.parent == tmp_path
     assert environment == {VARIABLE: str(place)}
-    assert place.stat().st_mode & 0o077 == 0
+    assert place.parent.stat().st_mode & 0o077 == 0
 
 
 def test_compiled_code_is_not_taken_from_a_folder_that_others_may_write_to(
@@ -186,4 +203,4 @@ def test_compiled_code_is_not_taken_from_a_folder_that_others_may_write_to(
 
     place = settle_cache({}, tmp_path / "code", tmp_path)
 
-    assert place != planted
+    assert planted not in place.parents
