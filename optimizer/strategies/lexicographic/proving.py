@@ -15,10 +15,11 @@ from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Packing
 from optimizer.search.mending import Mender
 from optimizer.search.slack import without_slack
-from optimizer.strategies.lexicographic.attempt import Attempt, Bench
+from optimizer.strategies.lexicographic.attempt import Attempt
 from optimizer.strategies.lexicographic.board import Board
 from optimizer.strategies.lexicographic.open_phase import ANYTHING, OpenPhase
 from optimizer.strategies.lexicographic.pace import Pace
+from optimizer.strategies.lexicographic.workbench import Workbench
 
 
 @dataclass(slots=True)
@@ -39,12 +40,12 @@ class Prover:
     packing: Packing
     options: SolveOptions
     pace: Pace
-    _bench: Bench = field(init=False)
+    _bench: Workbench = field(init=False)
     _attempts: dict[tuple[object, ...], Attempt] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         board = self.board
-        self._bench = Bench(
+        self._bench = Workbench(
             board=board,
             packing=self.packing,
             options=self.options,
