@@ -37,7 +37,7 @@ STALE_SHARE = 0.1
 OFFERING_SHARE = 0.1
 """Share of the time that goes into offering what is found."""
 
-PLACING_HEAT = (0.03, 0.0001)
+PLACING_HEAT = (0.003, 0.0001)
 CALMING_HEAT = (0.7, 0.02)
 """Temperatures from the first to the last slice, in the units of each phase's gain."""
 
@@ -66,11 +66,12 @@ class Climber:
     _next_offer: float = -inf
 
     def __post_init__(self) -> None:
-        board = self.board
+        board, began = self.board, self.pace.now()
         self._terrain = make_terrain(board.problem, strict=board.strict)
         self._state = make_state(self._terrain, board.problem.tiers, self.seed)
         self._mender = Mender(board.problem, strict=board.strict)
         board.on_close(self._stop)
+        self._offered(began)
 
     def start(self) -> None:
         """Offer what needs no search: pending pods where there is room."""
@@ -138,8 +139,14 @@ class Climber:
             return
         began, self._seen = self.pace.now(), seen
         self.board.offer(self._candidate(tier), self._mender)
+        self._offered(began)
+
+    def _offered(self, began: float) -> None:
+        """Wait with the next offer in proportion to what this one took.
+
+        Making a large solution whole takes longer than finding a better one.
+        """
         now = self.pace.now()
-        # Making a large solution whole takes longer than finding a better one.
         self._next_offer = now + (now - began) * (1 / OFFERING_SHARE - 1)
 
     def _candidate(self, tier: int) -> Indices:
