@@ -30,7 +30,8 @@ from optimizer.service.settings import WorkerSettings
 from optimizer.service.telling import Telling
 from optimizer.strategies.finish.strategy import Finished
 from optimizer.strategies.preferring import Preferring
-from optimizer.strategies.related import Related
+from optimizer.strategies.reduced import reduced
+from optimizer.strategies.related import Related, demanded
 from optimizer.strategies.strategy import Answer, Strategy
 
 
@@ -84,6 +85,9 @@ def _answer(
     snapshot, options = _decode(request, settings, strategies)
     gc.freeze()
     gc.enable()
+    if not demanded(snapshot):
+        # What every strategy begins with, so that it is told apart from solving.
+        reduced(snapshot)
     decoded = time.monotonic()
     telling = Telling(connection.send_bytes, options.strategy, started, decoded)
     with Outbox(telling.tell, clock=time.monotonic) as outbox:

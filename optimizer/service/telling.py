@@ -22,7 +22,7 @@ class Telling:
     strategy
         Its name.
     started, decoded
-        When the request had come, and when it was read; in the clock's seconds.
+        When the request had come, and when the solve began; in the clock's seconds.
     """
 
     send: Callable[[bytes], object]

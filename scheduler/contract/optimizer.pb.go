@@ -3013,11 +3013,13 @@ func (x *Refusal) GetDetail() string {
 }
 
 type Durations struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	DecodeS       float64                `protobuf:"fixed64,1,opt,name=decode_s,json=decodeS,proto3" json:"decode_s,omitempty"`
-	SolveS        float64                `protobuf:"fixed64,2,opt,name=solve_s,json=solveS,proto3" json:"solve_s,omitempty"`
-	VerifyS       float64                `protobuf:"fixed64,3,opt,name=verify_s,json=verifyS,proto3" json:"verify_s,omitempty"`
-	TotalS        float64                `protobuf:"fixed64,4,opt,name=total_s,json=totalS,proto3" json:"total_s,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Reading the request and, unless pods have demands on other pods, putting the problem
+	// into numbers.
+	DecodeS       float64 `protobuf:"fixed64,1,opt,name=decode_s,json=decodeS,proto3" json:"decode_s,omitempty"`
+	SolveS        float64 `protobuf:"fixed64,2,opt,name=solve_s,json=solveS,proto3" json:"solve_s,omitempty"`
+	VerifyS       float64 `protobuf:"fixed64,3,opt,name=verify_s,json=verifyS,proto3" json:"verify_s,omitempty"`
+	TotalS        float64 `protobuf:"fixed64,4,opt,name=total_s,json=totalS,proto3" json:"total_s,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -77,7 +77,6 @@ class _Seen:
     wall_s: float = 0.0
     first_plan_s: float | None = None
     all_placed_s: float | None = None
-    told_solve_s: float | None = None
     all_placed_solve_s: float | None = None
     last: pb.SolveUpdate | None = None
 
@@ -85,15 +84,12 @@ class _Seen:
         for update in updates:
             self.wall_s = time.perf_counter() - self.started
             self.updates += 1
-            if self.told_solve_s is None and update.durations.solve_s:
-                self.told_solve_s = update.durations.solve_s
             placed = len(update.plan.placements)
             if placed and self.first_plan_s is None:
                 self.first_plan_s = self.wall_s
             if placed == self.pending and self.all_placed_s is None:
                 self.all_placed_s = self.wall_s
-                since = update.durations.solve_s - (self.told_solve_s or 0.0)
-                self.all_placed_solve_s = since if update.durations.solve_s else None
+                self.all_placed_solve_s = update.durations.solve_s or None
             if update.last:
                 self.last = update
 

@@ -44,8 +44,7 @@ class Record:
         To the first update with a plan, and to the first that places every pending
         pod, by the caller's clock; None if there was none.
     all_placed_solve_s
-        Same moment by the child's clock, from the first update: it tells what is
-        known when the search begins.
+        Same moment by the child's clock, from the start of the solve.
     decode_s, solve_s, verify_s
         As the service accounts for them.
     updates

@@ -1,5 +1,5 @@
 """Any strategy, and pods whose demands on other pods it does not know."""
 
-from optimizer.strategies.related.strategy import Related
+from optimizer.strategies.related.strategy import Related, demanded
 
-__all__ = ["Related"]
+__all__ = ["Related", "demanded"]

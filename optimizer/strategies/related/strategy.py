@@ -44,7 +44,7 @@ class Related:
     ) -> Answer:
         """Return the best plan that keeps every demand; see `Strategy.solve`."""
         consolidates = options.objective is Objective.CONSOLIDATE
-        if consolidates or not _demanded(snapshot):
+        if consolidates or not demanded(snapshot):
             return self.inner.solve(snapshot, options, clock=clock, publish=publish)
         deadline = clock() + options.time_limit_s
         hurry = len(snapshot.pods) > MOVED_PER_S * options.time_limit_s
@@ -60,7 +60,7 @@ class Related:
         return moving.solve()
 
 
-def _demanded(snapshot: Snapshot) -> bool:
+def demanded(snapshot: Snapshot) -> bool:
     """Tell whether a pod waits, and a class has demands on other pods."""
     demanding = any(
         one.required_pod_affinity

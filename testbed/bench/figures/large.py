@@ -73,7 +73,7 @@ def _all_placed(cell: Cell, records: list[Record]) -> Figure:
     made = figure(
         name, "s", [one.all_placed_solve_s or 0.0 for one in placed], median,
         at_most(limit_s, "s") if limit_s else None,
-        note="from the first update, when the search begins",
+        note="from the start of the search, the problem being in numbers",
         prototype=PROTOTYPE_ALL_PLACED.get((cell.nodes, cell.priorities), ""),
     )  # fmt: skip
     if not missed:
