@@ -37,7 +37,7 @@ STALE_SHARE = 0.1
 OFFERING_SHARE = 0.1
 """Share of the time that goes into offering what is found."""
 
-PLACING_HEAT = (0.003, 0.0001)
+PLACING_HEAT = (0.001, 0.0001)
 CALMING_HEAT = (0.7, 0.02)
 """Temperatures from the first to the last slice, in the units of each phase's gain."""
 

@@ -11,6 +11,7 @@ from optimizer.model.packing import Packing
 from optimizer.search.mending import Mender
 from optimizer.strategies.lexicographic.board import Board
 from optimizer.strategies.lexicographic.climbing import Climber
+from optimizer.strategies.lexicographic.dual_slices import beyond_prices
 from optimizer.strategies.lexicographic.exact import MoveSearch
 from optimizer.strategies.lexicographic.pace import Pace
 from optimizer.strategies.lexicographic.proving import Prover
@@ -73,9 +74,10 @@ class Work:
 
     def _search(self, climber: Climber) -> None:
         try:
-            began = climber.pace.now()
-            climber.climb(began + FIRST_SHARE * (self.deadline - began))
-            self._refute(climber.pace)
+            if not beyond_prices(self.board.problem):
+                began = climber.pace.now()
+                climber.climb(began + FIRST_SHARE * (self.deadline - began))
+                self._refute(climber.pace)
             climber.climb(self.deadline)
         except Exception as error:  # the edge of the thread
             self.board.close(error)
