@@ -36,6 +36,7 @@ class Replicas:
 
     snapshot: Snapshot
     _pods: dict[str, Pod] = field(init=False, default_factory=dict)
+    _varied: set[str] = field(init=False, default_factory=set)
     _movable: defaultdict[Place, list[Pod]] = field(
         init=False, default_factory=lambda: defaultdict(list)
     )
@@ -67,6 +68,9 @@ class Replicas:
             going[pod.class_id, pod.node].append(uid)
         chosen: dict[str, str] = {}
         for place, uids in going.items():
+            if place[0] not in self._varied:
+                chosen.update(zip(uids, uids, strict=True))
+                continue
             rank = {uid: number for number, uid in enumerate(uids)}
             named = [self._pods[uid] for uid in uids if not self._pods[uid].movable]
             # Who was named already stays named among pods that cost the same.
@@ -82,7 +86,13 @@ class Replicas:
         return chosen
 
     def _look_around(self) -> None:
+        costs: dict[str, tuple[int, float]] = {}
         for pod in self.snapshot.pods:
             self._pods[pod.uid] = pod
-            if pod.node is not None and pod.movable:
+            cost = (pod.deletion_cost, pod.age_s)
+            if costs.setdefault(pod.class_id, cost) != cost:
+                self._varied.add(pod.class_id)
+        # Where all cost the same, nothing is to be chosen, and lists take their time.
+        for pod in self.snapshot.pods:
+            if pod.class_id in self._varied and pod.node is not None and pod.movable:
                 self._movable[pod.class_id, pod.node].append(pod)
