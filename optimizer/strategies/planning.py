@@ -11,7 +11,7 @@ from optimizer.model.packing import Assignment, Packing
 from optimizer.model.plan import Eviction, Move, Placement, Plan, TierResult
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.bounds import TierBounds
-from optimizer.strategies.objective import TierScore, score
+from optimizer.strategies.objective import Score, TierScore, score
 
 
 @dataclass(slots=True)
@@ -31,6 +31,7 @@ class PlanWriter:
     policy: Policy
     _staying: Counter[int] = field(init=False)
     _priorities: tuple[int, ...] = field(init=False)
+    _before: Score = field(init=False)
 
     def __post_init__(self) -> None:
         in_play = {item.pod_uid for item in self.packing.items}
@@ -39,6 +40,7 @@ class PlanWriter:
             for pod in self.snapshot.pods
             if pod.node is not None and pod.uid not in in_play
         )
+        self._before = score(self.packing, self.packing.current, self.policy)
         present = {self.snapshot.priority_of(pod) for pod in self.snapshot.pods}
         self._priorities = tuple(sorted(present, reverse=True))
 
@@ -67,12 +69,8 @@ class PlanWriter:
         self, assignment: Assignment, bounds: Sequence[TierBounds]
     ) -> tuple[TierResult, ...]:
         after = score(self.packing, assignment, self.policy)
-        before = score(self.packing, self.packing.current, self.policy)
-        by_tier = dict(
-            zip(
-                self.packing.tiers, zip(before, after, bounds, strict=True), strict=True
-            )
-        )
+        scores = zip(self._before, after, bounds, strict=True)
+        by_tier = dict(zip(self.packing.tiers, scores, strict=True))
         # Priorities whose pods all stay anyway repeat the tier above them.
         was = now = TierScore(0, 0, 0)
         limits = TierBounds(running=0, kept=0, placed=0)
