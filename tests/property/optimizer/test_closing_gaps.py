@@ -132,6 +132,31 @@ def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
         assert _value(placed, tier, phase) == best
 
 
+@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
+@BRIEF
+@given(packing=packings(), data=st.data())
+def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
+    phase: Phase, packing: Packing, data: st.DataObject
+) -> None:
+    """While the search goes on more is reached, and prices are kept to begin with."""
+    scores = feasible_scores(packing, Policy.STRICT)
+    problem, start = make_problem(packing), np.full(len(packing.items), -1)
+    for tier in range(len(packing.tiers)):
+        search = None
+        for _ in range(2):
+            reached = data.draw(st.sampled_from(sorted(scores)))
+            question = Question(problem, tier, phase, reached)
+            search = DualSearch(question, start, lambda: 0.0, search)
+
+            bound = search.run(LONG_S, rounds=20)
+
+            best = _best(scores, reached, tier, phase)
+            if bound is not None and phase is Phase.DISTURB:
+                assert bound.value <= best
+            elif bound is not None:
+                assert bound.value >= best
+
+
 @st.composite
 def _cut_nodes(draw: st.DrawFn) -> Packing:
     """Two or three equal nodes, cut into pods without waste, and mixed up a little."""
