@@ -35,13 +35,14 @@ class PlanWriter:
 
     def __post_init__(self) -> None:
         in_play = {item.pod_uid for item in self.packing.items}
+        priority = {name: one.priority for name, one in self.snapshot.classes.items()}
         self._staying = Counter(
-            self.snapshot.priority_of(pod)
+            priority[pod.class_id]
             for pod in self.snapshot.pods
-            if pod.node is not None and pod.uid not in in_play
+            if pod.uid not in in_play and pod.node is not None
         )
+        present = {priority[name] for name in {p.class_id for p in self.snapshot.pods}}
         self._before = score(self.packing, self.packing.current, self.policy)
-        present = {self.snapshot.priority_of(pod) for pod in self.snapshot.pods}
         self._priorities = tuple(sorted(present, reverse=True))
 
     def write(self, assignment: Assignment, bounds: Sequence[TierBounds]) -> Plan:

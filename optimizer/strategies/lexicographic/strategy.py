@@ -58,15 +58,15 @@ class LexicographicStrategy:
         packing = reduced(snapshot)
         strict = options.policy is Policy.STRICT
         board = Board(make_problem(packing), strict, trivial_bounds(packing))
-        writer = PlanWriter(snapshot, packing, options.policy)
-        desk = _Desk(board, writer, publish, clock)
-        desk.publish()
-        latest = deadline - LARGEST_MARGIN * options.time_limit_s
-        work = Work(board, packing, options, clock, desk.last_call(deadline, latest))
+        work = Work(board, packing, options, clock, deadline - MARGIN_S)
         # Not a daemon: an interpreter that ends before its solver does would crash it.
         thread = threading.Thread(target=work.run, name="lexicographic")
         thread.start()
         try:
+            writer = PlanWriter(snapshot, packing, options.policy)
+            desk = _Desk(board, writer, publish, clock)
+            desk.publish()
+            latest = deadline - LARGEST_MARGIN * options.time_limit_s
             if options.deterministic:
                 deadline = latest = math.inf
             desk.attend(deadline, latest)
