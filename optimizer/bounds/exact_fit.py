@@ -15,7 +15,8 @@ import numpy as np
 from optimizer.bounds.bound import Bound
 from optimizer.bounds.question import Phase, Question
 from optimizer.model.certificate import ProofMethod
-from optimizer.search.problem import Ints, Problem
+from optimizer.search.problem import Ints
+from optimizer.search.terrain import overcommitted
 
 MOST_HALVES = 500_000
 """More halves than this take too long, and leave pairs that happen to fit."""
@@ -47,7 +48,8 @@ def exact_fit_bound(question: Question, known: int) -> Bound | None:
     most = total // len(problem.room)
     used = np.flatnonzero(sizes.any(axis=0))
     slack = problem.room.sum(axis=0) - demand.sum(axis=0)
-    if not most or (slack < 0).any() or _overfull(problem):
+    if not most or (slack < 0).any() or overcommitted(problem).any():
+        # On an overcommitted node the waste of others is evened out.
         return None
     # The dimension with the least waste first: it leaves the fewest pairs.
     share = slack[used] / np.maximum(problem.room[:, used].mean(axis=0), 1)
@@ -62,14 +64,6 @@ def exact_fit_bound(question: Question, known: int) -> Bound | None:
     if any(_fillable(halves, room, slack[used]) for room in rooms):
         return None
     return Bound(total - 1, ProofMethod.ENUMERATION)
-
-
-def _overfull(problem: Problem) -> bool:
-    """Tell whether some node holds more than fits, which evens out others' waste."""
-    load = np.zeros_like(problem.room)
-    runs = np.flatnonzero(problem.home >= 0)
-    np.add.at(load, problem.home[runs], problem.demand[problem.kind[runs]])
-    return bool((load > problem.room).any())
 
 
 def _sums(sizes: Ints, most: int) -> Ints:

@@ -60,6 +60,15 @@ def feasible_assignments(packing: Packing) -> Iterator[Assignment]:
             yield assignment
 
 
+def overcommitted(packing: Packing) -> bool:
+    """Tell whether on some node more runs than fits."""
+    return any(
+        sum(item.demand[d] for item in packing.items if item.home == node) > room
+        for node, amounts in enumerate(packing.room)
+        for d, room in enumerate(amounts)
+    )
+
+
 def at_least(found: Score, wanted: Score, tier: int, own: tuple[str, ...]) -> bool:
     """Tell whether ``found`` is as good above ``tier``, and in ``own`` there."""
 
