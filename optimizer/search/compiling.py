@@ -44,8 +44,7 @@ def inlined(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     """Return ``function`` as a part of `compiled` ones; Python cannot call it.
 
     It is compiled once for all widths of integers and for all constants that it is
-    called with, and kept as part of its callers only. Those are not compiled anew when
-    a part in another file changes: after changing one, touch its callers' files.
+    called with, and kept as part of its callers only.
     """
     part = _compile_part(function)
     compile_for = part.compile

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import optimizer
 from optimizer.search.cache import VARIABLE
-
-PREFIX = "checked-"
-DECORATED = b"compiling"
-"""Named by every file that compiles something: where the decorators come from."""
 
 
 def run_with_checked_indices(script: str, beside: str, cache: pytest.Cache) -> None:
@@ -33,10 +26,7 @@ def run_with_checked_indices(script: str, beside: str, cache: pytest.Cache) -> N
     cache
         Where to keep what is compiled with checks, apart from what is without.
     """
-    kept = cache.mkdir(PREFIX + _sources())
-    for other in kept.parent.glob(f"{PREFIX}*"):
-        if other != kept:
-            shutil.rmtree(other)
+    kept = cache.mkdir("checked-indices")
     path = [str(Path(beside).parent), *sys.path]
     subprocess.run(
         [sys.executable, "-c", script],
@@ -48,16 +38,3 @@ def run_with_checked_indices(script: str, beside: str, cache: pytest.Cache) -> N
             "PYTHONPATH": os.pathsep.join(path),
         },
     )
-
-
-def _sources() -> str:
-    """Return a mark of every file that brings compiled functions.
-
-    Numba looks at the file of a function only, not at those of its parts.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(Path(optimizer.__file__).parent.rglob("*.py")):
-        source = path.read_bytes()
-        if DECORATED in source:
-            digest.update(source)
-    return digest.hexdigest()[:12]
