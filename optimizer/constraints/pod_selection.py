@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from optimizer.constraints.matching import matches_all, selects
-from optimizer.model.pod_class import PodAffinityTerm, PodClass
+from optimizer.model.pod_class import PodAffinityTerm, PodClass, TopologySpread
 from optimizer.model.selectors import LabelSelector, Operator, Requirement
 from optimizer.model.snapshot import Snapshot
 
@@ -38,6 +38,22 @@ class PodIndex:
             class_id
             for class_id in self.candidates(term.label_selector)
             if picks(self._snapshot, term, carrier, classes[class_id])
+        )
+
+    def evened(self, spread: TopologySpread, pod_class: PodClass) -> frozenset[str]:
+        """Return the classes whose pods ``spread`` of ``pod_class`` counts."""
+        selector = evened_by(spread, pod_class)
+        if selector is None or not (
+            selector.match_labels or selector.match_expressions
+        ):
+            # As in the scheduler, an empty selector counts nobody.
+            return frozenset()
+        classes = self._snapshot.classes
+        return frozenset(
+            class_id
+            for class_id in self.candidates(spread.label_selector)
+            if classes[class_id].namespace == pod_class.namespace
+            and selects(selector, classes[class_id].labels)
         )
 
     def candidates(self, selector: LabelSelector | None) -> Sequence[str]:
@@ -84,6 +100,13 @@ def term_selector(term: PodAffinityTerm, carrier: PodClass) -> LabelSelector | N
         carrier.labels,
         term.mismatch_label_keys,
         Operator.NOT_IN,
+    )
+
+
+def evened_by(spread: TopologySpread, pod_class: PodClass) -> LabelSelector | None:
+    """Return what ``spread`` of ``pod_class`` selects, with the labels it compares."""
+    return with_labels_of(
+        spread.label_selector, pod_class.labels, spread.match_label_keys, Operator.IN
     )
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.model.node import Node
+from optimizer.model.relations import NO_DOMAIN
 
 
 def domains(nodes: Sequence[Node], key: str) -> tuple[str | None, ...]:
     """Return the domain of each node, None where the label ``key`` is missing."""
     return tuple(node.labels.get(key) for node in nodes)
+
+
+def numbered(nodes: Sequence[Node], key: str) -> tuple[int, ...]:
+    """Return the number of each node's domain, `NO_DOMAIN` where it has none."""
+    numbers: dict[str, int] = {}
+    return tuple(
+        NO_DOMAIN if domain is None else numbers.setdefault(domain, len(numbers))
+        for domain in domains(nodes, key)
+    )
 
 
 def each_its_own(nodes: Sequence[Node], key: str) -> bool:

@@ -14,15 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.constraints.matching import selects
 from optimizer.constraints.node_affinity import matches_term
-from optimizer.constraints.pod_selection import PodIndex, with_labels_of
+from optimizer.constraints.pod_selection import PodIndex
 from optimizer.constraints.taints import tolerates
-from optimizer.constraints.topology import domains
+from optimizer.constraints.topology import numbered
 from optimizer.model.node import Node, TaintEffect
-from optimizer.model.pod_class import PodClass, TopologySpread
+from optimizer.model.pod_class import PodClass
 from optimizer.model.relations import NO_DOMAIN
-from optimizer.model.selectors import Operator
 from optimizer.model.snapshot import Snapshot
 
 Ints = NDArray[np.int64]
@@ -83,7 +81,8 @@ def wishful(snapshot: Snapshot) -> bool:
 
 def wishes_of(snapshot: Snapshot, class_ids: Collection[str]) -> Wishes:
     """Return what the classes of ``class_ids`` prefer."""
-    index = PodIndex(snapshot, Counter(pod.class_id for pod in snapshot.pods))
+    present = Counter(pod.class_id for pod in snapshot.pods)
+    index = PodIndex(snapshot, present)
     company: list[Wish] = []
     nodes: dict[str, Ints] = {}
     known: dict[Hashable, Ints] = {}
@@ -98,7 +97,7 @@ def wishes_of(snapshot: Snapshot, class_ids: Collection[str]) -> Wishes:
             company.append(wish)
             # Where the label is missing nothing is even: as bad as all of them.
             lacking = wish.domain_of == NO_DOMAIN
-            found = sum(pod.class_id in wish.selected for pod in snapshot.pods)
+            found = sum(present[name] for name in wish.selected)
             nodes[class_id] = nodes[class_id] + lacking * wish.weight * found
     return Wishes(nodes, tuple(company))
 
@@ -141,7 +140,7 @@ def _for_pods(
             yield Wish(
                 pod_class.id,
                 sign * one.weight,
-                _numbered(snapshot, one.term.topology_key),
+                _domains(snapshot, one.term.topology_key),
                 index.picked(one.term, pod_class),
             )
 
@@ -154,35 +153,10 @@ def _for_evenness(
             yield Wish(
                 pod_class.id,
                 -SPREAD_WEIGHT,
-                _numbered(snapshot, spread.topology_key),
-                _counted(snapshot, index, pod_class, spread),
+                _domains(snapshot, spread.topology_key),
+                index.evened(spread, pod_class),
             )
 
 
-def _counted(
-    snapshot: Snapshot, index: PodIndex, pod_class: PodClass, spread: TopologySpread
-) -> frozenset[str]:
-    selector = with_labels_of(
-        spread.label_selector, pod_class.labels, spread.match_label_keys, Operator.IN
-    )
-    if selector is None or not (selector.match_labels or selector.match_expressions):
-        # As in the scheduler, an empty selector counts nobody here.
-        return frozenset()
-    classes = snapshot.classes
-    return frozenset(
-        class_id
-        for class_id in index.candidates(spread.label_selector)
-        if classes[class_id].namespace == pod_class.namespace
-        and selects(selector, classes[class_id].labels)
-    )
-
-
-def _numbered(snapshot: Snapshot, key: str) -> Ints:
-    numbers: dict[str, int] = {}
-    return np.array(
-        [
-            NO_DOMAIN if domain is None else numbers.setdefault(domain, len(numbers))
-            for domain in domains(snapshot.nodes, key)
-        ],
-        np.int64,
-    )
+def _domains(snapshot: Snapshot, key: str) -> Ints:
+    return np.array(numbered(snapshot.nodes, key), np.int64)

@@ -128,3 +128,12 @@ class PodClass:
     preferred_node_affinity: tuple[PreferredNodeTerm, ...] = ()
     preferred_pod_affinity: tuple[PreferredPodTerm, ...] = ()
     preferred_pod_anti_affinity: tuple[PreferredPodTerm, ...] = ()
+
+    @property
+    def demanding(self) -> bool:
+        """Whether its pods demand anything of where other pods are."""
+        return bool(
+            self.required_pod_affinity
+            or self.required_pod_anti_affinity
+            or any(spread.hard for spread in self.topology_spread)
+        )

@@ -10,18 +10,16 @@ from optimizer.constraints.anti_affinity import Apart
 from optimizer.constraints.matching import selects
 from optimizer.constraints.node_affinity import NodeAffinity
 from optimizer.constraints.node_selector import NodeSelector
-from optimizer.constraints.pod_selection import PodIndex, with_labels_of
+from optimizer.constraints.pod_selection import PodIndex, evened_by
 from optimizer.constraints.taints import Taints
-from optimizer.constraints.topology import domains
+from optimizer.constraints.topology import numbered
 from optimizer.model.pod_class import PodClass, TopologySpread
 from optimizer.model.relations import (
-    NO_DOMAIN,
     Near,
     Rules,
     Spread,
     Tally,
 )
-from optimizer.model.selectors import Operator
 from optimizer.model.snapshot import Snapshot
 
 TallyKey = tuple[str, frozenset[str], frozenset[int] | None, bool]
@@ -102,27 +100,11 @@ class RelationCompiler:
     def _one_spread(
         self, pod_class: PodClass, spread: TopologySpread, keys: Iterable[str]
     ) -> Spread:
-        selector = with_labels_of(
-            spread.label_selector,
-            pod_class.labels,
-            spread.match_label_keys,
-            Operator.IN,
-        )
-        classes = self.snapshot.classes
-        picked = frozenset(
-            class_id
-            for class_id in self._index.candidates(spread.label_selector)
-            if classes[class_id].namespace == pod_class.namespace
-            and selects(selector, classes[class_id].labels)
-        )
-        everyone = selector is not None and not (
-            selector.match_labels or selector.match_expressions
-        )
         counted = self._counted(pod_class, spread, keys)
         # An empty selector counts nobody, though the pod that comes counts itself.
         tally = self._tally(
             spread.topology_key,
-            frozenset() if everyone else picked,
+            self._index.evened(spread, pod_class),
             counted=counted,
             living=True,
         )
@@ -132,7 +114,7 @@ class RelationCompiler:
             domains=tuple(sorted({domain_of[node] for node in counted})),
             max_skew=spread.max_skew,
             min_domains=spread.min_domains,
-            itself=int(selects(selector, pod_class.labels)),
+            itself=int(selects(evened_by(spread, pod_class), pod_class.labels)),
         )
 
     def _counted(
@@ -169,11 +151,5 @@ class RelationCompiler:
 
     def _numbered(self, key: str) -> tuple[int, ...]:
         if key not in self._domains:
-            numbers: dict[str, int] = {}
-            self._domains[key] = tuple(
-                NO_DOMAIN
-                if domain is None
-                else numbers.setdefault(domain, len(numbers))
-                for domain in domains(self.snapshot.nodes, key)
-            )
+            self._domains[key] = numbered(self.snapshot.nodes, key)
         return self._domains[key]
