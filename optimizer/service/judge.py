@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.ending import ending
 from optimizer.service.logs import logger_of
 from optimizer.service.metrics import Metrics
 from optimizer.service.progress import progress_of
@@ -65,15 +66,11 @@ class Judge:
         logger_of(self._request.snapshot.id).error(
             "plan withheld", extra={"violations": listed}
         )
-        return failed(f"the plan broke {len(violations)} rules: {listed}")
+        message = f"the plan broke {len(violations)} rules: {listed}"
+        return ending(pb.END_REASON_ERROR, message)
 
 
 def changes_something(update: pb.SolveUpdate) -> bool:
     """Tell whether the plan of ``update`` has a placement, move or eviction."""
     plan = update.plan
     return bool(plan.placements or plan.moves or plan.evictions)
-
-
-def failed(message: str) -> pb.SolveUpdate:
-    """Return a last update that says `ERROR`."""
-    return pb.SolveUpdate(end_reason=pb.END_REASON_ERROR, last=True, message=message)

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.service.child_process import ChildProcess
+from optimizer.service.ending import ending
 
 OVERRUN = "the solver overran its time limit and was killed; this is its best plan"
 
@@ -138,12 +139,7 @@ class Run:
         )
 
     def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
-        last = pb.SolveUpdate(end_reason=reason, last=True, message=message)
-        best = self._best
-        if best is not None:
-            last.plan.CopyFrom(best.plan)
-            last.strategy = best.strategy
-        return last
+        return ending(reason, message, self._best)
 
     def _take(self, update: pb.SolveUpdate) -> None:
         with self._changed:

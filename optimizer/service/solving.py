@@ -12,12 +12,13 @@ from google.protobuf.message import DecodeError
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.decode.options import LARGEST_TIME_LIMIT_S
+from optimizer.service.ending import ending
 from optimizer.service.errors import (
     RequestTooLargeError,
     RequestUnreadableError,
     WorkerStartError,
 )
-from optimizer.service.judge import Judge, changes_something, failed
+from optimizer.service.judge import Judge, changes_something
 from optimizer.service.logs import logger_of
 from optimizer.service.metrics import Metrics
 from optimizer.service.progress import progress_of
@@ -151,7 +152,8 @@ class Solving:
         try:
             run = self._start(call, request, body, deadline)
         except WorkerStartError as error:
-            yield self._account(request, failed(str(error)), arrived)
+            last = ending(pb.END_REASON_ERROR, str(error))
+            yield self._account(request, last, arrived)
             return
         with self.metrics.inflight.track_inprogress():
             last = yield from self._passing(call, request, run, deadline)

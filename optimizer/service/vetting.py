@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.ending import ending
 from optimizer.service.judge import Judge
 from optimizer.service.run import Run
 
@@ -140,8 +141,4 @@ class Vetting:
             self._changed.notify_all()
 
     def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
-        last = pb.SolveUpdate(end_reason=reason, last=True, message=message)
-        last.strategy = self._strategy
-        if self._sound is not None:
-            last.plan.CopyFrom(self._sound.plan)
-        return last
+        return ending(reason, message, self._sound, self._strategy)
