@@ -19,11 +19,6 @@ Place = tuple[str, str | None]
 """A class, and the node that some of its pods are on."""
 
 
-def disturb_the_cheapest(snapshot: Snapshot, plan: Plan) -> Plan:
-    """Return ``plan`` with other replicas disturbed in place of dearer ones."""
-    return Replicas(snapshot).disturb_the_cheapest(plan)
-
-
 @dataclass(slots=True)
 class Replicas:
     """The replicas on each node, looked for once however many plans there are.

@@ -11,22 +11,18 @@ from dataclasses import dataclass, replace
 
 from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.constraints.wishes import wishful
-from optimizer.model.options import Objective, SolveOptions
+from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Assignment, Packing
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.early import Afterwards, solved_early
 from optimizer.strategies.preferring.improving import Improver
 from optimizer.strategies.reading import assignment_of
 from optimizer.strategies.strategy import Answer, Clock, Strategy
 
-SHARE = 0.05
-"""Part of the time limit that is kept back for wishes, at the least."""
-
-LOOKED_THROUGH_PER_S = 15_000
-"""Pods of a snapshot that are looked through in a second, at the least."""
-
-LARGEST_SHARE = 0.3
-"""Where looking through them takes more of the limit, wishes are left alone."""
+LOOKING = Afterwards(least_share=0.05, pods_per_s=15_000, most_share=0.3)
+"""Looking through the pods. Where it takes too much of the limit, wishes are left
+alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +47,12 @@ class Preferring:
         publish: Callable[[Plan], None],
     ) -> Answer:
         """Return an equal plan that pods prefer; see `Strategy.solve`."""
-        kept_back_s = _kept_back_s(snapshot, options)
-        if kept_back_s is None:
+        kept_back_s = LOOKING.kept_back_s(snapshot, options)
+        if kept_back_s is None or not wishful(snapshot):
             return self.inner.solve(snapshot, options, clock=clock, publish=publish)
-        deadline = clock() + options.time_limit_s
-        asked = options
-        if not options.deterministic:
-            asked = replace(options, time_limit_s=options.time_limit_s - kept_back_s)
-        answer = self.inner.solve(snapshot, asked, clock=clock, publish=publish)
-
-        def stop() -> bool:
-            return not options.deterministic and clock() > deadline
-
+        answer, stop = solved_early(
+            self.inner, kept_back_s, snapshot, options, clock=clock, publish=publish
+        )
         if answer.plan.empty or stop():
             return answer
         packing = reduce_snapshot(snapshot, relations=True)
@@ -73,17 +63,6 @@ class Preferring:
         plan = _redirected(answer.plan, packing, better)
         publish(plan)
         return replace(answer, plan=plan)
-
-
-def _kept_back_s(snapshot: Snapshot, options: SolveOptions) -> float | None:
-    """Return the seconds that wishes take, None if there is nothing to look at."""
-    if options.objective is Objective.CONSOLIDATE or not wishful(snapshot):
-        return None
-    needed_s = len(snapshot.pods) / LOOKED_THROUGH_PER_S
-    hurry = needed_s > LARGEST_SHARE * options.time_limit_s
-    if hurry and not options.deterministic:
-        return None
-    return max(SHARE * options.time_limit_s, needed_s)
 
 
 def _redirected(plan: Plan, packing: Packing, assignment: Assignment) -> Plan:

@@ -11,25 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.model.options import Objective, SolveOptions
+from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Assignment, Packing
 from optimizer.model.plan import Plan, TierResult
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.bounds import trivial_bounds
+from optimizer.strategies.early import Afterwards, solved_early
 from optimizer.strategies.planning import PlanWriter
 from optimizer.strategies.reading import assignment_of
 from optimizer.strategies.settling import settle
 from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
-SHARE = 0.1
-"""Part of the time limit that is kept back for pods with such demands, at the least."""
-
-SETTLED_PER_S = 15_000
-"""Pods of a snapshot that are gone through in a second, at the least: 40,000 pods on
-5,000 nodes took 2.2 s beside other work on 2 cores."""
-
-LARGEST_SHARE = 0.5
-"""Where going through the pods takes more of the limit, they are left waiting."""
+SETTLING = Afterwards(least_share=0.1, pods_per_s=15_000, most_share=0.5)
+"""Going through the pods: 40,000 of them on 5,000 nodes took 2.2 s beside other work on
+2 cores. Where it takes too much of the limit, pods are left waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +48,13 @@ class Beside:
         publish: Callable[[Plan], None],
     ) -> Answer:
         """Return the inner plan with more pods placed; see `Strategy.solve`."""
-        kept_back_s = _kept_back_s(snapshot, options)
-        if kept_back_s is None:
+        kept_back_s = SETTLING.kept_back_s(snapshot, options)
+        if kept_back_s is None or not _waiting(snapshot):
             return self.inner.solve(snapshot, options, clock=clock, publish=publish)
-        deadline = clock() + options.time_limit_s
-        asked = options
-        if not options.deterministic:
-            asked = replace(options, time_limit_s=options.time_limit_s - kept_back_s)
-        answer = self.inner.solve(snapshot, asked, clock=clock, publish=publish)
+        answer, stop = solved_early(
+            self.inner, kept_back_s, snapshot, options, clock=clock, publish=publish
+        )
         packing = reduce_snapshot(snapshot, relations=True)
-
-        def stop() -> bool:
-            return not options.deterministic and clock() > deadline
-
         wanted = assignment_of(packing, answer.plan)
         settled = settle(packing, wanted, stop)
         if settled is None or not _only_adds(wanted, settled):
@@ -76,26 +65,9 @@ class Beside:
         return replace(answer, plan=plan, end_reason=end_reason_of(plan))
 
 
-def _kept_back_s(snapshot: Snapshot, options: SolveOptions) -> float | None:
-    """Return the seconds that pods with demands will take, None if nothing is done."""
-    if options.objective is Objective.CONSOLIDATE or not _waiting(snapshot):
-        return None
-    needed_s = len(snapshot.pods) / SETTLED_PER_S
-    hurry = needed_s > LARGEST_SHARE * options.time_limit_s
-    if hurry and not options.deterministic:
-        return None
-    return max(SHARE * options.time_limit_s, needed_s)
-
-
 def _waiting(snapshot: Snapshot) -> bool:
     """Tell whether a pod waits whose class has demands on other pods."""
-    demanding = {
-        class_id
-        for class_id, one in snapshot.classes.items()
-        if one.required_pod_affinity
-        or one.required_pod_anti_affinity
-        or any(spread.hard for spread in one.topology_spread)
-    }
+    demanding = {name for name, one in snapshot.classes.items() if one.demanding}
     return any(pod.node is None and pod.class_id in demanding for pod in snapshot.pods)
 
 

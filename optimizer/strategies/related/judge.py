@@ -10,7 +10,7 @@ from optimizer.model.packing import Assignment, Packing
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.filling import filled
-from optimizer.strategies.finish.cheapest import disturb_the_cheapest
+from optimizer.strategies.finish.cheapest import Replicas
 from optimizer.strategies.finish.curve import gain_by_moves
 from optimizer.strategies.finish.owners import owners_of
 from optimizer.strategies.finish.steps import Steps
@@ -51,10 +51,12 @@ class Judge:
     value: Score = field(init=False)
     easier: Plan = field(init=False)
     writer: PlanWriter = field(init=False)
+    _replicas: Replicas = field(init=False)
     _attested: tuple[Assignment, Plan] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.writer = PlanWriter(self.snapshot, self.packing, self.options.policy)
+        self._replicas = Replicas(self.snapshot)
         self.easier = Plan(self.snapshot.id)
         self.best = self.packing.current
         self.value = self._score(self.best)
@@ -111,7 +113,7 @@ class Judge:
         plan = claimed(self.writer, self.best, self.easier, self.reached)
         if self._attested is not None and self._attested[0] == self.best:
             plan = replace(plan, tiers=tightest(plan.tiers, self._attested[1].tiers))
-        plan = disturb_the_cheapest(self.snapshot, plan)
+        plan = self._replicas.disturb_the_cheapest(plan)
         points = gain_by_moves(plan, ()) if plan.moves else ()
         return replace(plan, gain_by_moves=points)
 

@@ -62,10 +62,5 @@ class Related:
 
 def demanded(snapshot: Snapshot) -> bool:
     """Tell whether a pod waits, and a class has demands on other pods."""
-    demanding = any(
-        one.required_pod_affinity
-        or one.required_pod_anti_affinity
-        or any(spread.hard for spread in one.topology_spread)
-        for one in snapshot.classes.values()
-    )
+    demanding = any(one.demanding for one in snapshot.classes.values())
     return demanding and any(pod.node is None for pod in snapshot.pods)
