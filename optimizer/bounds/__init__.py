@@ -14,6 +14,8 @@ How to use it::
 `DualSearch` is a `dual_bound` in slices of time: ``search.run(until)`` goes on where
 it stopped, until ``search.finished``.
 
+`Enumeration` is an `enumeration_bound` that can be asked for another aim.
+
 ``nodes`` holds the node of each item, negative for none, of the best assignment known.
 ``warmup`` compiles what `dual_bound` needs; call it once before time counts.
 
@@ -46,7 +48,11 @@ multipliers, and the bound is then computed from them in integers.
 from optimizer.bounds.bound import Bound
 from optimizer.bounds.certificate import written
 from optimizer.bounds.dual import DualSearch, dual_bound
-from optimizer.bounds.enumeration import Enumerated, enumeration_bound
+from optimizer.bounds.enumeration import (
+    Enumerated,
+    Enumeration,
+    enumeration_bound,
+)
 from optimizer.bounds.exact_fit import exact_fit_bound
 from optimizer.bounds.knapsack import knapsack_bound
 from optimizer.bounds.question import Phase, Question
@@ -57,6 +63,7 @@ __all__ = [
     "Bound",
     "DualSearch",
     "Enumerated",
+    "Enumeration",
     "Phase",
     "Question",
     "dual_bound",

@@ -76,20 +76,18 @@ class Combination:
         self._solver = cp_model.CpSolver()
         self._target = target
 
-    def solve(self, limit_s: float, workers: int, steps: float | None) -> Combined:
+    def solve(self, limit_s: float, steps: float | None) -> Combined:
         """Return the best value found, and the limit that is proved.
 
         Parameters
         ----------
         limit_s
             Seconds to take at most.
-        workers
-            Threads.
         steps
             CP-SAT's own limit in its steps, where work is counted.
         """
         parameters = self._solver.parameters
-        parameters.num_workers = workers
+        parameters.num_workers = 1
         # The rows are tight as they stand; probing them took most of the time.
         parameters.cp_model_presolve = False
         parameters.max_time_in_seconds = max(0.001, limit_s)

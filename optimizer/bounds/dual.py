@@ -112,7 +112,8 @@ class DualSearch:
         self._best: Evaluation | None = None
         self.at: Duals | None = None
         groups = make_groups(self.scope)
-        self._hopeless = groups is None
+        self.usable = groups is not None
+        """Whether there is a linear program at all."""
         if groups is None:
             self.finished = True
             return
@@ -126,11 +127,6 @@ class DualSearch:
             self._start = before.at
             for group, pattern in before.master.patterns():
                 self.master.add(group, pattern)
-
-    @property
-    def usable(self) -> bool:
-        """Whether there is a linear program at all."""
-        return not self._hopeless
 
     @property
     def descending(self) -> bool:
@@ -166,7 +162,7 @@ class DualSearch:
         The parameters are those of `dual_bound`.
         """
         if polish and not self._polish:
-            self.finished = self._hopeless
+            self.finished = not self.usable
         self._deadline, self._polish = deadline, polish
         goal = None
         if good_enough is not None:

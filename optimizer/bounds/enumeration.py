@@ -64,17 +64,8 @@ class Enumerated:
     nodes: Indices | None
 
 
-def enumeration_bound(
-    question: Question,
-    prices: Prices,
-    aim: int,
-    *,
-    clock: Clock,
-    deadline: float,
-    workers: int = 1,
-    deterministic_s: float | None = None,
-) -> Enumerated | None:
-    """Return whether anything is as good as ``aim``; None if that is not told in time.
+class Enumeration:
+    """What one dual bound leaves open, asked for one aim after another.
 
     The fewer patterns could help the nearer the aim is to the bound: to begin there,
     and go on with the next worse value, is quickest and proves something every time.
@@ -85,41 +76,66 @@ def enumeration_bound(
         Of any phase.
     prices
         Of the dual bound of the same question.
-    aim
-        What is asked for, in the phase's numbers.
-    clock, deadline
-        When to stop.
-    workers
-        Threads of CP-SAT.
-    deterministic_s
-        CP-SAT's own limit in its steps, where work is counted.
     """
-    scope = make_scope(question)
-    groups = make_groups(scope)
-    if groups is None:
-        return None
-    exact = Lagrangian(scope, groups, lambda: clock() > deadline)
-    target = target_of(question, scope, aim)
-    most = min(MOST_PATTERNS, int(PATTERNS_PER_S * max(0.0, deadline - clock())))
-    patterns = _listed(exact, exact.evaluate(prices, 0), target, most)
-    if patterns is None or clock() > deadline:
-        return None
-    worse = next_worse(question, aim)
-    nothing = Enumerated(Bound(worse, ProofMethod.ENUMERATION), None)
-    if not all(map(len, patterns)):
-        return nothing
-    model = Combination(scope, groups, patterns, target)
-    best = model.solve(RESERVE * (deadline - clock()), workers, deterministic_s)
-    nodes = None
-    if best.value is not None:
-        nodes = assignment_of(question, scope, groups, model.content())
-    if best.limit is None:
-        return None if nodes is None else Enumerated(None, nodes)
-    if best.value is None:
-        return nothing
-    value = best.value + scope.objective.constant
-    limit = -value if question.phase is Phase.DISTURB else value
-    return Enumerated(Bound(limit, ProofMethod.ENUMERATION), nodes)
+
+    def __init__(self, question: Question, prices: Prices) -> None:
+        self._question, self._prices = question, prices
+        self._scope = make_scope(question)
+        self._groups = make_groups(self._scope)
+        self._found: Evaluation | None = None
+
+    def reach(
+        self,
+        aim: int,
+        *,
+        clock: Clock,
+        deadline: float,
+        deterministic_s: float | None = None,
+    ) -> Enumerated | None:
+        """Return whether anything is as good as ``aim``; None if that is not told.
+
+        Parameters
+        ----------
+        aim
+            What is asked for, in the phase's numbers.
+        clock, deadline
+            When to stop.
+        deterministic_s
+            CP-SAT's own limit in its steps, where work is counted.
+        """
+        question, scope, groups = self._question, self._scope, self._groups
+        if groups is None:
+            return None
+        exact = Lagrangian(scope, groups, lambda: clock() > deadline)
+        self._found = self._found or exact.evaluate(self._prices, 0)
+        target = target_of(question, scope, aim)
+        most = min(MOST_PATTERNS, int(PATTERNS_PER_S * max(0.0, deadline - clock())))
+        patterns = _listed(exact, self._found, target, most)
+        if patterns is None or clock() > deadline:
+            return None
+        worse = next_worse(question, aim)
+        nothing = Enumerated(Bound(worse, ProofMethod.ENUMERATION), None)
+        if not all(map(len, patterns)):
+            return nothing
+        model = Combination(scope, groups, patterns, target)
+        best = model.solve(RESERVE * (deadline - clock()), deterministic_s)
+        nodes = None
+        if best.value is not None:
+            nodes = assignment_of(question, scope, groups, model.content())
+        if best.limit is None:
+            return None if nodes is None else Enumerated(None, nodes)
+        if best.value is None:
+            return nothing
+        value = best.value + scope.objective.constant
+        limit = -value if question.phase is Phase.DISTURB else value
+        return Enumerated(Bound(limit, ProofMethod.ENUMERATION), nodes)
+
+
+def enumeration_bound(
+    question: Question, prices: Prices, aim: int, *, clock: Clock, deadline: float
+) -> Enumerated | None:
+    """Return whether anything is as good as ``aim``; see `Enumeration`."""
+    return Enumeration(question, prices).reach(aim, clock=clock, deadline=deadline)
 
 
 def _listed(

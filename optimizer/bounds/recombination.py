@@ -58,7 +58,7 @@ def recombine(
         return None
     target = target_of(search.question, scope, aim)
     model = Combination(scope, groups, [np.array(p) for p in patterns], target)
-    best = model.solve(deadline - clock(), 1, deterministic_s)
+    best = model.solve(deadline - clock(), deterministic_s)
     if best.value is None:
         return None
     return assignment_of(search.question, scope, groups, model.content())

@@ -102,8 +102,8 @@ class Climber:
         board = self.board
         enter(board.assignment, tier, board.frozen(tier), self._terrain, self._state)
 
-    def _phase(self, tier: int, phase: int, until: float, latest: float) -> bool:
-        """Search one phase; tell whether its goal is reached.
+    def _phase(self, tier: int, phase: int, until: float, latest: float) -> None:
+        """Search one phase until its goal is reached.
 
         It ends at ``until``, or at ``latest`` while pods are still being placed.
         """
@@ -130,7 +130,6 @@ class Climber:
             if self._state.best_value[PLACED] > placed:
                 placed, gained = int(self._state.best_value[PLACED]), now
         self._offer(tier)
-        return reached
 
     def _offer(self, tier: int) -> None:
         """Offer the best solution if it is new."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimizer.bounds.dual import DualSearch
-from optimizer.bounds.enumeration import enumeration_bound
+from optimizer.bounds.enumeration import Enumeration
 from optimizer.bounds.prices import Prices
 from optimizer.bounds.recombination import recombine
 from optimizer.strategies.bounds import Proof
@@ -35,6 +35,7 @@ class Closing:
     phase: OpenPhase
     _vain: tuple[int, Prices] | None = None
     _vain_s: float = 0.0
+    _listing: tuple[Prices, Enumeration] | None = None
 
     def list_all(self, prices: Prices | None, seconds: float) -> bool:
         """Ask for the limit itself: reach it, or prove the next; tell if it was."""
@@ -45,9 +46,7 @@ class Closing:
         if self._in_vain(aim, prices) and seconds < MORE_TIME * self._vain_s:
             return False
         end = bench.deadline(bench.pace.now() + seconds)
-        closed = enumeration_bound(
-            bench.question(phase),
-            prices,
+        closed = self._enumeration(prices).reach(
             aim,
             clock=bench.clock(phase, end),
             deadline=end,
@@ -82,6 +81,12 @@ class Closing:
         bench.pace.spend(COUNTED_S)
         bench.offer(phase, found)
         return True
+
+    def _enumeration(self, prices: Prices) -> Enumeration:
+        if self._listing is None or self._listing[0] is not prices:
+            question = self.bench.question(self.phase)
+            self._listing = (prices, Enumeration(question, prices))
+        return self._listing[1]
 
     def _in_vain(self, aim: int, prices: Prices) -> bool:
         vain = self._vain

@@ -10,6 +10,7 @@ from packing_oracle import (
     at_least,
     feasible_assignments,
     feasible_scores,
+    overcommitted,
     packings,
 )
 
@@ -149,18 +150,10 @@ def test_enumeration_ends_at_the_true_best_or_above(
             sign = -1 if phase is Phase.DISTURB else 1
             # What was reached is a floor only if it reaches the earlier phases.
             assert sign * found.bound.value >= best
-            if not _overcommitted(packing) and found.nodes is not None:
+            if not overcommitted(packing) and found.nodes is not None:
                 assert sign * found.bound.value == best
                 nodes = tuple(None if n < 0 else int(n) for n in found.nodes)
                 assert nodes in set(feasible_assignments(packing))
                 value = score(packing, nodes, policy)
                 assert at_least(value, reached, tier, EARLIER[phase])
                 assert _number(value[tier], phase) == best
-
-
-def _overcommitted(packing: Packing) -> bool:
-    return any(
-        sum(item.demand[d] for item in packing.items if item.home == node) > room
-        for node, amounts in enumerate(packing.room)
-        for d, room in enumerate(amounts)
-    )

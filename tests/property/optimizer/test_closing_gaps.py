@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from packing_oracle import at_least, feasible_assignments, feasible_scores, packings
+from packing_oracle import (
+    at_least,
+    feasible_assignments,
+    feasible_scores,
+    overcommitted,
+    packings,
+)
 
 from optimizer.bounds import (
     DualSearch,
@@ -19,7 +28,7 @@ from optimizer.bounds import (
 )
 from optimizer.model.options import Policy
 from optimizer.model.packing import Item, Packing
-from optimizer.search.problem import Indices, make_problem
+from optimizer.search.problem import Indices, Ints, make_problem
 from optimizer.strategies.objective import Score, score
 
 EARLIER = {Phase.PLACE: ("kept",), Phase.DISTURB: ("kept", "placed")}
@@ -46,12 +55,38 @@ def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
     return min(among) if phase is Phase.DISTURB else max(among)
 
 
-def _overcommitted(packing: Packing) -> bool:
-    return any(
-        sum(item.demand[d] for item in packing.items if item.home == node) > room
-        for node, amounts in enumerate(packing.room)
-        for d, room in enumerate(amounts)
-    )
+@dataclass(frozen=True)
+class _Asked:
+    """A question about a tier, given the score of some assignment, and its answer."""
+
+    question: Question
+    best: int
+
+    def answered_by(self, packing: Packing, nodes: Indices) -> None:
+        """Assert that ``nodes`` can be carried out, and reach the best there is."""
+        tier, phase = self.question.tier, self.question.phase
+        assert _named(nodes) in set(feasible_assignments(packing))
+        found = score(packing, _named(nodes), Policy.STRICT)
+        reached = tuple(self.question.reached)
+        assert at_least(found, reached, tier, EARLIER[phase])
+        assert _value(found, tier, phase) == self.best
+
+
+def _asked(packing: Packing, phase: Phase, data: st.DataObject) -> Iterator[_Asked]:
+    """Yield the question about each tier of a packing in which nothing is overfull."""
+    if overcommitted(packing):
+        return
+    scores = feasible_scores(packing, Policy.STRICT)
+    reached = data.draw(st.sampled_from(sorted(scores)))
+    for tier in range(len(packing.tiers)):
+        yield _Asked(
+            Question(make_problem(packing), tier, phase, reached),
+            _best(scores, reached, tier, phase),
+        )
+
+
+def _nowhere(packing: Packing) -> Ints:
+    return np.full(len(packing.items), -1)
 
 
 def _named(nodes: Indices) -> tuple[int | None, ...]:
@@ -82,26 +117,18 @@ def test_going_from_the_limit_to_the_worse_ends_at_the_true_best(
     phase: Phase, packing: Packing, data: st.DataObject
 ) -> None:
     """Every step claims that a value cannot be; a wrong one would pass the best by."""
-    if _overcommitted(packing):
-        return
-    scores = feasible_scores(packing, Policy.STRICT)
-    reached = data.draw(st.sampled_from(sorted(scores)))
-    start = np.full(len(packing.items), -1)
-    for tier in range(len(packing.tiers)):
-        question = Question(make_problem(packing), tier, phase, reached)
+    for asked in _asked(packing, phase, data):
+        search = DualSearch(asked.question, _nowhere(packing), lambda: 0.0)
 
-        closed = _close_in(question, DualSearch(question, start, lambda: 0.0))
+        closed = _close_in(asked.question, search)
 
         if closed is None:
             continue
         aim, found = closed
-        best = _best(scores, reached, tier, phase)
         assert found.bound is not None
         assert found.nodes is not None
-        assert aim == found.bound.value == best
-        placed = score(packing, _named(found.nodes), Policy.STRICT)
-        assert at_least(placed, reached, tier, EARLIER[phase])
-        assert _value(placed, tier, phase) == best
+        assert aim == found.bound.value == asked.best
+        asked.answered_by(packing, found.nodes)
 
 
 @pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
@@ -111,25 +138,15 @@ def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
     phase: Phase, packing: Packing, data: st.DataObject
 ) -> None:
     """What nobody could carry out would be thrown away, and time with it."""
-    if _overcommitted(packing):
-        return
-    scores = feasible_scores(packing, Policy.STRICT)
-    reached = data.draw(st.sampled_from(sorted(scores)))
-    start = np.full(len(packing.items), -1)
-    for tier in range(len(packing.tiers)):
-        best = _best(scores, reached, tier, phase)
-        question = Question(make_problem(packing), tier, phase, reached)
-        search = DualSearch(question, start, lambda: 0.0)
+    for asked in _asked(packing, phase, data):
+        start = _nowhere(packing)
+        search = DualSearch(asked.question, start, lambda: 0.0)
         search.run(LONG_S)
 
-        nodes = recombine(search, start, best, clock=lambda: 0.0, deadline=LONG_S)
+        nodes = recombine(search, start, asked.best, clock=lambda: 0.0, deadline=LONG_S)
 
-        if nodes is None:
-            continue
-        assert _named(nodes) in set(feasible_assignments(packing))
-        placed = score(packing, _named(nodes), Policy.STRICT)
-        assert at_least(placed, reached, tier, EARLIER[phase])
-        assert _value(placed, tier, phase) == best
+        if nodes is not None:
+            asked.answered_by(packing, nodes)
 
 
 @pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
@@ -140,7 +157,7 @@ def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
 ) -> None:
     """While the search goes on more is reached, and prices are kept to begin with."""
     scores = feasible_scores(packing, Policy.STRICT)
-    problem, start = make_problem(packing), np.full(len(packing.items), -1)
+    problem, start = make_problem(packing), _nowhere(packing)
     for tier in range(len(packing.tiers)):
         search = None
         for _ in range(2):
