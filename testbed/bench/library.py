@@ -11,6 +11,7 @@ from optimizer.contract import optimizer_pb2 as pb
 from testbed.bench.case import Case, Family
 from testbed.bench.filling import fill
 from testbed.bench.snapshot import snapshot_of
+from testbed.bench.whole_file import write_whole
 from testbed.scenario.model import Scenario
 from testbed.scenario.simulation import simulate
 from testbed.simulate import Simulator
@@ -47,11 +48,8 @@ class Library:
         path = self._folder / f"{case.id}.json"
         if not path.is_file():
             snapshot = self._make(case)
-            path.parent.mkdir(parents=True, exist_ok=True)
             text = "" if snapshot is None else MessageToJson(snapshot, indent=None)
-            whole = path.with_suffix(".part")
-            whole.write_text(text, encoding="utf-8")
-            whole.replace(path)
+            write_whole(path, text)
         text = path.read_text(encoding="utf-8")
         return Parse(text, pb.Snapshot()) if text else None
 

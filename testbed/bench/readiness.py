@@ -14,6 +14,7 @@ from testbed.bench.library import Library
 from testbed.bench.measurement import measure
 from testbed.bench.scope import OVERHEAD_CELL, Scope
 from testbed.bench.service import RunningService, running_service
+from testbed.bench.whole_file import write_whole
 
 OVERHEAD_LIMIT_S = 0.5
 
@@ -54,10 +55,7 @@ def read_readiness(path: Path) -> Readiness:
 
 def write_readiness(path: Path, readiness: Readiness) -> None:
     """Write ``readiness`` down, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    whole = path.with_suffix(".part")
-    whole.write_text(json.dumps(readiness.document()), encoding="utf-8")
-    whole.replace(path)
+    write_whole(path, json.dumps(readiness.document()))
 
 
 def starts(scope: Scope) -> tuple[tuple[float, ...], tuple[float, ...]]:
