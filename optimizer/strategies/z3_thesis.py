@@ -2,8 +2,10 @@
 
 The thesis's rows for equal pods and equal nodes, which are to break symmetry, are left
 out: they order pods and nodes by their index, which cuts off the answer in which pods
-that run stay where they are. Its phase 2 counts moves and evictions alike; here they
-count as everywhere else, so that strategies can be compared.
+that run stay where they are. Its phase 2 counts moves and evictions alike. Under the
+`STRICT` policy that asks for the same plans as our weights do, since the pods evicted
+of a tier are settled before its moves; under `PAPER` the paper's weights hold, so that
+strategies can be compared.
 """
 
 from __future__ import annotations
