@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from optimizer.strategies.bounds import round_bound
+from optimizer.strategies.cpsat_presolve import tame_presolve
 from optimizer.strategies.errors import SolverContradictionError
 from optimizer.strategies.linear.backend import Effort, Outcome
 from optimizer.strategies.linear.program import LinearProgram, Terms, Values
@@ -75,9 +76,8 @@ def _sum(variables: list[cp_model.IntVar], terms: Terms) -> cp_model.LinearExpr:
 
 
 def _configure(solver: cp_model.CpSolver, effort: Effort) -> None:
+    tame_presolve(solver)
     parameters = solver.parameters
-    # Symmetry breaking in presolve would make the hint infeasible.
-    parameters.symmetry_level = 0
     parameters.random_seed = effort.seed
     if effort.counted:
         parameters.num_workers = 1

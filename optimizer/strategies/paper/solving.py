@@ -9,6 +9,7 @@ from ortools.sat.python import cp_model
 
 from optimizer.model.options import SolveOptions
 from optimizer.strategies.bounds import round_bound
+from optimizer.strategies.cpsat_presolve import tame_presolve
 from optimizer.strategies.errors import SolverContradictionError
 from optimizer.strategies.incumbent import Incumbent
 from optimizer.strategies.paper.model import PaperModel
@@ -68,10 +69,8 @@ def maximise(
 
 
 def _configure(solver: cp_model.CpSolver, limit: float, options: SolveOptions) -> None:
+    tame_presolve(solver)
     parameters = solver.parameters
-    # Symmetry breaking in presolve makes the hint infeasible, and the incumbent is
-    # lost: on 32 nodes and 256 pods the search then starts below it and a second late.
-    parameters.symmetry_level = 0
     parameters.random_seed = options.seed % LARGEST_SEED
     if options.deterministic:
         # Interleaved workers would be deterministic too, but overrun their steps.
