@@ -50,6 +50,18 @@ func (p *Plan) Empty() bool {
 	return len(p.Placements) == 0 && len(p.Moves) == 0 && len(p.Evictions) == 0
 }
 
+// Disturbed are the running pods that the plan takes off their nodes, moves first.
+func (p *Plan) Disturbed() []*snapshot.Pod {
+	pods := make([]*snapshot.Pod, 0, len(p.Moves)+len(p.Evictions))
+	for _, move := range p.Moves {
+		pods = append(pods, move.Pod)
+	}
+	for _, eviction := range p.Evictions {
+		pods = append(pods, eviction.Pod)
+	}
+	return pods
+}
+
 // NodesAfter is where the plan's pods are once it is done; "" for the evicted.
 func (p *Plan) NodesAfter() map[types.UID]string {
 	nodes := map[types.UID]string{}
@@ -87,7 +99,7 @@ func Check(message *contract.Plan, on *snapshot.Snapshot, policy Policy) (*Plan,
 	if reader.plan.Empty() {
 		return reader.plan, nil
 	}
-	for _, rule := range []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkImprovement} {
+	for _, rule := range []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkBudgets, checkImprovement} {
 		if err := rule(reader.plan, on); err != nil {
 			return nil, err
 		}

@@ -50,7 +50,7 @@ func (r *reader) readPlacement(message *contract.Placement) error {
 	case pod.Unsupported:
 		return refuse(UnsupportedPod, "pod %s needs what no plan can promise", name(pod))
 	}
-	if err := r.target(message.GetNode()); err != nil {
+	if err := r.target(pod, message.GetNode()); err != nil {
 		return err
 	}
 	r.plan.Placements = append(r.plan.Placements, Placement{pod, message.GetNode()})
@@ -65,7 +65,7 @@ func (r *reader) readMove(message *contract.Move) error {
 	if message.GetToNode() == message.GetFromNode() {
 		return refuse(SameNode, "pod %s is moved from %q to itself", name(pod), pod.Node)
 	}
-	if err := r.target(message.GetToNode()); err != nil {
+	if err := r.target(pod, message.GetToNode()); err != nil {
 		return err
 	}
 	r.plan.Moves = append(r.plan.Moves, Move{pod, message.GetFromNode(), message.GetToNode()})
@@ -110,13 +110,16 @@ func (r *reader) pod(uid string) (*snapshot.Pod, error) {
 	return pod, nil
 }
 
-func (r *reader) target(node string) error {
+func (r *reader) target(pod *snapshot.Pod, node string) error {
 	known, ok := r.on.Nodes[node]
 	if !ok {
 		return refuse(UnknownNode, "no node is called %.64q", node)
 	}
 	if !known.Schedulable {
 		return refuse(NodeUnschedulable, "node %q takes no pods", node)
+	}
+	if r.on.Forbids(pod.Class, node) {
+		return refuse(ForbiddenPair, "pod %s may not go to node %q", name(pod), node)
 	}
 	return nil
 }

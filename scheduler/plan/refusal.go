@@ -20,7 +20,9 @@ const (
 	SameNode          Reason = "same-node"
 	Immovable         Reason = "immovable"
 	UnsupportedPod    Reason = "unsupported-pod"
+	ForbiddenPair     Reason = "forbidden-pair"
 	OverCapacity      Reason = "over-capacity"
+	OverBudget        Reason = "over-budget"
 	NotBetter         Reason = "not-better"
 	UnjustEviction    Reason = "unjust-eviction"
 )

@@ -32,6 +32,21 @@ func checkCapacity(plan *Plan, on *snapshot.Snapshot) error {
 	return nil
 }
 
+// checkBudgets: the plan as a whole takes no more of a disruption budget than it allows. The
+// Eviction API looks at one pod at a time.
+func checkBudgets(plan *Plan, _ *snapshot.Snapshot) error {
+	spent := map[*snapshot.Budget]int32{}
+	for _, pod := range plan.Disturbed() {
+		for _, budget := range pod.Budgets {
+			if spent[budget]++; spent[budget] > budget.Allowed {
+				return refuse(OverBudget, "budget %s/%s allows %d disruptions, the plan has more",
+					budget.Namespace, budget.Name, budget.Allowed)
+			}
+		}
+	}
+	return nil
+}
+
 // checkImprovement: from the highest priority down, the first difference in the number of
 // placed pods is a gain.
 func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
@@ -58,11 +73,13 @@ func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
 	return refuse(NotBetter, "as many pods of every priority as before")
 }
 
-// checkStrict: an evicted pod yields to a placed one of strictly higher priority.
+// checkStrict: an evicted pod yields to a placed one of strictly higher priority that may preempt.
 func checkStrict(plan *Plan) error {
 	highest := int64(math.MinInt64)
 	for _, placement := range plan.Placements {
-		highest = max(highest, int64(placement.Pod.Priority))
+		if !placement.Pod.NeverPreempts() {
+			highest = max(highest, int64(placement.Pod.Priority))
+		}
 	}
 	for _, eviction := range plan.Evictions {
 		if int64(eviction.Pod.Priority) >= highest {

@@ -9,42 +9,42 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
-type budget struct {
+// Budget is a disruption budget.
+type Budget struct {
+	Namespace, Name string
+	// Allowed is how many of its pods may be disturbed, all in all.
+	Allowed  int32
 	selector labels.Selector
-	allowed  int32
 }
 
 // budgetIndex finds the disruption budgets of a pod.
 type budgetIndex struct {
-	byNamespace map[string][]budget
+	byNamespace map[string][]*Budget
 }
 
 func matchBudgets(objects []*policyv1.PodDisruptionBudget) *budgetIndex {
-	index := &budgetIndex{byNamespace: map[string][]budget{}}
+	index := &budgetIndex{byNamespace: map[string][]*Budget{}}
 	for _, object := range objects {
-		selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
-		if err != nil {
+		one := &Budget{Namespace: object.Namespace, Name: object.Name, Allowed: object.Status.DisruptionsAllowed}
+		var err error
+		if one.selector, err = metav1.LabelSelectorAsSelector(object.Spec.Selector); err != nil {
 			// Fail closed: a budget that cannot be read covers its whole namespace and is spent.
-			selector, object = labels.Everything(), &policyv1.PodDisruptionBudget{ObjectMeta: object.ObjectMeta}
+			one.selector, one.Allowed = labels.Everything(), 0
 		}
-		index.byNamespace[object.Namespace] = append(index.byNamespace[object.Namespace],
-			budget{selector, object.Status.DisruptionsAllowed})
+		index.byNamespace[object.Namespace] = append(index.byNamespace[object.Namespace], one)
 	}
 	return index
 }
 
-// of returns how many budgets cover the pod and what the tightest of them allows.
-func (i *budgetIndex) of(pod *v1.Pod) (matches int, allowed int32) {
+// of are the budgets that cover the pod.
+func (i *budgetIndex) of(pod *v1.Pod) []*Budget {
+	var found []*Budget
 	for _, budget := range i.byNamespace[pod.Namespace] {
-		if !budget.selector.Matches(labels.Set(pod.Labels)) {
-			continue
+		if budget.selector.Matches(labels.Set(pod.Labels)) {
+			found = append(found, budget)
 		}
-		if matches == 0 || budget.allowed < allowed {
-			allowed = budget.allowed
-		}
-		matches++
 	}
-	return matches, allowed
+	return found
 }
 
 func budgetMessages(objects []*policyv1.PodDisruptionBudget) []*contract.DisruptionBudget {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"sort"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -36,6 +37,9 @@ func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:16])
 }
+
+// NodeState is equal for two looks at a node between which nothing changed that matters.
+func NodeState(node *v1.Node) string { return nodeLine(nodeMessage(node)) }
 
 // nodeLine is all of a node that can change an answer.
 func nodeLine(node *contract.Node) string {

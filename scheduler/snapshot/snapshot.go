@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -51,10 +52,18 @@ type Pod struct {
 	Node string
 	// Immovable is why a running pod may not be moved; empty means that it may.
 	Immovable string
+	// Budgets are the disruption budgets that cover the pod.
+	Budgets []*Budget
 	// Unsupported is set if no plan may place the pod.
 	Unsupported bool
 	// atRest is the reason that will hold once the pod has settled on a node.
 	atRest string
+}
+
+// NeverPreempts says that nobody is to be evicted for the pod, whatever its priority.
+func (p *Pod) NeverPreempts() bool {
+	policy := p.Object.Spec.PreemptionPolicy
+	return policy != nil && *policy == v1.PreemptNever
 }
 
 // Snapshot is the state of the cluster, indexed, and its message for the optimiser.
@@ -67,6 +76,7 @@ type Snapshot struct {
 	Fingerprint string
 
 	nodeLines []string
+	forbidden sets.Set[pair]
 }
 
 // Pending counts the pods that wait for a node.
@@ -87,14 +97,22 @@ func Build(input Input) *Snapshot {
 		Nodes:   make(map[string]*Node, len(input.Nodes)),
 		Pods:    make(map[types.UID]*Pod, len(input.Pods)),
 		Message: &contract.Snapshot{Id: input.ID},
+
+		forbidden: sets.New[pair](),
 	}
 	s.addNodes(input.Nodes)
-	budgets := matchBudgets(input.Budgets)
-	classes := newClasses(input.Namespaces, input.Volumes)
-	for _, pod := range sortedPods(input.Pods) {
-		s.addPod(pod, input, budgets, classes)
+	index := indexes{
+		budgets:    matchBudgets(input.Budgets),
+		classes:    newClasses(input.Namespaces, input.Volumes),
+		namespaces: make(map[string]*v1.Namespace, len(input.Namespaces)),
 	}
-	s.Message.PodClasses = classes.messages()
+	for _, namespace := range input.Namespaces {
+		index.namespaces[namespace.Name] = namespace
+	}
+	for _, pod := range sortedPods(input.Pods) {
+		s.addPod(pod, input, index)
+	}
+	s.Message.PodClasses = index.classes.messages()
 	s.Message.Namespaces = namespaceMessages(input.Namespaces)
 	s.Message.DisruptionBudgets = budgetMessages(input.Budgets)
 	s.Fingerprint = s.FingerprintAfter(nil)
@@ -117,7 +135,14 @@ func (s *Snapshot) addNodes(nodes []*v1.Node) {
 	}
 }
 
-func (s *Snapshot) addPod(object *v1.Pod, input Input, budgets *budgetIndex, classes *classes) {
+// indexes find what a pod refers to.
+type indexes struct {
+	budgets    *budgetIndex
+	classes    *classes
+	namespaces map[string]*v1.Namespace
+}
+
+func (s *Snapshot) addPod(object *v1.Pod, input Input, index indexes) {
 	node := nodeOf(object, input.Reserved)
 	if !counts(object, node, input.Rules) {
 		return
@@ -125,7 +150,7 @@ func (s *Snapshot) addPod(object *v1.Pod, input Input, budgets *budgetIndex, cla
 	if _, known := s.Nodes[node]; node != "" && !known {
 		return // its room went with the node
 	}
-	class := classes.of(object)
+	class := index.classes.of(object)
 	pod := &Pod{
 		Object:      object,
 		Class:       class.Id,
@@ -133,11 +158,14 @@ func (s *Snapshot) addPod(object *v1.Pod, input Input, budgets *budgetIndex, cla
 		Priority:    class.Priority,
 		Requests:    resources.OfPod(object),
 		Node:        node,
+		Budgets:     index.budgets.of(object),
 		Unsupported: len(class.Unsupported) > 0,
 	}
-	pod.atRest = input.Rules.immovable(object, class)
+	var now string
+	now, pod.atRest = protection(subject{pod: object, class: class, budgets: pod.Budgets,
+		namespace: index.namespaces[object.Namespace], now: input.Now, rules: input.Rules})
 	if node != "" {
-		pod.Immovable = immovableNow(object, pod.atRest, budgets)
+		pod.Immovable = now
 		s.Nodes[node].Used = s.Nodes[node].Used.Plus(pod.Requests)
 	}
 	s.Pods[object.UID] = pod

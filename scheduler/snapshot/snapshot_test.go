@@ -64,33 +64,6 @@ func TestEveryPodThatTakesRoomIsCounted(t *testing.T) {
 	}
 }
 
-// A pod that must not be moved is told with the reason, so that a plan leaves it alone.
-func TestImmovablePodsCarryTheirReason(t *testing.T) {
-	cases := map[string]*v1.Pod{
-		"daemonset":           aPod("p", "n1", ownedBy("DaemonSet")),
-		"unknown-controller":  aPod("p", "n1", ownedBy("Rollout")),
-		"bare":                aPod("p", "n1", func(p *v1.Pod) { p.OwnerReferences = nil }),
-		"mirror":              aPod("p", "n1", func(p *v1.Pod) { p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"} }),
-		"protected-namespace": aPod("p", "n1", func(p *v1.Pod) { p.Namespace = "stowage-system" }),
-		"system-critical":     aPod("p", "n1", priority(2_000_000_000)),
-		"host-path": aPod("p", "n1", func(p *v1.Pod) {
-			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/x"}}}}
-		}),
-		"unsupported": aPod("p", "n1", func(p *v1.Pod) {
-			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{
-				PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
-		}),
-		"opted-out": aPod("p", "n1", func(p *v1.Pod) { p.Annotations = map[string]string{snapshot.DoNotMove: "true"} }),
-		"":          aPod("p", "n1", ownedBy("StatefulSet")),
-	}
-	for reason, pod := range cases {
-		got := build([]*v1.Node{aNode("n1", "4", "8Gi")}, pod).Pods[pod.UID].Immovable
-		if got != reason {
-			t.Errorf("immovable = %q, want %q", got, reason)
-		}
-	}
-}
-
 // The Eviction API refuses pods of spent or of several budgets; a plan must not count on it.
 func TestDisruptionBudgetsMakePodsImmovable(t *testing.T) {
 	budget := func(name string, allowed int32) *policyv1.PodDisruptionBudget {
@@ -111,7 +84,7 @@ func TestDisruptionBudgetsMakePodsImmovable(t *testing.T) {
 		{aPod("p", "n1"), []*policyv1.PodDisruptionBudget{budget("a", 0)}, snapshot.DisruptionBudget},
 		{aPod("p", "n1"), []*policyv1.PodDisruptionBudget{budget("a", 1), budget("b", 1)}, snapshot.DisruptionBudget},
 		{notStarted, []*policyv1.PodDisruptionBudget{budget("a", 1)}, snapshot.NotStarted},
-		{notStarted, nil, ""},
+		{notStarted, nil, snapshot.NotStarted},
 	}
 	for i, c := range cases {
 		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{c.pod},

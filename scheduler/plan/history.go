@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Moved is a pod of a workload that an earlier plan took off its node.
+type Moved struct {
+	Owner types.UID
+	Class string
+	// To is empty for a pod that was left unplaced.
+	From, To string
+	At       time.Time
+}
+
+// Returns are the moves of the plan that take back a move of an earlier one.
+func (p *Plan) Returns(history []Moved) []Move {
+	type way struct {
+		owner    types.UID
+		class    string
+		from, to string
+	}
+	taken := map[way]bool{}
+	for _, moved := range history {
+		if moved.Owner != "" && moved.To != "" {
+			taken[way{moved.Owner, moved.Class, moved.From, moved.To}] = true
+		}
+	}
+	var returns []Move
+	for _, move := range p.Moves {
+		if taken[way{move.Pod.Owner, move.Pod.Class, move.To, move.From}] {
+			returns = append(returns, move)
+		}
+	}
+	return returns
+}

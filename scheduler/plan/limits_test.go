@@ -1,0 +1,144 @@
+package plan_test
+
+import (
+	"errors"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// crowd is four running pods of two workloads on two nodes, and one that waits.
+func crowd(budgets ...*policyv1.PodDisruptionBudget) *snapshot.Snapshot {
+	of := func(owner string) func(*v1.Pod) {
+		return func(p *v1.Pod) {
+			p.OwnerReferences[0].UID, p.Labels = "rs-a", map[string]string{"app": owner}
+			if owner == "b" {
+				p.OwnerReferences[0].UID, p.Namespace = "rs-b", "other"
+			}
+			p.Status.Phase = v1.PodRunning
+		}
+	}
+	return snapshot.Build(snapshot.Input{
+		ID:    "s1",
+		Nodes: []*v1.Node{node("n1"), node("n2"), node("n3")},
+		Pods: []*v1.Pod{pod("a1", "n1", "1G", 0, of("a")), pod("a2", "n2", "1G", 0, of("a")),
+			pod("b1", "n1", "1G", 0, of("b")), pod("b2", "n2", "1G", 0, of("b")), pod("new", "", "1G", 1)},
+		Budgets: budgets,
+		Rules:   snapshot.Rules{SchedulerName: "default-scheduler"},
+	})
+}
+
+func allMove() *contract.Plan {
+	return &contract.Plan{SnapshotId: "s1", Placements: placements("new", "n1"), Moves: moves("a1", "n1", "n3", "a2", "n2", "n3"),
+		Evictions: evictions("b1", "n1", "b2", "n2")}
+}
+
+// A budget that allows one disruption is kept by each of two evictions alone, and broken by both.
+func TestBudgetsAreCountedOverTheWholePlan(t *testing.T) {
+	allowing := func(allowed int32) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}},
+			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+		}
+	}
+	_, enough := plan.Decode(allMove(), crowd(allowing(2)), plan.Strict)
+	_, tooFew := plan.Decode(allMove(), crowd(allowing(1)), plan.Strict)
+
+	var refused *plan.RefusedError
+	if enough != nil || !errors.As(tooFew, &refused) || refused.Reason != plan.OverBudget {
+		t.Errorf("with 2 allowed: %v; with 1: %v", enough, tooFew)
+	}
+}
+
+// Each limit names the pods beyond it, so that the next plan can do without them.
+func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
+	cases := map[string]struct {
+		limits plan.Limits
+		want   map[string]string
+	}{
+		"none":          {plan.Limits{}, map[string]string{}},
+		"moves":         {plan.Limits{Moves: 1}, map[string]string{"a2": plan.LimitMoves}},
+		"evictions":     {plan.Limits{Evictions: 1}, map[string]string{"b2": plan.LimitEvictions}},
+		"per node":      {plan.Limits{PerNode: 1}, map[string]string{"b1": plan.LimitPerNode, "b2": plan.LimitPerNode}},
+		"per namespace": {plan.Limits{PerNamespace: 1}, map[string]string{"a2": plan.LimitPerNamespace, "b2": plan.LimitPerNamespace}},
+		"per workload":  {plan.Limits{PerWorkload: 1}, map[string]string{"a2": plan.LimitPerWorkload, "b2": plan.LimitPerWorkload}},
+		"just enough":   {plan.Limits{Moves: 2, Evictions: 2, PerNode: 2, PerNamespace: 2, PerWorkload: 2}, map[string]string{}},
+	}
+	checked, err := plan.Decode(allMove(), crowd(), plan.Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range cases {
+		got := map[string]string{}
+		for _, excess := range checked.Beyond(c.limits) {
+			got[excess.Pod.Object.Name] = excess.Limit
+		}
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		for pod, limit := range c.want {
+			if got[pod] != limit {
+				t.Errorf("%s: %v, want %v", name, got, c.want)
+			}
+		}
+	}
+}
+
+// A pod that goes from A to B and later back to A was disturbed twice for nothing.
+func TestMovesThatTakeBackAnEarlierOneAreFound(t *testing.T) {
+	s := crowd()
+	checked, err := plan.Decode(allMove(), s, plan.Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	class := s.Pods["a1"].Class
+	cases := map[string]struct {
+		earlier plan.Moved
+		want    int
+	}{
+		"the way back":       {plan.Moved{Owner: "rs-a", Class: class, From: "n3", To: "n1"}, 1},
+		"the same way again": {plan.Moved{Owner: "rs-a", Class: class, From: "n1", To: "n3"}, 0},
+		"another workload":   {plan.Moved{Owner: "rs-b", Class: class, From: "n3", To: "n1"}, 0},
+		"another template":   {plan.Moved{Owner: "rs-a", Class: "older", From: "n3", To: "n1"}, 0},
+		"an eviction":        {plan.Moved{Owner: "rs-a", Class: class, From: "n3"}, 0},
+	}
+	for name, c := range cases {
+		if got := checked.Returns([]plan.Moved{c.earlier}); len(got) != c.want {
+			t.Errorf("%s: %d moves, want %d", name, len(got), c.want)
+		}
+	}
+}
+
+// preemptionPolicy Never: such a pod takes what is free, and nobody goes for it.
+func TestNobodyIsEvictedForAPodThatNeverPreempts(t *testing.T) {
+	never := v1.PreemptNever
+	s := snapshot.Build(snapshot.Input{
+		ID: "s1", Nodes: []*v1.Node{node("n1")},
+		Pods: []*v1.Pod{
+			pod("low", "n1", "3G", 0, func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }),
+			pod("polite", "", "3G", 5, func(p *v1.Pod) { p.Spec.PreemptionPolicy = &never }),
+			pod("pushy", "", "3G", 5),
+		},
+		Rules: snapshot.Rules{SchedulerName: "default-scheduler"},
+	})
+	instead := func(pod string) error {
+		_, err := plan.Decode(&contract.Plan{SnapshotId: "s1", Placements: placements(pod, "n1"),
+			Evictions: evictions("low", "n1")}, s, plan.Strict)
+		return err
+	}
+
+	var refused *plan.RefusedError
+	if err := instead("polite"); !errors.As(err, &refused) || refused.Reason != plan.UnjustEviction {
+		t.Errorf("for the polite pod: %v", err)
+	}
+	if err := instead("pushy"); err != nil {
+		t.Errorf("for the pushy pod: %v", err)
+	}
+}
