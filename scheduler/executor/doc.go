@@ -10,5 +10,6 @@
 //     new names. Each place is taken once: by Reserve, given back by Unreserve, and done with
 //     Bound.
 //  3. Pods outside the plan only get what is free beyond the room of all arrivals to come.
-//  4. An eviction that turns out not to be needed is not carried out.
+//  4. Of one owner, no more pods are on their way at a time than allowed.
+//  5. An eviction that turns out not to be needed is not carried out.
 package executor

@@ -60,11 +60,14 @@ type Execution struct {
 	places    map[key]map[string]*place
 	reserved  map[types.UID]taken
 	bound     int
+	atOnce    int
 }
 
-// New starts a plan. free is the room that every node has now.
-func New(of *plan.Plan, free map[string]resources.Vector) *Execution {
+// New starts a plan. free is the room that every node has now; atOnce is how many pods of one
+// owner may be on their way at a time, 0 any number.
+func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution {
 	e := &Execution{
+		atOnce:   atOnce,
 		byUID:    map[types.UID]*step{},
 		owners:   sets.New[types.UID](),
 		places:   map[key]map[string]*place{},

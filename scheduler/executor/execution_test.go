@@ -86,7 +86,7 @@ func TestCircleIsBrokenByTheShortestGap(t *testing.T) {
 	quick.Object.Spec.TerminationGracePeriodSeconds = &seconds
 	of := &plan.Plan{Moves: []plan.Move{{Pod: slow, From: "n0", To: "n1"}, {Pod: quick, From: "n1", To: "n0"}}}
 
-	wave := executor.New(of, w.free()).Next(w.free())
+	wave := executor.New(of, w.free(), 0).Next(w.free())
 
 	if len(wave) != 1 || wave[0].Pod != quick || !wave[0].Early {
 		t.Fatalf("first wave = %+v, want the pod that terminates quickly, early", wave)
@@ -105,7 +105,7 @@ func TestNeedlessEvictionsAreSpared(t *testing.T) {
 	of := &plan.Plan{Placements: []plan.Placement{{Pod: high, Node: "n0"}},
 		Evictions: []plan.Eviction{{Pod: low, Node: "n0"}, {Pod: middle, Node: "n0"}}}
 
-	states := executor.New(of, w.free()).States()
+	states := executor.New(of, w.free(), 0).States()
 
 	if states[low.Object.UID] != executor.Waiting || states[middle.Object.UID] != executor.NotNeeded {
 		t.Errorf("states = %v, want only the pod of lowest priority to go", states)
@@ -119,7 +119,7 @@ func TestPlacesAreCountedByOwnerAndNode(t *testing.T) {
 	first := w.add("rs", "n0", size(10, 10), 0)
 	second := w.add("rs", "n0", size(10, 10), 0)
 	of := &plan.Plan{Moves: []plan.Move{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n0", To: "n1"}}}
-	e := executor.New(of, w.free())
+	e := executor.New(of, w.free(), 0)
 	free := func(node string) resources.Vector { return w.free()[node] }
 	a, b, extra, other := w.object("rs"), w.object("rs"), w.object("rs"), w.object("other")
 
@@ -154,7 +154,7 @@ func TestPlacesAreCountedByOwnerAndNode(t *testing.T) {
 func TestRefusedEvictionClosesItsPlace(t *testing.T) {
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
 	pod := w.add("rs", "n0", size(10, 10), 0)
-	e := executor.New(&plan.Plan{Moves: []plan.Move{{Pod: pod, From: "n0", To: "n1"}}}, w.free())
+	e := executor.New(&plan.Plan{Moves: []plan.Move{{Pod: pod, From: "n0", To: "n1"}}}, w.free(), 0)
 
 	e.Opened(pod.Object.UID)
 	e.Refused(pod.Object.UID)
@@ -176,7 +176,7 @@ func TestWaitingPodDoesNotTakeTheRoomOfAReplacement(t *testing.T) {
 	of := &plan.Plan{Placements: []plan.Placement{{Pod: waiting, Node: "n1"}},
 		Moves:     []plan.Move{{Pod: moved, From: "n0", To: "n1"}},
 		Evictions: []plan.Eviction{{Pod: blocker, Node: "n1"}}}
-	e := executor.New(of, w.free())
+	e := executor.New(of, w.free(), 0)
 	e.Opened(moved.Object.UID)
 
 	short := map[string]resources.Vector{"n1": size(60, 60)}
@@ -196,7 +196,7 @@ func TestOutstandingRoomCoversArrivalsThatHaveNotBegun(t *testing.T) {
 	of := &plan.Plan{Moves: []plan.Move{{Pod: pod, From: "n0", To: "n1"}},
 		Placements: []plan.Placement{{Pod: bare, Node: "n1"}}}
 
-	needed := executor.New(of, w.free()).Outstanding()["n1"]
+	needed := executor.New(of, w.free(), 0).Outstanding()["n1"]
 
 	if needed.CPUMilli != 11 || needed.MemoryBytes != 22 || needed.Pods != 2 {
 		t.Errorf("outstanding = %+v, want both arrivals", needed)

@@ -1,7 +1,11 @@
 package executor
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // A move is Bound once its pod has gone and a replacement has its node, in either order.
@@ -71,6 +75,32 @@ func (e *Execution) Gone(uid types.UID) {
 	if step.bound {
 		step.state = Bound
 	}
+}
+
+// RoomToCome is the room that pods still to leave will free on each node.
+func (e *Execution) RoomToCome() map[string]resources.Vector {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	room := map[string]resources.Vector{}
+	for _, step := range e.byUID {
+		if step.state == Waiting || step.state == Evicted {
+			room[step.from] = room[step.from].Plus(step.pod.Requests)
+		}
+	}
+	return room
+}
+
+// LongestGrace is the longest termination grace period of the pods that are leaving.
+func (e *Execution) LongestGrace() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var longest time.Duration
+	for _, step := range e.byUID {
+		if step.state == Evicted {
+			longest = max(longest, time.Duration(step.grace)*time.Second)
+		}
+	}
+	return longest
 }
 
 // Leaving are the pods that were evicted and are not gone yet.

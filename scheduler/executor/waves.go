@@ -32,14 +32,23 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	}
 	room, expected := e.room(free)
 	waiting := e.waitingMoves()
+	away := e.away()
 	for _, step := range waiting {
+		if !e.maySend(step, away) {
+			continue
+		}
 		if step.opened || step.pod.Requests.FitsIn(room[step.to]) {
 			wave = append(wave, Departure{Pod: step.pod, Move: true})
 			room[step.to] = room[step.to].Minus(step.pod.Requests)
+			away[step.key.owner]++
 		}
 	}
 	if len(wave) > 0 || len(waiting) == 0 || expected || e.anyLeaving() {
 		return wave
+	}
+	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) })
+	if len(waiting) == 0 {
+		return nil
 	}
 	return []Departure{{Pod: e.shortestGap(waiting, free).pod, Move: true, Early: true}}
 }
@@ -66,6 +75,22 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 		}
 	}
 	return room, expected
+}
+
+// away are the moves under way whose replacement has no node yet, by owner.
+func (e *Execution) away() map[types.UID]int {
+	away := map[types.UID]int{}
+	for _, step := range e.moves {
+		if step.opened && step.state != Waiting && step.state != Bound && !step.bound {
+			away[step.key.owner]++
+		}
+	}
+	return away
+}
+
+// maySend says whether one more pod of the owner may be sent on its way.
+func (e *Execution) maySend(s *step, away map[types.UID]int) bool {
+	return e.atOnce == 0 || away[s.key.owner] < e.atOnce
 }
 
 func (e *Execution) waitingMoves() []*step {

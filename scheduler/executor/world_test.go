@@ -156,7 +156,7 @@ func (w *world) checkCapacity() {
 // carryOut runs the plan to its end and returns how many pods were evicted early.
 func (w *world) carryOut(of *plan.Plan) (e *executor.Execution, early int) {
 	w.t.Helper()
-	e = executor.New(of, w.free())
+	e = executor.New(of, w.free(), 0)
 	for range 400 {
 		if e.Progress().Done() {
 			return e, early

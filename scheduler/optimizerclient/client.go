@@ -82,8 +82,11 @@ func (c *Client) Ready(ctx context.Context) error {
 }
 
 // Solve asks for a plan and returns the last answer. The error is an *UnreachableError, a
-// *LateError or a *BrokenError.
-func (c *Client) Solve(ctx context.Context, request *contract.SolveRequest) (*Answer, error) {
+// *LateError or a *BrokenError, or that of judge, which is asked about each better plan as it
+// comes and ends the call if it has an objection.
+func (c *Client) Solve(
+	ctx context.Context, request *contract.SolveRequest, judge func(*contract.Plan) error,
+) (*Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.api.Solve(ctx, request)
@@ -99,6 +102,11 @@ func (c *Client) Solve(ctx context.Context, request *contract.SolveRequest) (*An
 		answer.take(update)
 		if update.Last {
 			return answer, nil
+		}
+		if update.Plan != nil {
+			if err := judge(update.Plan); err != nil {
+				return nil, err
+			}
 		}
 	}
 }

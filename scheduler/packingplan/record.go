@@ -29,6 +29,16 @@ func (r *Record) Created() time.Time { return r.object.GetCreationTimestamp().Ti
 // Ours says that the scheduler created it.
 func (r *Record) Ours() bool { return r.object.GetLabels()[CreatedByLabel] == CreatedByValue }
 
+// Rests says that the plan is a proposal, which waits for its approval for as long as it takes.
+func (r *Record) Rests() bool {
+	return r.Status.Phase == Proposed && r.Spec.Mode == DryRun && !r.Spec.Abort
+}
+
+// Approved says that the plan was a proposal and is to be carried out.
+func (r *Record) Approved() bool {
+	return r.Status.Phase == Proposed && r.Spec.Mode == Execute && r.Status.CompletionTime != nil
+}
+
 // Reference is what events about the plan point at.
 func (r *Record) Reference() *v1.ObjectReference {
 	return &v1.ObjectReference{

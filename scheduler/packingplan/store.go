@@ -56,11 +56,6 @@ func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
 	return err
 }
 
-// ClaimStatus writes the record's status only if nobody changed the object since it was read.
-func (s *Store) ClaimStatus(ctx context.Context, record *Record) error {
-	return s.tryStatus(ctx, record)
-}
-
 func (s *Store) tryStatus(ctx context.Context, record *Record) error {
 	object, err := record.withStatus()
 	if err != nil {

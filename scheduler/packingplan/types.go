@@ -51,24 +51,27 @@ type Spec struct {
 	Mode             Mode     `json:"mode,omitempty"`
 	Trigger          string   `json:"trigger,omitempty"`
 	TimeLimitSeconds *float64 `json:"timeLimitSeconds,omitempty"`
+	Abort            bool     `json:"abort,omitempty"`
 }
 
 // Status is what came of it.
 type Status struct {
-	Phase          Phase        `json:"phase,omitempty"`
-	SnapshotID     string       `json:"snapshotID,omitempty"`
-	Strategy       string       `json:"strategy,omitempty"`
-	EndReason      string       `json:"endReason,omitempty"`
-	Optimal        bool         `json:"optimal"`
-	Message        string       `json:"message,omitempty"`
-	StartTime      *metav1.Time `json:"startTime,omitempty"`
-	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	SolveSeconds   float64      `json:"solveSeconds,omitempty"`
-	Tiers          []Tier       `json:"tiers,omitempty"`
-	Placements     []Placement  `json:"placements,omitempty"`
-	Moves          []Move       `json:"moves,omitempty"`
-	Evictions      []Eviction   `json:"evictions,omitempty"`
-	Refusals       []Refusal    `json:"refusals,omitempty"`
+	Conditions     []metav1.Condition `json:"conditions,omitempty"`
+	Phase          Phase              `json:"phase,omitempty"`
+	SnapshotID     string             `json:"snapshotID,omitempty"`
+	Strategy       string             `json:"strategy,omitempty"`
+	EndReason      string             `json:"endReason,omitempty"`
+	Optimal        bool               `json:"optimal"`
+	Message        string             `json:"message,omitempty"`
+	StartTime      *metav1.Time       `json:"startTime,omitempty"`
+	CompletionTime *metav1.Time       `json:"completionTime,omitempty"`
+	SolveSeconds   float64            `json:"solveSeconds,omitempty"`
+	Tiers          []Tier             `json:"tiers,omitempty"`
+	Placements     []Placement        `json:"placements,omitempty"`
+	Moves          []Move             `json:"moves,omitempty"`
+	Evictions      []Eviction         `json:"evictions,omitempty"`
+	Refusals       []Refusal          `json:"refusals,omitempty"`
+	Objections     []Refusal          `json:"objections,omitempty"`
 }
 
 // Tier is the result for the pods of one priority and above.
@@ -91,6 +94,8 @@ type Placement struct {
 type Move struct {
 	Pod      string `json:"pod"`
 	PodUID   string `json:"podUID"`
+	OwnerUID string `json:"ownerUID,omitempty"`
+	Class    string `json:"class,omitempty"`
 	FromNode string `json:"fromNode"`
 	ToNode   string `json:"toNode"`
 	State    string `json:"state,omitempty"`
@@ -98,10 +103,12 @@ type Move struct {
 
 // Eviction leaves a running pod unplaced.
 type Eviction struct {
-	Pod    string `json:"pod"`
-	PodUID string `json:"podUID"`
-	Node   string `json:"node"`
-	State  string `json:"state,omitempty"`
+	Pod      string `json:"pod"`
+	PodUID   string `json:"podUID"`
+	OwnerUID string `json:"ownerUID,omitempty"`
+	Class    string `json:"class,omitempty"`
+	Node     string `json:"node"`
+	State    string `json:"state,omitempty"`
 }
 
 // Refusal is what the optimiser left alone, and why.

@@ -1,7 +1,11 @@
 package resources
 
 import (
+	"maps"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -102,6 +106,23 @@ func (v Vector) ShortOf(free Vector) string {
 	return ""
 }
 
+// List is the vector as a resource list, without what there is nothing of.
+func (v Vector) List() v1.ResourceList {
+	list := v1.ResourceList{}
+	add := func(name v1.ResourceName, quantity *resource.Quantity) {
+		if !quantity.IsZero() {
+			list[name] = *quantity
+		}
+	}
+	add(v1.ResourceCPU, resource.NewMilliQuantity(v.CPUMilli, resource.DecimalSI))
+	add(v1.ResourceMemory, resource.NewQuantity(v.MemoryBytes, resource.BinarySI))
+	add(v1.ResourceEphemeralStorage, resource.NewQuantity(v.EphemeralStorageBytes, resource.BinarySI))
+	for name, amount := range v.Extended {
+		add(v1.ResourceName(name), resource.NewQuantity(amount, resource.DecimalSI))
+	}
+	return list
+}
+
 // Message is the vector in the contract's form.
 func (v Vector) Message() *contract.Resources {
 	return &contract.Resources{
@@ -111,4 +132,45 @@ func (v Vector) Message() *contract.Resources {
 		Pods:                  v.Pods,
 		Extended:              v.Extended,
 	}
+}
+
+// AtLeastNothing is the vector with nothing in the place of every negative amount.
+func (v Vector) AtLeastNothing() Vector {
+	amounts := Vector{
+		CPUMilli:              max(0, v.CPUMilli),
+		MemoryBytes:           max(0, v.MemoryBytes),
+		EphemeralStorageBytes: max(0, v.EphemeralStorageBytes),
+		Pods:                  max(0, v.Pods),
+	}
+	for name, value := range v.Extended {
+		if value > 0 {
+			if amounts.Extended == nil {
+				amounts.Extended = map[string]int64{}
+			}
+			amounts.Extended[name] = value
+		}
+	}
+	return amounts
+}
+
+// ShareOf is the mean share that the vector takes of a capacity, over the resources of which
+// there is any.
+func (v Vector) ShareOf(capacity Vector) float64 {
+	sum, count := 0.0, 0
+	add := func(amount, of int64) {
+		if of > 0 {
+			sum += float64(amount) / float64(of)
+			count++
+		}
+	}
+	add(v.CPUMilli, capacity.CPUMilli)
+	add(v.MemoryBytes, capacity.MemoryBytes)
+	add(v.EphemeralStorageBytes, capacity.EphemeralStorageBytes)
+	for _, name := range slices.Sorted(maps.Keys(capacity.Extended)) {
+		add(v.Extended[name], capacity.Extended[name])
+	}
+	if count == 0 {
+		return 0
+	}
+	return sum / float64(count)
 }

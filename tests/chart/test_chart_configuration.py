@@ -96,22 +96,36 @@ def test_the_schedulers_kubeconfig_uses_the_pods_own_token() -> None:
 
 def test_the_defaults_are_the_plugins_own() -> None:
     """A default in two places must be the same in both."""
-    go = (SCHEDULER / "plugins/priorityoptimizer/defaults.go").read_text("utf-8")
     types = (SCHEDULER / "plugins/priorityoptimizer/types.go").read_text("utf-8")
     constants = dict(re.findall(r'^\s+(\w+)\s+(?:\w+\s+)?= (?:"(.+)")', types, re.M))
     values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
     shown = values["priorityOptimizer"]
+    defaults = _go_defaults("defaults.go", constants)
+    socket = defaults.pop("socket")
 
-    defaults = re.findall(r"^\s+Default(\w+)\s+= (.+)$", go, re.M)
-    assert len(defaults) == len(shown)  # one for the socket, none for the namespaces
-    for name, raw in defaults:
-        field = name[0].lower() + name[1:]
+    without_default = {"protectedNamespaces", "namespaceSelector", "limits"}
+    assert {name: shown[name] for name in shown.keys() - without_default} == defaults
+    assert socket == f"{values['paths']['socket']}/optimizer.sock"
+
+
+def test_a_limit_without_a_default_is_none() -> None:
+    """A limit that the chart sets and the plugin does not would come unasked for."""
+    values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    limits = values["priorityOptimizer"]["limits"]
+    defaults = _go_defaults("limits.go", {})
+
+    assert {name: limits[name] for name in defaults} == defaults
+    assert not any(limits[name] for name in limits.keys() - defaults.keys())
+
+
+def _go_defaults(file: str, constants: dict[str, str]) -> dict[str, object]:
+    """Return the defaults in a file of the plugin, by the names of their fields."""
+    go = (SCHEDULER / "plugins/priorityoptimizer" / file).read_text("utf-8")
+    found: dict[str, object] = {}
+    for name, raw in re.findall(r"^\s+Default(\w+)\s+= (.+)$", go, re.M):
         text = re.sub(r"^int\d+\((.+)\)$", r"\1", raw).strip('"')
-        expected = yaml.safe_load(constants.get(text, text))
-        if field == "socket":
-            assert expected == f"{values['paths']['socket']}/optimizer.sock"
-        else:
-            assert shown[field] == expected, field
+        found[name[0].lower() + name[1:]] = yaml.safe_load(constants.get(text, text))
+    return found
 
 
 def test_a_profile_with_the_plugin_needs_the_optimiser() -> None:

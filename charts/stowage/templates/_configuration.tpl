@@ -48,6 +48,9 @@
 {{- $_ := set $args "apiVersion" "stowage.dev/v1alpha1" -}}
 {{- $_ := set $args "kind" "PriorityOptimizerArgs" -}}
 {{- $_ := set $args "socket" (include "stowage.socket" .) -}}
+{{- if not $args.namespaceSelector -}}
+{{- $_ := unset $args "namespaceSelector" -}}
+{{- end -}}
 {{- $_ := set $args "protectedNamespaces" (append $args.protectedNamespaces .Release.Namespace | uniq) -}}
 {{- toYaml $args -}}
 {{- end -}}

@@ -19,7 +19,7 @@ import (
 // solver is the optimiser as the plugin sees it.
 type solver interface {
 	Ready(ctx context.Context) error
-	Solve(ctx context.Context, request *contract.SolveRequest) (*optimizerclient.Answer, error)
+	Solve(ctx context.Context, request *contract.SolveRequest, judge func(*contract.Plan) error) (*optimizerclient.Answer, error)
 }
 
 // parts are what tests put in place of the real things.

@@ -25,11 +25,14 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/rehearsal"
 )
 
 // optimizerProfile is the profile the chart ships.
@@ -51,12 +54,19 @@ type cluster struct {
 	plugin  *Plugin
 	handles chan *Plugin
 
-	mu      sync.Mutex
-	names   int
-	linger  bool
-	refuse  bool
-	evicted []string
-	boundAt map[types.UID]time.Time
+	args *PriorityOptimizerArgs
+	stop func()
+	// stubborn is a node that the test's own Filter plugin keeps pods off; "" is none.
+	stubborn string
+
+	mu     sync.Mutex
+	names  int
+	linger bool
+	refuse bool
+	// childless: no controller creates replacements.
+	childless bool
+	evicted   []string
+	boundAt   map[types.UID]time.Time
 }
 
 // startCluster runs the scheduler against the optimiser on the socket.
@@ -75,13 +85,27 @@ func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArg
 		change(args)
 	}
 	SetDefaults(args)
-	stopped := make(chan struct{})
-	c.runScheduler(args, stopped)
-	t.Cleanup(func() { cancel(); <-stopped })
+	c.args = args
+	c.begin()
+	t.Cleanup(func() { c.stop(); cancel() })
 	return c
 }
 
-func (c *cluster) runScheduler(args *PriorityOptimizerArgs, stopped chan struct{}) {
+// begin starts a scheduler process, restart puts another one in its place.
+func (c *cluster) begin() {
+	ctx, cancel := context.WithCancel(c.ctx)
+	stopped := make(chan struct{})
+	c.runScheduler(ctx, c.args, stopped)
+	c.stop = func() { cancel(); <-stopped }
+}
+
+func (c *cluster) restart() {
+	c.t.Helper()
+	c.stop()
+	c.begin()
+}
+
+func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs, stopped chan struct{}) {
 	c.t.Helper()
 	client, err := optimizerclient.New(args.Socket)
 	c.must(err)
@@ -91,19 +115,31 @@ func (c *cluster) runScheduler(args *PriorityOptimizerArgs, stopped chan struct{
 		c.plugin = plugin
 		return plugin, err
 	}}
+	c.must(registry.Merge(c.filters()))
 	configuration, err := options.LoadConfigFromFile(klogBackground(), optimizerProfile)
 	c.must(err)
+	for name := range c.filters() {
+		enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
+		*enabled = append(*enabled, config.Plugin{Name: name})
+	}
 	informers := kubescheduler.NewInformerFactory(c.client, 0)
-	built, err := kubescheduler.New(c.ctx, c.client, informers, nil,
+	built, err := kubescheduler.New(ctx, c.client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		kubescheduler.WithProfiles(configuration.Profiles...),
 		kubescheduler.WithFrameworkOutOfTreeRegistry(registry),
 		kubescheduler.WithPodInitialBackoffSeconds(1), kubescheduler.WithPodMaxBackoffSeconds(1))
 	c.must(err)
-	informers.Start(c.ctx.Done())
-	informers.WaitForCacheSync(c.ctx.Done())
-	c.must(built.WaitForHandlersSync(c.ctx))
-	go func() { built.Run(c.ctx); close(stopped) }()
+	stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
+		Original: built.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
+		OutOfTree: c.filters(), Without: []string{Name},
+	}, built.Cache)
+	c.must(err)
+	c.plugin.Attach(stage)
+	leadership.Announce(built, c.plugin.Lead)
+	informers.Start(ctx.Done())
+	informers.WaitForCacheSync(ctx.Done())
+	c.must(built.WaitForHandlersSync(ctx))
+	go func() { built.Run(ctx); close(stopped) }()
 }
 
 func (c *cluster) must(err error) {
@@ -167,6 +203,9 @@ func (c *cluster) evict(eviction *policyv1.Eviction) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.childless {
+		return nil
 	}
 	return c.client.Tracker().Add(c.replacement(pod))
 }

@@ -13,7 +13,11 @@ const (
 	DefaultSeed               = int64(0)
 	DefaultDeterministic      = false
 	DefaultPlanTimeoutSeconds = 60.0
+	DefaultStepTimeoutSeconds = 20.0
 	DefaultHistoryLimit       = int32(20)
+	DefaultMinPodAgeSeconds   = 0.0
+	DefaultEvictLocalStorage  = false
+	DefaultCoolDownSeconds    = 60.0
 )
 
 // SetDefaults fills every field that was left out.
@@ -29,7 +33,12 @@ func SetDefaults(args *PriorityOptimizerArgs) {
 	setDefaultPointer(&args.Seed, DefaultSeed)
 	setDefaultPointer(&args.Deterministic, DefaultDeterministic)
 	setDefaultPointer(&args.PlanTimeoutSeconds, DefaultPlanTimeoutSeconds)
+	setDefaultPointer(&args.StepTimeoutSeconds, DefaultStepTimeoutSeconds)
 	setDefaultPointer(&args.HistoryLimit, DefaultHistoryLimit)
+	setDefaultPointer(&args.MinPodAgeSeconds, DefaultMinPodAgeSeconds)
+	setDefaultPointer(&args.EvictLocalStorage, DefaultEvictLocalStorage)
+	setDefaultPointer(&args.CoolDownSeconds, DefaultCoolDownSeconds)
+	args.Limits.setDefaults()
 }
 
 func setDefault[T comparable](field *T, value T) {

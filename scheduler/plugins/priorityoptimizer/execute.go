@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,6 +42,14 @@ type carrying struct {
 	written   time.Time
 	woken     time.Time
 	dirty     bool
+	// nodes are the states that the nodes of the plan must keep.
+	nodes map[string]string
+	// progress was last seen to change at changed.
+	progress executor.Progress
+	changed  time.Time
+	pace     *rate.Limiter
+	// adopted are the moves of which a former process had evicted the pod.
+	adopted []types.UID
 }
 
 // begin records the plan, checks it against the state as it is now and makes it the running one.
@@ -51,7 +60,11 @@ func (l *loop) begin(ctx context.Context, q *question, checked *plan.Plan) {
 		l.finish(ctx, q.record, packingplan.Failed, err.Error())
 		return
 	}
-	current, err := l.makeRunning(q)
+	if l.abortAsked(q.record.UID()) {
+		l.finish(ctx, q.record, packingplan.Aborted, messageAborted)
+		return
+	}
+	current, err := l.makeRunning(ctx, q)
 	if err != nil {
 		countRefusal(err)
 		l.trigger.failed()
@@ -73,7 +86,7 @@ func (l *loop) begin(ctx context.Context, q *question, checked *plan.Plan) {
 
 // makeRunning checks the plan on the live state and opens its places. Pods that were let in
 // between the two make it start over.
-func (l *loop) makeRunning(q *question) (*carrying, error) {
+func (l *loop) makeRunning(ctx context.Context, q *question) (*carrying, error) {
 	for range beginTries {
 		before := l.inFlight.generation()
 		now, err := l.view.snapshot(q.asked.ID)
@@ -87,7 +100,10 @@ func (l *loop) makeRunning(q *question) (*carrying, error) {
 		if err := plan.CheckNodesUnchanged(checked, q.asked, now); err != nil {
 			return nil, err
 		}
-		execution := executor.New(checked, now.Free())
+		if err := l.rehearse(ctx, checked); err != nil {
+			return nil, err
+		}
+		execution := executor.New(checked, now.Free(), int(*l.args.Limits.MaxUnavailablePerWorkload))
 		l.running.Store(execution)
 		if l.inFlight.generation() == before {
 			nodes := checked.NodesAfter()
@@ -98,6 +114,7 @@ func (l *loop) makeRunning(q *question) (*carrying, error) {
 			}
 			return &carrying{record: q.record, execution: execution, targets: nodes, dirty: true,
 				expected: now.FingerprintAfter(nodes), retry: firstRetry,
+				nodes: statesOf(now, nodes), changed: l.clock.Now(), pace: l.args.Limits.pace(),
 				deadline: l.clock.Now().Add(seconds(*l.args.PlanTimeoutSeconds))}, nil
 		}
 		l.running.Store(nil)
@@ -116,12 +133,19 @@ func (l *loop) carryOn(ctx context.Context) {
 	l.noteGone(c, pods)
 	progress := c.execution.Progress()
 	switch {
+	case l.abortAsked(c.record.UID()):
+		l.end(ctx, packingplan.Aborted, messageAborted)
+		return
 	case progress.Done():
 		l.end(ctx, packingplan.Completed, fmt.Sprintf("%d pods have their nodes", progress.Bound))
 		return
 	case !l.clock.Now().Before(c.deadline):
 		l.end(ctx, packingplan.Aborted, fmt.Sprintf("timed out: %d pods had not arrived, %d not left",
 			progress.Arrivals, progress.Departures))
+		return
+	}
+	if hopeless := l.hopeless(c, progress, free); hopeless != "" {
+		l.end(ctx, packingplan.Aborted, hopeless)
 		return
 	}
 	if err := l.evictWave(ctx, c, free); err != nil {
@@ -158,6 +182,9 @@ func (l *loop) evictWave(ctx context.Context, c *carrying, free map[string]resou
 	}
 	wave := c.execution.Next(free)
 	for _, departure := range wave {
+		if !c.pace.AllowN(l.clock.Now(), 1) {
+			return nil
+		}
 		switch err := l.evict(ctx, c, departure); {
 		case errors.Is(err, errLater):
 			c.notBefore = l.clock.Now().Add(c.retry)
@@ -241,6 +268,10 @@ func (l *loop) end(ctx context.Context, phase packingplan.Phase, message string)
 	l.current = nil
 	l.running.Store(nil)
 	describeProgress(&c.record.Status, c.execution.States())
+	c.record.Status.Set(packingplan.Executed, phase == packingplan.Completed, string(phase), message, l.clock.Now())
+	if phase == packingplan.Completed {
+		markBound(&c.record.Status, c.adopted)
+	}
 	switch {
 	case phase != packingplan.Completed:
 		l.trigger.failed()

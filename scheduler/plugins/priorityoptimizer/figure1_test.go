@@ -12,6 +12,10 @@ func figureOne(t *testing.T, does script, change func(*PriorityOptimizerArgs)) (
 	c := startCluster(t, o.socket, change, testNode("n1", 4), testNode("n2", 4))
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
+	c.await("the third pod is known", func() bool {
+		state, err := c.plugin.view.snapshot("")
+		return err == nil && len(state.Pods) == 3
+	}, false)
 	return c, o
 }
 

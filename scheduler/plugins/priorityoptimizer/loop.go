@@ -16,6 +16,8 @@ import (
 const (
 	// idleTick is how often the state machine looks around although nothing happened.
 	idleTick = time.Second
+	// firstTick is the same until the plans of former processes are known.
+	firstTick = 20 * time.Millisecond
 	// executingTick is the same while a plan is being carried out.
 	executingTick = 250 * time.Millisecond
 )
@@ -32,7 +34,10 @@ type loop struct {
 	informer cache.SharedIndexInformer
 	recorder events.EventRecorderLogger
 
+	// began is when this process began to lead.
+	began   time.Time
 	memory  memory
+	lessons lessons
 	records records
 	// current is the plan being carried out; nil otherwise.
 	current *carrying
@@ -100,11 +105,21 @@ func (l *loop) wakeWaiting() {
 
 // startDue starts the solve that is due: users' plans first.
 func (l *loop) startDue(ctx context.Context) {
-	if !l.cycled.Load() {
-		l.answerWithoutLeading(ctx)
+	if !l.leads.Load() {
 		return
 	}
-	l.abortOrphans(ctx)
+	if l.began.IsZero() {
+		l.lookAround(ctx)
+		return
+	}
+	if l.takeOver(ctx) {
+		return
+	}
+	l.abortWaiting(ctx)
+	if record := l.nextApproved(); record != nil {
+		l.carryOutApproved(ctx, record)
+		return
+	}
 	if record := l.nextManual(); record != nil {
 		l.solveManual(ctx, record)
 		return
@@ -114,7 +129,23 @@ func (l *loop) startDue(ctx context.Context) {
 	}
 }
 
+// lookAround is the first thing a process does that begins to schedule.
+func (l *loop) lookAround(ctx context.Context) {
+	if !l.informer.HasSynced() {
+		return
+	}
+	l.began = l.clock.Now()
+	if l.takeOver(ctx) && l.current == nil {
+		l.hold.begin(takeOverPatience)
+		return
+	}
+	l.hold.end()
+}
+
 func (l *loop) untilDue() time.Duration {
+	if l.leads.Load() && l.began.IsZero() {
+		return firstTick
+	}
 	at, ok := l.trigger.due()
 	if !ok {
 		return idleTick

@@ -18,6 +18,8 @@ var (
 		"end_reason")
 	refusedPlansTotal = counterVec("refused_plans_total",
 		"Plans of the optimiser that were not fit to be carried out, by reason.", "reason")
+	objectionsTotal = counterVec("objections_total",
+		"Pods for which a plan was turned down although it keeps the contract, by reason.", "reason")
 	plansTotal = counterVec("plans_total", "PackingPlans by final phase.", "phase")
 	movesTotal = metrics.NewCounter(&metrics.CounterOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
@@ -46,6 +48,6 @@ func counterVec(name, help, label string) *metrics.CounterVec {
 
 // registerMetrics may be called once for each profile.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(solvesTotal, refusedPlansTotal, plansTotal, movesTotal,
+	legacyregistry.MustRegister(solvesTotal, refusedPlansTotal, objectionsTotal, plansTotal, movesTotal,
 		evictionsTotal, heldPods, holdSeconds, solveSeconds)
 })

@@ -27,8 +27,10 @@ type Plugin struct {
 	keptOut *waitingRoom
 	// running is the plan being carried out, or nil.
 	running atomic.Pointer[executor.Execution]
-	// cycled is set by the first scheduling cycle: only then is this process the leader.
-	cycled atomic.Bool
+	// leads is set once this process schedules: only then may it change anything.
+	leads atomic.Bool
+	// stage is where plans are rehearsed; nil until the scheduler is complete.
+	stage atomic.Pointer[stage]
 	// wake tells the goroutine that owns the state machine that something happened.
 	wake chan struct{}
 }
@@ -80,9 +82,6 @@ func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 //  2. A pod for which the running plan has an open place goes there, and nowhere else.
 //  3. Any other pod is kept off the nodes where it would take room the plan still needs.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	if !p.cycled.Swap(true) {
-		p.wakeUp()
-	}
 	if p.hold.keeps(pod) {
 		state.Write(cycleStateKey, &cycleState{restricted: true})
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
@@ -115,7 +114,7 @@ func freeByName(nodes []fwk.NodeInfo) func(string) resources.Vector {
 	return func(name string) resources.Vector {
 		for _, node := range nodes {
 			if node.Node().Name == name {
-				return freeOn(node)
+				return resources.FreeOn(node)
 			}
 		}
 		return resources.Vector{}
@@ -129,7 +128,7 @@ func (p *Plugin) nodesBeside(execution *executor.Execution, pod *v1.Pod, nodes [
 	request := resources.OfPod(pod)
 	for _, node := range nodes {
 		name := node.Node().Name
-		if needed, some := outstanding[name]; some && !request.FitsIn(freeOn(node).Minus(needed)) {
+		if needed, some := outstanding[name]; some && !request.FitsIn(resources.FreeOn(node).Minus(needed)) {
 			restricted = true
 			continue
 		}

@@ -17,22 +17,19 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-const (
-	// apiTimeout bounds each call to the API server, so that the loop never hangs on one.
-	apiTimeout = 5 * time.Second
-	// leaderPatience is how long a user's plan is left to another process, which may lead.
-	leaderPatience = 5 * time.Second
-)
+// apiTimeout bounds each call to the API server, so that the loop never hangs on one.
+const apiTimeout = 5 * time.Second
 
 // records are the PackingPlan objects this process has dealt with.
 type records struct {
 	handled sets.Set[types.UID]
-	// seen is when a user's plan was first seen by a process that does not lead.
-	seen map[types.UID]time.Time
+	// approved and aborted are those whose users' wishes have been heard, which the informer
+	// may not show yet.
+	approved, aborted sets.Set[types.UID]
 }
 
 func newRecords() records {
-	return records{handled: sets.New[types.UID](), seen: map[types.UID]time.Time{}}
+	return records{handled: sets.New[types.UID](), approved: sets.New[types.UID](), aborted: sets.New[types.UID]()}
 }
 
 func newNonce() string { return rand.String(6) }
@@ -42,7 +39,8 @@ func newPlanInformer(client dynamic.Interface, wake func()) cache.SharedIndexInf
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	informer := factory.ForResource(packingplan.Resource).Informer()
 	// Adding a handler fails only on an informer that was stopped.
-	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { wake() }})
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { wake() }, UpdateFunc: func(any, any) { wake() }})
 	return informer
 }
 
@@ -50,7 +48,8 @@ func newPlanInformer(client dynamic.Interface, wake func()) cache.SharedIndexInf
 func (l *loop) unhandled() []*packingplan.Record {
 	var open []*packingplan.Record
 	for _, record := range l.allRecords() {
-		if !record.Status.Phase.Final() && !l.records.handled.Has(record.UID()) {
+		rests := record.Rests() || record.Approved()
+		if !record.Status.Phase.Final() && !rests && !l.records.handled.Has(record.UID()) {
 			open = append(open, record)
 		}
 	}
@@ -90,44 +89,6 @@ func (l *loop) nextManual() *packingplan.Record {
 	return nil
 }
 
-// abortOrphans closes the plans that a former process left open. Nothing of them is carried on:
-// the state has changed since, and the next solve starts from what is.
-func (l *loop) abortOrphans(ctx context.Context) {
-	for _, record := range l.unhandled() {
-		if !isManual(record) {
-			l.records.handled.Insert(record.UID())
-			l.finish(ctx, record, packingplan.Aborted, "the scheduler was restarted while the plan was open")
-		}
-	}
-}
-
-// answerWithoutLeading closes users' plans while nothing waits to be scheduled, when no cycle
-// ever runs. With pods waiting, a cycle of the leader's shows who has to answer.
-func (l *loop) answerWithoutLeading(ctx context.Context) {
-	record := l.nextManual()
-	if record == nil {
-		return
-	}
-	first, seen := l.records.seen[record.UID()]
-	if !seen {
-		l.records.seen[record.UID()] = l.clock.Now()
-		return
-	}
-	state, err := l.view.snapshot("")
-	if err != nil || state.Pending() > 0 || l.clock.Since(first) < leaderPatience {
-		return
-	}
-	l.records.handled.Insert(record.UID())
-	now := metav1.NewTime(l.clock.Now())
-	record.Status = packingplan.Status{Phase: packingplan.NoImprovement, Optimal: true,
-		Message: messageNothingWaits, StartTime: &now, CompletionTime: &now}
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
-	if err := l.store.ClaimStatus(ctx, record); err != nil {
-		l.planLogger(record).V(2).Info("Another process answers the plan", "reason", err)
-	}
-}
-
 // write writes the record's status.
 func (l *loop) write(ctx context.Context, record *packingplan.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
@@ -135,7 +96,7 @@ func (l *loop) write(ctx context.Context, record *packingplan.Record) error {
 	return l.store.WriteStatus(ctx, record)
 }
 
-// finish ends a plan for good, and lets everybody go who waited for it.
+// finish ends a plan, for good unless it is a proposal, and lets everybody go who waited for it.
 func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
 	l.hold.end()
 	now := metav1.NewTime(l.clock.Now())

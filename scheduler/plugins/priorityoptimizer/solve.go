@@ -3,7 +3,6 @@ package priorityoptimizer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,26 +11,13 @@ import (
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 const (
 	// readyTimeout bounds the look whether the optimiser is there at all.
-	readyTimeout = 500 * time.Millisecond
-	// answerGrace is what the optimiser gets beyond its limit before the best plan so far is
-	// taken. The rest of the hold's margin is for checking and writing the plan.
-	answerGrace = 600 * time.Millisecond
-
+	readyTimeout        = 500 * time.Millisecond
 	messageNothingWaits = "no pod waits for a node"
 )
-
-// question is one solve.
-type question struct {
-	record *packingplan.Record
-	limit  time.Duration
-	asked  *snapshot.Snapshot
-	answer *optimizerclient.Answer
-}
 
 // solveAutomatic asks the optimiser about the marked pods, unless the state is known to hold
 // nothing to gain.
@@ -97,7 +83,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		l.trigger.failed()
 		return
 	}
-	q := &question{record: record, limit: l.limitOf(record)}
+	q := l.newQuestion(record)
 	if record.Spec.Mode == packingplan.Execute {
 		l.hold.begin(q.limit + holdMargin)
 		defer l.hold.end()
@@ -110,7 +96,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		}
 		l.finish(ctx, record, end.phase, end.message)
 	case record.Spec.Mode == packingplan.DryRun:
-		l.propose(ctx, q, checked)
+		l.finish(ctx, record, packingplan.Proposed, messageProposed)
 	default:
 		l.begin(ctx, q, checked)
 	}
@@ -123,83 +109,6 @@ func (l *loop) limitOf(record *packingplan.Record) time.Duration {
 		return seconds(*record.Spec.TimeLimitSeconds)
 	}
 	return seconds(*l.args.TimeLimitSeconds)
-}
-
-// ending is why a solve ends without a plan to carry out.
-type ending struct {
-	phase   packingplan.Phase
-	message string
-}
-
-// ask gets an answer and checks it. Either a plan that changes something is returned, or the
-// reason why there is none.
-func (l *loop) ask(ctx context.Context, q *question) (*plan.Plan, *ending) {
-	var err error
-	l.solves++
-	if q.asked, err = l.view.snapshot(fmt.Sprintf("%s-%d", l.nonce, l.solves)); err != nil {
-		return nil, &ending{packingplan.Failed, err.Error()}
-	}
-	q.record.Status.SnapshotID = q.asked.ID
-	if q.asked.Pending() == 0 {
-		q.record.Status.Optimal = true
-		return nil, &ending{packingplan.NoImprovement, messageNothingWaits}
-	}
-	if err := l.call(ctx, q); err != nil {
-		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
-		return nil, &ending{packingplan.Failed, err.Error()}
-	}
-	solvesTotal.WithLabelValues(endReason(q.answer)).Inc()
-	describeAnswer(&q.record.Status, q.answer)
-	checked, err := plan.Decode(q.answer.Plan, q.asked, l.policy())
-	if err != nil {
-		countRefusal(err)
-		return nil, &ending{packingplan.Failed, err.Error()}
-	}
-	if checked.Empty() {
-		return nil, l.nothingFound(q)
-	}
-	describePlan(&q.record.Status, checked)
-	return checked, nil
-}
-
-// nothingFound tells a proved answer, and one that ran out of time, from a failure.
-func (l *loop) nothingFound(q *question) *ending {
-	switch q.answer.EndReason {
-	case contract.EndReason_END_REASON_OPTIMAL, contract.EndReason_END_REASON_NO_IMPROVEMENT,
-		contract.EndReason_END_REASON_TIME_LIMIT:
-		l.memory.remember(q.asked.Fingerprint)
-		l.trigger.succeeded()
-		message := "the optimiser found nothing better in time"
-		if q.record.Status.Optimal {
-			message = "nothing better exists"
-		}
-		return &ending{packingplan.NoImprovement, message}
-	}
-	return &ending{packingplan.Failed, fmt.Sprintf("the optimiser ended with %s: %s", endReason(q.answer), q.answer.Message)}
-}
-
-// call asks the optimiser. It is cut off by the injected clock.
-func (l *loop) call(ctx context.Context, q *question) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	timer := l.clock.AfterFunc(q.limit+answerGrace, cancel)
-	defer timer.Stop()
-	began := l.clock.Now()
-	answer, err := l.solver.Solve(ctx, &contract.SolveRequest{
-		Snapshot: q.asked.Message,
-		Options: &contract.SolveOptions{
-			Strategy:      l.args.Strategy,
-			TimeLimitS:    q.limit.Seconds(),
-			Policy:        policyMessage(l.args.Policy),
-			Seed:          *l.args.Seed,
-			Deterministic: *l.args.Deterministic,
-			Workers:       *l.args.Workers,
-		},
-	})
-	q.record.Status.SolveSeconds = l.clock.Since(began).Seconds()
-	solveSeconds.Observe(q.record.Status.SolveSeconds)
-	q.answer = answer
-	return err
 }
 
 func (l *loop) policy() plan.Policy {
@@ -233,13 +142,4 @@ func countRefusal(err error) {
 	if errors.As(err, &refused) {
 		refusedPlansTotal.WithLabelValues(string(refused.Reason)).Inc()
 	}
-}
-
-// propose ends a dry run: the plan can be read, nothing is done.
-func (l *loop) propose(ctx context.Context, q *question, _ *plan.Plan) {
-	q.record.Status.Phase = packingplan.Proposed
-	if err := l.write(ctx, q.record); err != nil {
-		l.planLogger(q.record).Error(err, "The proposal could not be written")
-	}
-	l.finish(ctx, q.record, packingplan.Completed, "dry run: nothing was carried out")
 }

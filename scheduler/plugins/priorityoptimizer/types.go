@@ -61,8 +61,21 @@ type PriorityOptimizerArgs struct {
 	Deterministic *bool `json:"deterministic,omitempty"`
 	// PlanTimeoutSeconds is how long carrying out a plan may take before it is given up.
 	PlanTimeoutSeconds *float64 `json:"planTimeoutSeconds,omitempty"`
+	// StepTimeoutSeconds is how long a plan may stand still, beyond the grace period of the pods
+	// that are leaving, before it is given up.
+	StepTimeoutSeconds *float64 `json:"stepTimeoutSeconds,omitempty"`
 	// HistoryLimit is how many finished PackingPlans are kept.
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
 	// ProtectedNamespaces are never disturbed, nor is kube-system.
 	ProtectedNamespaces []string `json:"protectedNamespaces,omitempty"`
+	// NamespaceSelector selects by label the namespaces whose pods may be disturbed; left out, all.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// MinPodAgeSeconds is how long a pod must have run before it is disturbed.
+	MinPodAgeSeconds *float64 `json:"minPodAgeSeconds,omitempty"`
+	// EvictLocalStorage lets pods with an emptyDir on their node's disk be disturbed.
+	EvictLocalStorage *bool `json:"evictLocalStorage,omitempty"`
+	// CoolDownSeconds is how long a workload is left alone after a plan has moved a pod of it.
+	CoolDownSeconds *float64 `json:"coolDownSeconds,omitempty"`
+	// Limits bound what one plan disturbs, and how fast.
+	Limits Limits `json:"limits,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -27,6 +28,10 @@ func Validate(args *PriorityOptimizerArgs) field.ErrorList {
 	faults = append(faults, validateSocket(args.Socket)...)
 	faults = append(faults, validateChoices(args)...)
 	faults = append(faults, validateNumbers(args)...)
+	faults = append(faults, args.Limits.validate(field.NewPath("limits"))...)
+	if _, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector); err != nil {
+		faults = append(faults, field.Invalid(field.NewPath("namespaceSelector"), args.NamespaceSelector, err.Error()))
+	}
 	for i, namespace := range args.ProtectedNamespaces {
 		for _, message := range validation.IsDNS1123Label(namespace) {
 			path := field.NewPath("protectedNamespaces").Index(i)
@@ -81,6 +86,9 @@ func validateNumbers(args *PriorityOptimizerArgs) field.ErrorList {
 	seconds("intervalSeconds", *args.IntervalSeconds, 1, maxSeconds)
 	seconds("timeLimitSeconds", *args.TimeLimitSeconds, 0.05, maxSettle)
 	seconds("planTimeoutSeconds", *args.PlanTimeoutSeconds, 1, maxSeconds)
+	seconds("stepTimeoutSeconds", *args.StepTimeoutSeconds, 1, maxSeconds)
+	seconds("minPodAgeSeconds", *args.MinPodAgeSeconds, 0, maxSeconds)
+	seconds("coolDownSeconds", *args.CoolDownSeconds, 0, maxSeconds)
 	if *args.Workers < 0 || *args.Workers > maxWorkers {
 		faults = append(faults, field.Invalid(field.NewPath("workers"), *args.Workers,
 			rangeMessage(0, maxWorkers)))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -42,11 +43,26 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 		},
 		now:      time.Now,
 		inFlight: inFlight,
-		rules: snapshot.Rules{
-			SchedulerName:       handle.ProfileName(),
-			ProtectedNamespaces: sets.New(args.ProtectedNamespaces...),
-		},
+		rules:    rulesOf(args, handle.ProfileName()),
 	}
+}
+
+// rulesOf are the rules of arguments that are valid.
+func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
+	rules := snapshot.Rules{
+		SchedulerName:       schedulerName,
+		ProtectedNamespaces: sets.New(args.ProtectedNamespaces...),
+		MinAge:              seconds(*args.MinPodAgeSeconds),
+		LocalStorage:        *args.EvictLocalStorage,
+	}
+	if args.NamespaceSelector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector)
+		if err != nil {
+			selector = labels.Nothing() // fail closed
+		}
+		rules.Namespaces = selector
+	}
+	return rules
 }
 
 func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
@@ -78,6 +94,15 @@ func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
 	}), nil
 }
 
+// nodeState is the state of a node as snapshots tell it.
+func (v *view) nodeState(name string) (string, error) {
+	node, err := v.nodes.Get(name)
+	if err != nil {
+		return "", err
+	}
+	return snapshot.NodeState(node), nil
+}
+
 // free is the room on every node, and all pods.
 func (v *view) free() (map[string]resources.Vector, []*v1.Pod, error) {
 	nodes, err := v.nodes.List(labels.Everything())
@@ -90,25 +115,4 @@ func (v *view) free() (map[string]resources.Vector, []*v1.Pod, error) {
 		return nil, nil, fmt.Errorf("listing pods: %w", err)
 	}
 	return snapshot.Free(nodes, pods, reserved), pods, nil
-}
-
-// freeOn is the room on a node as the running scheduling cycle sees it.
-func freeOn(node fwk.NodeInfo) resources.Vector {
-	allocatable, requested := vectorOf(node.GetAllocatable()), vectorOf(node.GetRequested())
-	allocatable.Pods = int64(node.GetAllocatable().GetAllowedPodNumber())
-	requested.Pods = int64(len(node.GetPods()))
-	return allocatable.Minus(requested)
-}
-
-func vectorOf(amount fwk.Resource) resources.Vector {
-	vector := resources.Vector{
-		CPUMilli:              amount.GetMilliCPU(),
-		MemoryBytes:           amount.GetMemory(),
-		EphemeralStorageBytes: amount.GetEphemeralStorage(),
-		Extended:              make(map[string]int64, len(amount.GetScalarResources())),
-	}
-	for name, value := range amount.GetScalarResources() {
-		vector.Extended[string(name)] = value
-	}
-	return vector
 }

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apiserver/pkg/server"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/cli/globalflag"
+	basecompatibility "k8s.io/component-base/compatibility"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/component-base/logs"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/component-base/term"
+	"k8s.io/component-base/version/verflag"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+
+	"github.com/stowage/stowage/scheduler/plugins"
+)
+
+// newCommand has the flags of the stock scheduler. It is not the stock scheduler's own command, since that
+// one keeps the scheduler to itself: between its building and its start the plugins are attached to it.
+func newCommand() *cobra.Command {
+	given := options.NewOptions()
+	command := &cobra.Command{
+		Use:   "kube-scheduler",
+		Short: "The Kubernetes scheduler with Stowage's plugins",
+		Args:  cobra.NoArgs,
+		// Feature gates must be set before anything looks at them.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return given.ComponentGlobalsRegistry.Set() },
+		RunE: func(command *cobra.Command, _ []string) error {
+			verflag.PrintAndExitIfRequested()
+			return run(command, given)
+		},
+	}
+	global := given.Flags.FlagSet("global")
+	verflag.AddFlags(global)
+	globalflag.AddGlobalFlags(global, command.Name(), logs.SkipLoggingConfigurationFlags())
+	for _, set := range given.Flags.FlagSets {
+		command.Flags().AddFlagSet(set)
+	}
+	columns, _, _ := term.TerminalSize(command.OutOrStdout())
+	cliflag.SetUsageAndHelpFunc(command, *given.Flags, columns)
+	return command
+}
+
+// run starts the scheduler and returns when it ends.
+func run(command *cobra.Command, given *options.Options) error {
+	gates := given.ComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
+	if err := logsapi.ValidateAndApply(given.Logs, gates); err != nil {
+		return err
+	}
+	cliflag.PrintFlags(command.Flags())
+	ctx, cancel := context.WithCancel(server.SetupSignalContext())
+	defer cancel()
+
+	installation := plugins.NewInstallation()
+	var registering []app.Option
+	for name, factory := range installation.Registry() {
+		registering = append(registering, app.WithPlugin(name, factory))
+	}
+	completed, scheduler, err := app.Setup(ctx, given, registering...)
+	if err != nil {
+		return err
+	}
+	if mutable, ok := gates.(featuregate.MutableFeatureGate); ok {
+		mutable.AddMetrics()
+	}
+	given.ComponentGlobalsRegistry.AddMetrics()
+	if err := installation.Attach(ctx, scheduler, completed.ComponentConfig.Profiles); err != nil {
+		return fmt.Errorf("%w; the plugins cannot work without it", err)
+	}
+	return app.Run(ctx, completed, scheduler)
+}

@@ -1,0 +1,84 @@
+package priorityoptimizer
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/optimizerclient"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+)
+
+const (
+	messageProposed = "nothing was done yet; set spec.mode to Execute to have the plan carried out"
+	messageAborted  = "given up at a user's request"
+)
+
+// nextApproved is a proposal that a user wants to have carried out.
+func (l *loop) nextApproved() *packingplan.Record {
+	for _, record := range l.allRecords() {
+		if record.Approved() && !record.Spec.Abort && !l.records.approved.Has(record.UID()) {
+			return record
+		}
+	}
+	return nil
+}
+
+// carryOutApproved carries a proposal out as it is, if it still is a good plan for the cluster.
+func (l *loop) carryOutApproved(ctx context.Context, record *packingplan.Record) {
+	l.records.approved.Insert(record.UID())
+	record.Status.CompletionTime = nil
+	now, err := l.view.snapshot(record.Status.SnapshotID)
+	if err != nil {
+		l.finish(ctx, record, packingplan.Aborted, err.Error())
+		return
+	}
+	q := &question{record: record, asked: now, answer: &optimizerclient.Answer{Plan: messageOf(&record.Status)}}
+	checked, err := plan.Check(q.answer.Plan, now, l.policy())
+	if err != nil {
+		countRefusal(err)
+		l.finish(ctx, record, packingplan.Aborted, "the cluster has changed since: "+err.Error())
+		return
+	}
+	l.begin(ctx, q, checked)
+}
+
+// messageOf is a recorded plan in the contract's form.
+func messageOf(status *packingplan.Status) *contract.Plan {
+	message := &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}
+	for _, placement := range status.Placements {
+		message.Placements = append(message.Placements, &contract.Placement{PodUid: placement.PodUID, Node: placement.Node})
+	}
+	for _, move := range status.Moves {
+		message.Moves = append(message.Moves, &contract.Move{
+			PodUid: move.PodUID, FromNode: move.FromNode, ToNode: move.ToNode})
+	}
+	for _, eviction := range status.Evictions {
+		message.Evictions = append(message.Evictions, &contract.Eviction{PodUid: eviction.PodUID, Node: eviction.Node})
+	}
+	return message
+}
+
+// abortWaiting closes the plans that a user gives up before anything of them was done.
+func (l *loop) abortWaiting(ctx context.Context) {
+	for _, record := range l.allRecords() {
+		waits := isManual(record) || record.Status.Phase == packingplan.Proposed
+		if record.Spec.Abort && waits && !l.records.aborted.Has(record.UID()) {
+			l.records.aborted.Insert(record.UID())
+			l.records.handled.Insert(record.UID())
+			l.finish(ctx, record, packingplan.Aborted, messageAborted)
+		}
+	}
+}
+
+// abortAsked says whether a user wants the plan to be given up.
+func (l *loop) abortAsked(uid types.UID) bool {
+	for _, record := range l.allRecords() {
+		if record.UID() == uid {
+			return record.Spec.Abort
+		}
+	}
+	return false
+}

@@ -1,0 +1,34 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"time"
+
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/rehearsal"
+)
+
+// stage is where plans are tried before anything is done.
+type stage interface {
+	Replay(ctx context.Context, of *plan.Plan) ([]rehearsal.Refusal, error)
+}
+
+// Attach hands over where plans are rehearsed. Without it no plan is made.
+func (p *Plugin) Attach(to *rehearsal.Stage) {
+	var replaying stage = to
+	p.stage.Store(&replaying)
+}
+
+// lookAroundPatience is how long a process that begins to schedule holds pods back until it knows
+// whether there is a plan to carry on.
+const lookAroundPatience = 2 * time.Second
+
+// Lead tells the plugin that its process schedules. Nobody may take the room that a former
+// process was making before this one has looked around.
+func (p *Plugin) Lead() {
+	if p.stage.Load() != nil {
+		p.hold.begin(lookAroundPatience)
+	}
+	p.leads.Store(true)
+	p.wakeUp()
+}

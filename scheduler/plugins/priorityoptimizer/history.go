@@ -1,0 +1,60 @@
+package priorityoptimizer
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+)
+
+// history is what the plans that are kept have done to running pods. It survives a restart.
+func (l *loop) history() []plan.Moved {
+	var moved []plan.Moved
+	for _, record := range l.allRecords() {
+		moved = append(moved, movedBy(record)...)
+	}
+	return moved
+}
+
+func movedBy(record *packingplan.Record) []plan.Moved {
+	var moved []plan.Moved
+	at := record.Created()
+	if ended := record.Status.CompletionTime; ended != nil {
+		at = ended.Time
+	}
+	for _, move := range record.Status.Moves {
+		if carriedOut(move.State) {
+			moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
+				From: move.FromNode, To: move.ToNode, At: at})
+		}
+	}
+	for _, eviction := range record.Status.Evictions {
+		if carriedOut(eviction.State) {
+			moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
+				From: eviction.Node, At: at})
+		}
+	}
+	return moved
+}
+
+func carriedOut(state string) bool {
+	switch executor.State(state) {
+	case executor.Evicted, executor.Gone, executor.Bound:
+		return true
+	}
+	return false
+}
+
+// cooling are the workloads of which an earlier plan moved a pod lately.
+func (l *loop) cooling(now time.Time) map[types.UID]bool {
+	cooling := map[types.UID]bool{}
+	for _, moved := range l.history() {
+		if moved.Owner != "" && now.Sub(moved.At) < seconds(*l.args.CoolDownSeconds) {
+			cooling[moved.Owner] = true
+		}
+	}
+	return cooling
+}

@@ -1,0 +1,56 @@
+package priorityoptimizer
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// statesOf are the states of the nodes that the plan sends pods to.
+func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]string {
+	states := map[string]string{}
+	for _, node := range targets {
+		if node != "" {
+			states[node] = now.Nodes[node].State
+		}
+	}
+	return states
+}
+
+// hopeless is why what is left of the plan can no longer be carried out, or "". To go on would
+// only disturb more pods.
+func (l *loop) hopeless(c *carrying, progress executor.Progress, free map[string]resources.Vector) string {
+	now := l.clock.Now()
+	if progress != c.progress {
+		c.progress, c.changed = progress, now
+	}
+	if patience := l.stepPatience(c); now.Sub(c.changed) >= patience {
+		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; "+
+			"did their controllers create replacements?", patience, progress.Arrivals, progress.Departures)
+	}
+	room := c.execution.RoomToCome()
+	for node, needed := range c.execution.Outstanding() {
+		state, err := l.view.nodeState(node)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("node %q, which the plan sends pods to, is gone", node)
+		case state != c.nodes[node]:
+			return fmt.Sprintf("node %q, which the plan sends pods to, was changed", node)
+		}
+		if short := needed.ShortOf(free[node].Plus(room[node])); short != "" {
+			return fmt.Sprintf("node %q has too little %s left for the pods that the plan sends there", node, short)
+		}
+	}
+	return ""
+}
+
+// stepPatience is how long a plan may stand still: pods that are leaving get their grace period
+// beyond the limit.
+func (l *loop) stepPatience(c *carrying) time.Duration {
+	return seconds(*l.args.StepTimeoutSeconds) + c.execution.LongestGrace()
+}

@@ -1,0 +1,182 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/optimizerclient"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// takeOverPatience is how long the pods that a former process evicted may take to terminate
+// before its plan is given up.
+const takeOverPatience = 8 * time.Second
+
+const messageRestarted = "the scheduler was restarted while the plan was open"
+
+// takeOver deals with the plans that a former process left open. One that was being carried out
+// is carried on if what is left of it still is a good plan for the cluster as it is; the others
+// are closed. It reports whether one keeps the loop busy.
+func (l *loop) takeOver(ctx context.Context) bool {
+	for _, record := range l.unhandled() {
+		if isManual(record) {
+			continue
+		}
+		if record.Status.Phase != packingplan.Executing {
+			l.records.handled.Insert(record.UID())
+			l.finish(ctx, record, packingplan.Aborted, messageRestarted)
+			continue
+		}
+		if again := l.resume(ctx, record); again {
+			return true
+		}
+		l.records.handled.Insert(record.UID())
+	}
+	return l.current != nil
+}
+
+// resume carries the plan on or closes it. It reports true if that cannot be decided yet.
+func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bool) {
+	now, err := l.view.snapshot(record.Status.SnapshotID)
+	if err != nil {
+		l.finish(ctx, record, packingplan.Aborted, err.Error())
+		return false
+	}
+	left := remainderOf(&record.Status, now)
+	q := &question{record: record, asked: now, answer: &optimizerclient.Answer{Plan: left.plan}}
+	current, err := l.makeRunning(ctx, q)
+	if err != nil {
+		var raised *objection
+		roomToCome := left.terminating || errors.As(err, &raised) && raised.roomless
+		if roomToCome && l.clock.Since(l.began) < takeOverPatience {
+			return true
+		}
+		countRefusal(err)
+		l.trigger.failed()
+		l.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be carried on: "+err.Error())
+		return false
+	}
+	current.adopted = left.adopted
+	l.planLogger(record).Info("Carrying on with the plan of a former process", "placements", len(left.plan.Placements),
+		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))
+	l.current = current
+	l.hold.end()
+	return false
+}
+
+// remainder is what is left of a plan.
+type remainder struct {
+	plan *contract.Plan
+	// adopted are the moves of which the pod was evicted and the replacement still waits.
+	adopted []types.UID
+	// terminating says that an evicted pod still takes room.
+	terminating bool
+}
+
+// remainderOf compares a plan's status with the cluster. The status may be behind: the process
+// may have ended between an eviction and its writing down.
+func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
+	left := remainder{plan: &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}}
+	waiting := waitingByKind(now)
+	for _, placement := range status.Placements {
+		if pod := now.Pods[types.UID(placement.PodUID)]; pod != nil && pod.Node == "" {
+			waiting.take(pod)
+			left.place(pod, placement.Node)
+		}
+	}
+	for i := range status.Moves {
+		left.move(&status.Moves[i], now, waiting)
+	}
+	for _, eviction := range status.Evictions {
+		pod := now.Pods[types.UID(eviction.PodUID)]
+		if pod != nil && pod.Immovable == snapshot.Terminating {
+			left.terminating = true
+		} else if pod != nil && eviction.State == string(executor.Waiting) {
+			left.plan.Evictions = append(left.plan.Evictions, &contract.Eviction{PodUid: eviction.PodUID, Node: eviction.Node})
+		}
+	}
+	return left
+}
+
+// move sorts out one move, and brings its state up to date.
+func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting waitingPods) {
+	pod := now.Pods[types.UID(move.PodUID)]
+	switch {
+	case move.State == string(executor.Bound):
+		return
+	case pod == nil:
+		move.State = string(executor.Gone)
+	case pod.Immovable == snapshot.Terminating:
+		move.State = string(executor.Evicted)
+		r.terminating = true
+	case move.State == string(executor.Waiting):
+		r.plan.Moves = append(r.plan.Moves, &contract.Move{
+			PodUid: move.PodUID, FromNode: move.FromNode, ToNode: move.ToNode})
+		return
+	}
+	of := kind{types.UID(move.OwnerUID), move.Class}
+	if replacement := waiting.first(of); replacement != nil {
+		r.place(replacement, move.ToNode)
+		r.adopted = append(r.adopted, types.UID(move.PodUID))
+	} else if runsOn(now, of, move.ToNode) {
+		move.State = string(executor.Bound)
+	}
+}
+
+func runsOn(now *snapshot.Snapshot, of kind, node string) bool {
+	for _, pod := range now.Pods {
+		if pod.Node == node && pod.Immovable != snapshot.Terminating && (kind{pod.Owner, pod.Class}) == of {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *remainder) place(pod *snapshot.Pod, node string) {
+	r.plan.Placements = append(r.plan.Placements, &contract.Placement{PodUid: string(pod.Object.UID), Node: node})
+}
+
+// kind names the pods that can stand in for one another.
+type kind struct {
+	owner types.UID
+	class string
+}
+
+// waitingPods are waiting pods that nobody has claimed yet, by kind and name.
+type waitingPods map[kind][]*snapshot.Pod
+
+func waitingByKind(now *snapshot.Snapshot) waitingPods {
+	waiting := waitingPods{}
+	for _, pod := range now.Pods {
+		if pod.Node == "" && pod.Owner != "" {
+			of := kind{pod.Owner, pod.Class}
+			waiting[of] = append(waiting[of], pod)
+		}
+	}
+	for _, pods := range waiting {
+		slices.SortFunc(pods, func(a, b *snapshot.Pod) int { return strings.Compare(podName(a.Object), podName(b.Object)) })
+	}
+	return waiting
+}
+
+func (w waitingPods) take(pod *snapshot.Pod) {
+	of := kind{pod.Owner, pod.Class}
+	w[of] = slices.DeleteFunc(w[of], func(other *snapshot.Pod) bool { return other == pod })
+}
+
+func (w waitingPods) first(of kind) *snapshot.Pod {
+	if len(w[of]) == 0 {
+		return nil
+	}
+	pod := w[of][0]
+	w[of] = w[of][1:]
+	return pod
+}

@@ -1,0 +1,107 @@
+package priorityoptimizer
+
+import (
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+// A process may die at any moment. What it began is finished by the next one, and nobody is
+// evicted a second time.
+func TestPlanOfAProcessThatDiedIsCarriedOn(t *testing.T) {
+	c := lingering(t)
+
+	c.restart()
+	c.letTimePass(time.Second)
+	c.letGo()
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	status := c.plansOf()[0].Status
+	if len(c.evictions()) != 1 || c.nodeOf("three") == "" || c.nodesOf("one")[0] != c.nodeOf("two") {
+		t.Errorf("evicted %v; %s", c.evictions(), c.state())
+	}
+	if status.Moves[0].State != "Bound" {
+		t.Errorf("moves %+v", status.Moves)
+	}
+}
+
+// A plan that does not fit the cluster any more is closed within ten seconds of the restart, and
+// its pods are scheduled like any others.
+func TestPlanOfAProcessThatDiedIsClosedIfItNoLongerFits(t *testing.T) {
+	for name, change := range map[string]func(*cluster){
+		"the pod does not go away": func(*cluster) {},
+		"a foreign pod takes the room": func(c *cluster) {
+			c.letGo()
+			pod := testPod("foreign", 2, 0)
+			pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.plansOf()[0].Status.Placements[0].Node
+			c.add(pod)
+		},
+		"the target is gone": func(c *cluster) {
+			c.letGo()
+			c.must(c.client.CoreV1().Nodes().Delete(c.ctx, c.plansOf()[0].Status.Placements[0].Node, metav1.DeleteOptions{}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := lingering(t)
+			c.stop()
+			change(c)
+			c.begin()
+			began := c.clock.Now()
+
+			c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+
+			if took := c.clock.Since(began); took > 10*time.Second || len(c.evictions()) != 1 {
+				t.Errorf("took %s, evicted %v", took, c.evictions())
+			}
+		})
+	}
+}
+
+// The target of a plan under way is changed: to go on would only disturb more pods.
+func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
+	changes := map[string]func(*v1.Node){
+		"cordoned": func(node *v1.Node) { node.Spec.Unschedulable = true },
+		"tainted":  func(node *v1.Node) { node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} },
+		"shrunk":   func(node *v1.Node) { node.Status.Allocatable[v1.ResourceMemory] = gigabytes(1) },
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			c := lingering(t)
+			began := c.clock.Now()
+			node := testNode(c.plansOf()[0].Status.Placements[0].Node, 4)
+			change(node)
+			_, err := c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{})
+			c.must(err)
+
+			c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+
+			if took := c.clock.Since(began); took > 2*time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+// A replacement that never comes, because its owner was scaled down or a quota is spent, must not
+// keep the room for long.
+func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
+	ten := 10.0
+	o := startOptimizer(t, answers(solveFigureOne))
+	c := startCluster(t, o.socket, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = &ten },
+		testNode("n1", 4), testNode("n2", 4))
+	c.set(func(c *cluster) { c.childless = true })
+	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
+	c.add(testPod("three", 3, 0))
+	c.eventually("the pod is gone", func() bool { return len(c.evictions()) == 1 })
+	began := c.clock.Now()
+
+	c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+
+	if took := c.clock.Since(began); took > 12*time.Second || c.nodeOf("three") == "" {
+		t.Errorf("took %s, three on %q", took, c.nodeOf("three"))
+	}
+}

@@ -1,0 +1,136 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// UnplaceableError says that no node takes a pod.
+type UnplaceableError struct {
+	Nodes int
+	// Reasons counts nodes by what their plugins say.
+	Reasons map[string]int
+}
+
+// Error tells the reasons in the words of the scheduler's own message.
+func (e *UnplaceableError) Error() string {
+	reasons := make([]string, 0, len(e.Reasons))
+	for _, reason := range slices.Sorted(maps.Keys(e.Reasons)) {
+		reasons = append(reasons, fmt.Sprintf("%d %s", e.Reasons[reason], reason))
+	}
+	return fmt.Sprintf("0/%d nodes are available: %s", e.Nodes, strings.Join(reasons, ", "))
+}
+
+// Place chooses a node for a pod that the scheduler has not seen, as a scheduling cycle would:
+// the best score, and of those the first by name. A wanted node that is not empty is the only
+// one asked. The error is an *UnplaceableError if there is no fault but a lack of nodes.
+func (s *Stage) Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+		return "", fmt.Errorf("placing %s: %w", pod.Name, err)
+	}
+	nodes, err := s.candidates(wanted)
+	if err != nil {
+		return "", err
+	}
+	state := framework.NewCycleState()
+	feasible, err := s.feasible(ctx, state, pod, nodes)
+	if err != nil {
+		return "", err
+	}
+	return s.best(ctx, state, pod, feasible)
+}
+
+func (s *Stage) candidates(wanted string) ([]fwk.NodeInfo, error) {
+	if wanted == "" {
+		return s.snapshot.NodeInfos().List()
+	}
+	node, err := s.snapshot.NodeInfos().Get(wanted)
+	if err != nil {
+		return nil, &UnplaceableError{Reasons: map[string]int{fmt.Sprintf("node %q is gone", wanted): 1}, Nodes: 1}
+	}
+	return []fwk.NodeInfo{node}, nil
+}
+
+func (s *Stage) feasible(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, error) {
+	lacking := &UnplaceableError{Nodes: len(nodes), Reasons: map[string]int{}}
+	result, status, _ := s.framework.RunPreFilterPlugins(ctx, state, pod)
+	if !status.IsSuccess() {
+		if !status.IsRejected() {
+			return nil, status.AsError()
+		}
+		lacking.Reasons[status.Message()] = len(nodes)
+		return nil, lacking
+	}
+	var feasible []fwk.NodeInfo
+	for _, node := range nodes {
+		if !result.AllNodes() && !result.NodeNames.Has(node.Node().Name) {
+			lacking.Reasons["node(s) were left out by PreFilter"]++
+			continue
+		}
+		status := s.framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+		switch {
+		case status.IsSuccess():
+			feasible = append(feasible, node)
+		case !status.IsRejected():
+			return nil, status.AsError()
+		default:
+			for _, reason := range status.Reasons() {
+				lacking.Reasons[reason]++
+			}
+		}
+	}
+	if len(feasible) == 0 {
+		return nil, lacking
+	}
+	return feasible, nil
+}
+
+func (s *Stage) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod, feasible []fwk.NodeInfo) (string, error) {
+	if len(feasible) == 1 {
+		return feasible[0].Node().Name, nil
+	}
+	if status := s.framework.RunPreScorePlugins(ctx, state, pod, feasible); !status.IsSuccess() {
+		return "", status.AsError()
+	}
+	scores, status := s.framework.RunScorePlugins(ctx, state, pod, feasible)
+	if !status.IsSuccess() {
+		return "", status.AsError()
+	}
+	best := scores[0]
+	for _, score := range scores[1:] {
+		if score.TotalScore > best.TotalScore || score.TotalScore == best.TotalScore && score.Name < best.Name {
+			best = score
+		}
+	}
+	return best.Name, nil
+}
+
+// Free is the room on every node, pods whose binding is under way counted.
+func (s *Stage) Free(ctx context.Context) (map[string]resources.Vector, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+		return nil, err
+	}
+	nodes, err := s.snapshot.NodeInfos().List()
+	if err != nil {
+		return nil, err
+	}
+	free := make(map[string]resources.Vector, len(nodes))
+	for _, node := range nodes {
+		free[node.Node().Name] = resources.FreeOn(node)
+	}
+	return free, nil
+}

@@ -1,0 +1,232 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Refusal is a pod that the profile's plugins do not let onto the node the plan gave it.
+type Refusal struct {
+	Pod  *snapshot.Pod
+	Node string
+	// Plugin is empty if no single plugin is to blame.
+	Plugin, Message string
+	// Roomless is set if the node has no room for the pod, which may be for a while only.
+	Roomless bool
+}
+
+// Error tells of the refusal as a message.
+func (r Refusal) Error() string {
+	plugin := r.Plugin
+	if plugin == "" {
+		plugin = "the scheduler"
+	}
+	return fmt.Sprintf("%s does not let pod %s/%s onto node %q: %s",
+		plugin, r.Pod.Object.Namespace, r.Pod.Object.Name, r.Node, r.Message)
+}
+
+// StaleError says that the cluster is not any more what the plan was made for.
+type StaleError struct{ Cause error }
+
+// Error says so.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("the cluster has changed since the plan was made: %v", e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *StaleError) Unwrap() error { return e.Cause }
+
+// Replay carries the plan out on copies of the nodes. Without refusals, every pod of the plan
+// has its node in the end. The error is a *StaleError, unless something is broken.
+func (s *Stage) Replay(ctx context.Context, of *plan.Plan) ([]Refusal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+		return nil, fmt.Errorf("replaying the plan: %w", err)
+	}
+	r := newReplay(ctx, s, of)
+	refusals, err := r.run(ctx)
+	if err != nil {
+		return nil, &StaleError{err}
+	}
+	return refusals, nil
+}
+
+// arrival is a pod on its way to a node.
+type arrival struct {
+	of   *snapshot.Pod
+	pod  *v1.Pod
+	node string
+	// leaves is the pod that must be gone before, if it is a move.
+	leaves types.UID
+	status *fwk.Status
+}
+
+// replay drives an execution of the plan as the plugin does, with a world for an API server.
+type replay struct {
+	world     *world
+	execution *executor.Execution
+	arrivals  []*arrival
+	gone      map[types.UID]bool
+}
+
+func newReplay(ctx context.Context, stage *Stage, of *plan.Plan) *replay {
+	r := &replay{gone: map[types.UID]bool{}}
+	var arriving []*v1.Pod
+	expect := func(pod *snapshot.Pod, node string, leaves types.UID) {
+		one := &arrival{of: pod, pod: unbound(pod.Object, leaves), node: node, leaves: leaves}
+		r.arrivals = append(r.arrivals, one)
+		arriving = append(arriving, one.pod)
+	}
+	for _, move := range of.Moves {
+		expect(move.Pod, move.To, move.Pod.Object.UID)
+	}
+	for _, placement := range of.Placements {
+		expect(placement.Pod, placement.Node, "")
+	}
+	r.world = newWorld(ctx, stage.framework, arriving)
+	r.execution = executor.New(of, r.freeOf(of), 0)
+	return r
+}
+
+// freeOf is the room on the nodes of the plan.
+func (r *replay) freeOf(of *plan.Plan) map[string]resources.Vector {
+	free := map[string]resources.Vector{}
+	look := func(node string) { free[node] = r.world.free(node) }
+	for _, placement := range of.Placements {
+		look(placement.Node)
+	}
+	for _, move := range of.Moves {
+		look(move.From)
+		look(move.To)
+	}
+	for _, eviction := range of.Evictions {
+		look(eviction.Node)
+	}
+	return free
+}
+
+// unbound is the pod as the scheduler will see it: the waiting pod itself, or the replacement
+// that a pod's controller creates.
+func unbound(pod *v1.Pod, leaves types.UID) *v1.Pod {
+	arriving := pod.DeepCopy()
+	arriving.Spec.NodeName = ""
+	arriving.DeletionTimestamp = nil
+	arriving.Status = v1.PodStatus{Phase: v1.PodPending}
+	if leaves != "" {
+		arriving.Name += "-again"
+		arriving.UID += "-again"
+	}
+	return arriving
+}
+
+// run alternates waves of evictions and arrivals until nothing more happens.
+func (r *replay) run(ctx context.Context) ([]Refusal, error) {
+	for {
+		left, err := r.evict(ctx)
+		if err != nil {
+			return nil, err
+		}
+		came, err := r.bind(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(r.arrivals) == 0 || !left && !came {
+			return r.refusals()
+		}
+	}
+}
+
+func (r *replay) evict(ctx context.Context) (some bool, err error) {
+	free, err := r.world.frees()
+	if err != nil {
+		return false, err
+	}
+	for _, departure := range r.execution.Next(free) {
+		uid := departure.Pod.Object.UID
+		if err := r.world.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
+			return false, err
+		}
+		r.execution.Opened(uid)
+		r.execution.Evicted(uid)
+		r.execution.Gone(uid)
+		r.gone[uid] = true
+		some = true
+	}
+	return some, nil
+}
+
+// bind lets everybody in who may come now.
+func (r *replay) bind(ctx context.Context) (some bool, err error) {
+	var waiting []*arrival
+	for _, one := range r.arrivals {
+		here, err := r.tryToBind(ctx, one)
+		if err != nil {
+			return false, err
+		}
+		if here {
+			some = true
+		} else {
+			waiting = append(waiting, one)
+		}
+	}
+	r.arrivals = waiting
+	return some, nil
+}
+
+func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
+	one.status = nil
+	if one.leaves != "" && !r.gone[one.leaves] {
+		return false, nil
+	}
+	status, err := r.world.fits(ctx, one.pod, one.node)
+	if err != nil {
+		return false, err
+	}
+	if one.status = status; !status.IsSuccess() {
+		return false, nil
+	}
+	if !r.execution.Reserve(one.pod, one.node) {
+		return false, nil
+	}
+	r.execution.Bound(one.pod.UID)
+	return true, r.world.arrive(ctx, one.pod, one.node)
+}
+
+// refusals are the pods whose turn had come and that were turned away. Who only lacks room may
+// lack it because of another refusal: he is named only if there is nobody else to blame.
+func (r *replay) refusals() ([]Refusal, error) {
+	if len(r.arrivals) == 0 {
+		return nil, nil
+	}
+	var refused, roomless []Refusal
+	for _, one := range r.arrivals {
+		if one.status == nil || one.status.IsSuccess() {
+			continue
+		}
+		refusal := Refusal{Pod: one.of, Node: one.node, Plugin: one.status.Plugin(), Message: one.status.Message()}
+		if one.of.Requests.FitsIn(r.world.free(one.node)) {
+			refused = append(refused, refusal)
+		} else {
+			refusal.Roomless = true
+			roomless = append(roomless, refusal)
+		}
+	}
+	switch {
+	case len(refused) > 0:
+		return refused, nil
+	case len(roomless) > 0:
+		return roomless, nil
+	}
+	return nil, fmt.Errorf("%d pods never get their turn", len(r.arrivals))
+}

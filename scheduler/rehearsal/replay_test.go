@@ -1,0 +1,144 @@
+package rehearsal_test
+
+import (
+	"maps"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2/ktesting"
+
+	"github.com/stowage/stowage/scheduler/plan"
+)
+
+// The paper's figure 1 passes, and is refused once a plugin that nobody else knows says no.
+func TestPluginsOfTheProfileHaveTheLastWord(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuses refusing
+		want    map[string]string
+	}{
+		"nobody objects":       {refusing{}, map[string]string{}},
+		"the mover is refused": {refusing{"one", "b1"}, map[string]string{"one on b1": "Refusing"}},
+		"the other is refused": {refusing{"three", "a1"}, map[string]string{"three on a1": "Refusing"}},
+		"another node":         {refusing{"three", "b1"}, map[string]string{}},
+	} {
+		at := newCluster(t, &c.refuses, nodes("a1", "b1"), pod("one", "a1", "2G"), pod("two", "b1", "2G"), pod("three", "", "3G"))
+
+		got := at.replay(t, &plan.Plan{Moves: []plan.Move{at.move("one", "b1")}, Placements: []plan.Placement{at.place("three", "a1")}})
+
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s: refused %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A plan is judged by the state it makes on its way, not by that before it: PreFilter's counts of
+// pods must follow each step.
+func TestEachStepIsJudgedInTheStateThatTheStepsBeforeItMake(t *testing.T) {
+	full := func(pods ...*v1.Pod) []*v1.Pod { return pods }
+	for name, c := range map[string]struct {
+		pods []*v1.Pod
+		plan func(*cluster) *plan.Plan
+		want map[string]string
+	}{
+		"the enemy leaves the zone first": {
+			full(pod("enemy", "a1", "1G"), pod("new", "", "1G", apartFrom("enemy", "zone"))),
+			func(at *cluster) *plan.Plan {
+				return &plan.Plan{Moves: []plan.Move{at.move("enemy", "b1")}, Placements: []plan.Placement{at.place("new", "a2")}}
+			}, map[string]string{}},
+		"the enemy stays in the zone": {
+			full(pod("enemy", "a1", "1G"), pod("new", "", "1G", apartFrom("enemy", "zone"))),
+			func(at *cluster) *plan.Plan {
+				return &plan.Plan{Moves: []plan.Move{at.move("enemy", "a3")}, Placements: []plan.Placement{at.place("new", "a2")}}
+			}, map[string]string{"new on a2": "InterPodAffinity"}},
+		"who arrives is an enemy of who stays": {
+			full(pod("hermit", "a1", "1G", apartFrom("new", "zone")), pod("new", "", "1G")),
+			func(at *cluster) *plan.Plan {
+				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2")}}
+			}, map[string]string{"new on a2": "InterPodAffinity"}},
+		"a friend comes with it": {
+			full(pod("friend", "", "1G"), pod("new", "", "1G", besideOf("friend", "zone"))),
+			func(at *cluster) *plan.Plan {
+				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("friend", "a1")}}
+			}, map[string]string{}},
+		"the friend goes elsewhere": {
+			full(pod("friend", "", "1G"), pod("new", "", "1G", besideOf("friend", "zone"))),
+			func(at *cluster) *plan.Plan {
+				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("friend", "b1")}}
+			}, map[string]string{"new on a2": "InterPodAffinity"}},
+		"two full nodes swap their pods": {
+			full(pod("one", "a1", "4G"), pod("two", "a2", "4G")),
+			func(at *cluster) *plan.Plan {
+				return &plan.Plan{Moves: []plan.Move{at.move("one", "a2"), at.move("two", "a1")}}
+			}, map[string]string{}},
+		"there is no room": {
+			full(pod("one", "a1", "4G"), pod("new", "", "1G")),
+			func(at *cluster) *plan.Plan {
+				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a1")}}
+			}, map[string]string{"new on a1": "NodeResourcesFit"}},
+	} {
+		at := newCluster(t, &refusing{}, nodes("a1", "a2", "a3", "b1"), c.pods...)
+
+		if got := at.replay(t, c.plan(at)); !maps.Equal(got, c.want) {
+			t.Errorf("%s: refused %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Whoever only lacks room because another pod was refused is not to blame: told to the optimiser,
+// that would forbid a pair that is fine.
+func TestOnlyWhoIsToBlameIsNamed(t *testing.T) {
+	at := newCluster(t, &refusing{"one", "b1"}, nodes("a1", "b1", "b2"),
+		pod("one", "a1", "3G"), pod("other", "b2", "3G"), pod("new", "", "4G"))
+
+	got := at.replay(t, &plan.Plan{
+		Moves:      []plan.Move{at.move("one", "b1"), at.move("other", "a1")},
+		Placements: []plan.Placement{at.place("new", "b2")}})
+
+	if want := map[string]string{"one on b1": "Refusing"}; !maps.Equal(got, want) {
+		t.Errorf("refused %v, want %v", got, want)
+	}
+}
+
+// Spread is counted by PreFilter over all nodes: a move changes the counts of two zones.
+func TestSpreadFollowsTheMoves(t *testing.T) {
+	spread := func(pod *v1.Pod) {
+		pod.Labels["app"] = "web"
+		pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone",
+			WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+	}
+	at := newCluster(t, &refusing{}, nodes("a1", "b1"),
+		pod("w1", "a1", "1G", spread), pod("w2", "a1", "1G", spread), pod("new", "", "1G", spread))
+
+	alone := at.replay(t, &plan.Plan{Placements: []plan.Placement{at.place("new", "a1")}})
+	after := at.replay(t, &plan.Plan{Moves: []plan.Move{at.move("w2", "b1")}, Placements: []plan.Placement{at.place("new", "a1")}})
+
+	if len(alone) != 1 || alone["new on a1"] != "PodTopologySpread" || len(after) != 0 {
+		t.Errorf("alone %v, after the move %v", alone, after)
+	}
+}
+
+// A rehearsal is no performance: the next one starts from the same state.
+func TestReplayChangesNothing(t *testing.T) {
+	at := newCluster(t, &refusing{}, nodes("a1", "b1"), pod("one", "a1", "2G"), pod("two", "b1", "2G"), pod("three", "", "3G"))
+	of := &plan.Plan{Moves: []plan.Move{at.move("one", "b1")}, Placements: []plan.Placement{at.place("three", "a1")}}
+
+	for range 3 {
+		if got := at.replay(t, of); len(got) != 0 {
+			t.Fatalf("refused %v", got)
+		}
+	}
+}
+
+// A plan for pods that are gone is no plan for this cluster.
+func TestPlanOfAnotherClusterIsAnError(t *testing.T) {
+	here := newCluster(t, &refusing{}, nodes("a1", "b1"))
+	there := newCluster(t, &refusing{}, nodes("a1", "b1"), pod("one", "a1", "2G"))
+	_, ctx := ktesting.NewTestContext(t)
+
+	_, err := here.stage.Replay(ctx, &plan.Plan{Moves: []plan.Move{there.move("one", "b1")}})
+
+	if err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,27 @@
+package resources
+
+import (
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// FreeOn is the room on a node as the scheduler sees it, pods whose binding is under way
+// counted.
+func FreeOn(node fwk.NodeInfo) Vector {
+	allocatable, requested := ofFramework(node.GetAllocatable()), ofFramework(node.GetRequested())
+	allocatable.Pods = int64(node.GetAllocatable().GetAllowedPodNumber())
+	requested.Pods = int64(len(node.GetPods()))
+	return allocatable.Minus(requested)
+}
+
+func ofFramework(amount fwk.Resource) Vector {
+	vector := Vector{
+		CPUMilli:              amount.GetMilliCPU(),
+		MemoryBytes:           amount.GetMemory(),
+		EphemeralStorageBytes: amount.GetEphemeralStorage(),
+		Extended:              make(map[string]int64, len(amount.GetScalarResources())),
+	}
+	for name, value := range amount.GetScalarResources() {
+		vector.Extended[string(name)] = value
+	}
+	return vector
+}
