@@ -1,0 +1,112 @@
+"""Reading and changing PackingPlans over the API."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from testbed.plan.errors import (
+    PlanKindMissingError,
+    PlanMissingError,
+    PlanPhaseError,
+    PlanRefusedError,
+)
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient, CustomObjectsApi
+
+GROUP, VERSION, PLURAL = "stowage.dev", "v1alpha1", "packingplans"
+ENDED = frozenset({"Completed", "NoImprovement", "Aborted", "Failed"})
+
+JsonObject = dict[str, Any]
+
+
+class PlanApi:
+    """The PackingPlans of one cluster.
+
+    Parameters
+    ----------
+    client
+        A client of the cluster's API; the caller closes it.
+    """
+
+    def __init__(self, client: ApiClient) -> None:
+        from kubernetes.client import (  # noqa: PLC0415 - it takes long to import
+            CustomObjectsApi,
+        )
+
+        self._api: CustomObjectsApi = CustomObjectsApi(client)
+
+    def plan(self, name: str | None = None) -> JsonObject:
+        """Return the plan of that name, or the newest.
+
+        Raises
+        ------
+        PlanMissingError, PlanKindMissingError
+            There is no such plan, or no such kind.
+        """
+        plans = self._plans()
+        if name is not None:
+            plans = [one for one in plans if one["metadata"]["name"] == name]
+        if not plans:
+            raise PlanMissingError(name)
+        return max(plans, key=_age)
+
+    def approve(self, name: str) -> None:
+        """Have a proposed plan carried out as it is.
+
+        Raises
+        ------
+        PlanPhaseError
+            The plan is no proposal.
+        """
+        phase = _phase(self.plan(name))
+        if phase != "Proposed":
+            raise PlanPhaseError(name, phase, "and only a proposal can be approved")
+        self._patch(name, {"spec": {"mode": "Execute"}})
+
+    def abort(self, name: str) -> None:
+        """Give a plan up; what was moved already stays where it is.
+
+        Raises
+        ------
+        PlanPhaseError
+            The plan has ended.
+        """
+        phase = _phase(self.plan(name))
+        if phase in ENDED:
+            raise PlanPhaseError(name, phase, "so there is nothing to give up")
+        self._patch(name, {"spec": {"abort": True}})
+
+    def _plans(self) -> list[JsonObject]:
+        from kubernetes.client import (  # noqa: PLC0415 - it takes long to import
+            ApiException,
+        )
+
+        try:
+            found: Any = self._api.list_cluster_custom_object(GROUP, VERSION, PLURAL)
+        except ApiException as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                raise PlanKindMissingError from error
+            raise PlanRefusedError("list", str(error.reason)) from error
+        return list(found["items"])
+
+    def _patch(self, name: str, change: JsonObject) -> None:
+        from kubernetes.client import (  # noqa: PLC0415 - it takes long to import
+            ApiException,
+        )
+
+        try:
+            self._api.patch_cluster_custom_object(GROUP, VERSION, PLURAL, name, change)
+        except ApiException as error:
+            raise PlanRefusedError(name, str(error.reason)) from error
+
+
+def _phase(plan: JsonObject) -> str:
+    phase: str = (plan.get("status") or {}).get("phase", "")
+    return phase
+
+
+def _age(plan: JsonObject) -> tuple[str, str]:
+    metadata = plan["metadata"]
+    return metadata.get("creationTimestamp", ""), metadata["name"]

@@ -1,0 +1,31 @@
+"""One cluster with a release that makes plans only when it is asked to."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from release_scene import Scene
+
+from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from testbed.cluster.interruption import running_cluster
+from testbed.helm import install_release, uninstall_release
+
+GB = 10**9
+
+
+@pytest.fixture(scope="package")
+def scene() -> Iterator[Scene]:
+    """Return the paper's figure 1 without its pods: two nodes of 4 GB."""
+    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
+        with running.api_client() as client:
+            create_nodes(client, [NodePool("node", 2, 4000, 4 * GB)])
+            release = install_release(
+                running,
+                profile="optimizer-deterministic",
+                optimizer_enabled=True,
+                values={"priorityOptimizer": {"mode": "Manual", "coolDownSeconds": 0}},
+            )
+            yield Scene(running, client)
+        uninstall_release(release)

@@ -1,0 +1,59 @@
+"""One plan as a page of text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.plan import page_of
+
+
+def _plan(**status: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "p"},
+        "spec": {"mode": "Execute", "trigger": "OnUnschedulable"},
+        "status": status,
+    }
+
+
+def test_every_step_is_told_with_its_state() -> None:
+    """Who follows a plan wants to know what is still to come."""
+    page = page_of(
+        _plan(
+            phase="Executing",
+            evictions=[{"pod": "ns/low", "node": "n1", "state": "Gone"}],
+            moves=[
+                {"pod": "ns/a", "fromNode": "n1", "toNode": "n2", "state": "Waiting"}
+            ],
+            placements=[{"pod": "ns/new", "node": "n1"}],
+        )
+    )
+
+    rows = [" ".join(line.split()) for line in page.splitlines()]
+    assert "p: Executing (Execute, OnUnschedulable)" in rows
+    assert "evict ns/low n1 Gone" in rows
+    assert "move ns/a n1 n2 Waiting" in rows
+    assert "place ns/new n1" in rows
+
+
+def test_what_was_turned_down_is_told_with_the_reason() -> None:
+    """A refusal nobody can see is looked for in logs."""
+    page = page_of(
+        _plan(
+            phase="Completed",
+            objections=[
+                {"subject": "ns/a", "reason": "node-refused", "detail": "X says no"}
+            ],
+            refusals=[{"subject": "ns/b", "reason": "unsupported"}],
+        )
+    )
+
+    rows = [" ".join(line.split()) for line in page.splitlines()]
+    assert "ns/a node-refused X says no" in rows
+    assert "ns/b unsupported" in rows
+
+
+def test_a_plan_that_nobody_took_up_yet_is_told_as_such() -> None:
+    """An object without a status is what a user sees first."""
+    assert page_of({"metadata": {"name": "p"}}) == (
+        "p: not taken up yet (DryRun, Manual)"
+    )
