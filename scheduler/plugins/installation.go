@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -13,25 +14,35 @@ import (
 
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 // Installation is Stowage's plugins in one scheduler process. The scheduler makes plugins before
 // it is complete itself; what they need of the complete one is handed over by Attach.
 type Installation struct {
+	ledger *reservation.Ledger
+
 	mu         sync.Mutex
 	optimizers map[string]*priorityoptimizer.Plugin
+	reserving  map[string]*reservations.Plugin
 }
 
 // NewInstallation returns an installation without any profile yet.
 func NewInstallation() *Installation {
-	return &Installation{optimizers: map[string]*priorityoptimizer.Plugin{}}
+	return &Installation{
+		ledger:     reservation.NewLedger(),
+		optimizers: map[string]*priorityoptimizer.Plugin{},
+		reserving:  map[string]*reservations.Plugin{},
+	}
 }
 
 // Registry returns every plugin of Stowage by name, for the scheduler that Attach is then called with.
 func (i *Installation) Registry() frameworkruntime.Registry {
-	registry := Registry()
+	registry := registryWith(i.ledger)
 	registry[priorityoptimizer.Name] = i.newOptimizer
+	registry[reservations.Name] = i.newReserving
 	return registry
 }
 
@@ -45,25 +56,53 @@ func (i *Installation) newOptimizer(ctx context.Context, args runtime.Object, ha
 	return plugin, err
 }
 
+func (i *Installation) newReserving(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	plugin, err := reservations.New(args, handle, i.ledger, false)
+	if err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.reserving[handle.ProfileName()] = plugin
+	return plugin, nil
+}
+
 // Attach completes the plugins of a scheduler that was built with the installation's registry. It must be
-// called before the scheduler runs; until then no plan is made.
+// called before the scheduler runs; until then no plan is made and nothing is reserved.
 func (i *Installation) Attach(ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	stages := map[string]*rehearsal.Stage{}
 	for _, profile := range profiles {
-		plugin := i.optimizers[profile.SchedulerName]
-		if plugin == nil {
+		name := profile.SchedulerName
+		if i.optimizers[name] == nil && i.reserving[name] == nil {
 			continue
 		}
 		stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
-			Original: to.Profiles[profile.SchedulerName], Configuration: profile,
-			OutOfTree: Registry(), Without: []string{priorityoptimizer.Name},
+			Original: to.Profiles[name], Configuration: profile,
+			OutOfTree: registryWith(i.ledger), Without: []string{priorityoptimizer.Name},
 		}, to.Cache)
 		if err != nil {
-			return fmt.Errorf("attaching %s: %w", priorityoptimizer.Name, err)
+			return fmt.Errorf("attaching the plugins of profile %s: %w", name, err)
 		}
-		plugin.Attach(stage)
+		stages[name] = stage
+	}
+	rooms, err := i.keepReservations(ctx, to, profiles, stages)
+	if err != nil {
+		return err
+	}
+	for name, plugin := range i.optimizers {
+		plugin.Attach(stages[name], rooms)
 		leadership.Announce(to, plugin.Lead)
 	}
 	return nil
+}
+
+// client talks to the kinds of objects that Kubernetes does not know. It has a rate limit of its own.
+func client(of fwk.Handle) (dynamic.Interface, error) {
+	made, err := dynamic.NewForConfig(of.KubeConfig())
+	if err != nil {
+		return nil, fmt.Errorf("making a client for reservations: %w", err)
+	}
+	return made, nil
 }

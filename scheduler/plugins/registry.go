@@ -1,16 +1,28 @@
 package plugins
 
 import (
-	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/plugins/reservations"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Registry returns every plugin of Stowage by name. The scheduler and simulate both build on it.
-func Registry() runtime.Registry {
-	return runtime.Registry{
+// Registry returns every plugin of Stowage by name, for a scheduler in which nothing is reserved.
+func Registry() frameworkruntime.Registry { return registryWith(reservation.NewLedger()) }
+
+// registryWith returns them with the books given, as they are in rehearsals.
+func registryWith(ledger *reservation.Ledger) frameworkruntime.Registry {
+	return frameworkruntime.Registry{
 		lexicographicorder.Name: lexicographicorder.New,
 		priorityoptimizer.Name:  priorityoptimizer.New,
+		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			return reservations.New(args, handle, ledger, true)
+		},
 	}
 }

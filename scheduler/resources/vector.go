@@ -115,12 +115,20 @@ func (v Vector) List() v1.ResourceList {
 		}
 	}
 	add(v1.ResourceCPU, resource.NewMilliQuantity(v.CPUMilli, resource.DecimalSI))
-	add(v1.ResourceMemory, resource.NewQuantity(v.MemoryBytes, resource.BinarySI))
-	add(v1.ResourceEphemeralStorage, resource.NewQuantity(v.EphemeralStorageBytes, resource.BinarySI))
+	add(v1.ResourceMemory, bytes(v.MemoryBytes))
+	add(v1.ResourceEphemeralStorage, bytes(v.EphemeralStorageBytes))
 	for name, amount := range v.Extended {
 		add(v1.ResourceName(name), resource.NewQuantity(amount, resource.DecimalSI))
 	}
 	return list
+}
+
+// bytes is an amount as people wrote it: in powers of two if it is whole Mi, else in powers of ten.
+func bytes(amount int64) *resource.Quantity {
+	if amount%(1<<20) == 0 {
+		return resource.NewQuantity(amount, resource.BinarySI)
+	}
+	return resource.NewQuantity(amount, resource.DecimalSI)
 }
 
 // Message is the vector in the contract's form.

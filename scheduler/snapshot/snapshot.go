@@ -1,6 +1,9 @@
 package snapshot
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"time"
 
@@ -26,7 +29,9 @@ type Input struct {
 	Now time.Time
 	// Reserved are pods of which this scheduler knows the node although the API does not yet.
 	Reserved map[types.UID]string
-	Rules    Rules
+	// Held is the room on each node that is reserved for others.
+	Held  map[string]resources.Vector
+	Rules Rules
 }
 
 // Node is a node of the snapshot.
@@ -112,6 +117,7 @@ func Build(input Input) *Snapshot {
 	for _, pod := range sortedPods(input.Pods) {
 		s.addPod(pod, input, index)
 	}
+	s.addHeld(input.Held)
 	s.Message.PodClasses = index.classes.messages()
 	s.Message.Namespaces = namespaceMessages(input.Namespaces)
 	s.Message.DisruptionBudgets = budgetMessages(input.Budgets)
@@ -132,6 +138,20 @@ func (s *Snapshot) addNodes(nodes []*v1.Node) {
 			State:       nodeLine(message),
 		}
 		s.nodeLines = append(s.nodeLines, s.Nodes[node.Name].State)
+	}
+}
+
+// addHeld counts reserved room as taken.
+func (s *Snapshot) addHeld(held map[string]resources.Vector) {
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		node, room := s.Nodes[name], held[name]
+		if node == nil {
+			continue // its room went with the node
+		}
+		node.Used = node.Used.Plus(room)
+		s.Message.Reservations = append(s.Message.Reservations, &contract.Reservation{
+			Name: "on " + name, Node: name, Held: room.Message()})
+		s.nodeLines = append(s.nodeLines, fmt.Sprintf("%s holds %+v", name, room))
 	}
 }
 

@@ -42,20 +42,26 @@ def test_a_profile_is_kept_as_its_file_has_it(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_optimisers_arguments_go_where_its_plugin_is(profile: str) -> None:
+def test_arguments_go_where_their_plugins_are(profile: str) -> None:
     """Arguments of a plugin that is not enabled stop the scheduler from starting."""
-    settings = f"profile={profile}", "priorityOptimizer.seed=7"
+    settings = (
+        f"profile={profile}",
+        "priorityOptimizer.seed=7",
+        "reservations.retentionSeconds=9",
+    )
     (entry,) = scheduler_config(render(*settings))["profiles"]
     enabled = entry.get("plugins", {}).get("multiPoint", {}).get("enabled", [])
-    uses = "PriorityOptimizer" in {plugin["name"] for plugin in enabled}
+    ours = {plugin["name"] for plugin in enabled} - {"LexicographicOrder"}
+    given = {one["name"]: one["args"] for one in entry.get("pluginConfig", [])}
 
-    assert ("pluginConfig" in entry) == uses
-    if uses:
-        (config,) = entry["pluginConfig"]
-        assert config["name"] == "PriorityOptimizer"
-        assert config["args"]["kind"] == "PriorityOptimizerArgs"
-        assert config["args"]["seed"] == 7
-        assert config["args"]["protectedNamespaces"] == ["ns"]
+    assert given.keys() == ours
+    if "PriorityOptimizer" in ours:
+        assert given["PriorityOptimizer"]["kind"] == "PriorityOptimizerArgs"
+        assert given["PriorityOptimizer"]["seed"] == 7
+        assert given["PriorityOptimizer"]["protectedNamespaces"] == ["ns"]
+    if "Reservations" in ours:
+        assert given["Reservations"]["kind"] == "ReservationsArgs"
+        assert given["Reservations"]["retentionSeconds"] == 9
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -24,6 +24,10 @@
 {{- $args := dict "name" "PriorityOptimizer" "args" (include "stowage.pluginArgs" $ | fromYaml) -}}
 {{- $_ := set . "pluginConfig" (append (.pluginConfig | default list) $args) -}}
 {{- end -}}
+{{- if include "stowage.hasPlugin" (list . "Reservations") -}}
+{{- $args := dict "name" "Reservations" "args" (merge (dict "apiVersion" "stowage.dev/v1alpha1" "kind" "ReservationsArgs") $.Values.reservations) -}}
+{{- $_ := set . "pluginConfig" (append (.pluginConfig | default list) $args) -}}
+{{- end -}}
 {{- end -}}
 {{- toYaml $config -}}
 {{- end -}}
@@ -40,6 +44,13 @@
 {{- define "stowage.usesOptimizer" -}}
 {{- range (.Files.Get (printf "profiles/%s.yaml" .Values.profile) | fromYaml).profiles -}}
 {{- include "stowage.hasPlugin" (list . "PriorityOptimizer") -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Not empty if the chosen profile keeps reservations. */}}
+{{- define "stowage.usesReservations" -}}
+{{- range (.Files.Get (printf "profiles/%s.yaml" .Values.profile) | fromYaml).profiles -}}
+{{- include "stowage.hasPlugin" (list . "Reservations") -}}
 {{- end -}}
 {{- end -}}
 

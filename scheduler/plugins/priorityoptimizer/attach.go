@@ -6,6 +6,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 // stage is where plans are tried before anything is done.
@@ -13,10 +14,15 @@ type stage interface {
 	Replay(ctx context.Context, of *plan.Plan) ([]rehearsal.Refusal, error)
 }
 
-// Attach hands over where plans are rehearsed. Without it no plan is made.
-func (p *Plugin) Attach(to *rehearsal.Stage) {
+// Attach hands over where plans are rehearsed, without which no plan is made, and who holds the
+// room that they make; nil where the profile has no reservations.
+func (p *Plugin) Attach(to *rehearsal.Stage, rooms *reservation.Rooms) {
 	var replaying stage = to
 	p.stage.Store(&replaying)
+	p.rooms.Store(rooms)
+	if rooms != nil {
+		p.view.held = rooms.Ledger.Standing
+	}
 }
 
 // lookAroundPatience is how long a process that begins to schedule holds pods back until it knows

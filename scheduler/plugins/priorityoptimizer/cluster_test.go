@@ -3,6 +3,7 @@ package priorityoptimizer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,7 +34,9 @@ import (
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 // optimizerProfile is the profile the chart ships.
@@ -78,8 +82,10 @@ func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArg
 	c := &cluster{t: t, ctx: ctx, client: fake.NewClientset(objects...), handles: make(chan *Plugin, 1),
 		clock: testingclock.NewFakeClock(time.Now()), boundAt: map[types.UID]time.Time{}}
 	c.plans = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
+		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List",
+			reservation.Resource: reservation.Kind + "List"})
 	c.client.PrependReactor("create", "pods", c.react)
+	c.plans.PrependReactor("delete-collection", "reservations", c.deleteReserved)
 	args := &PriorityOptimizerArgs{Socket: socket}
 	if change != nil {
 		change(args)
@@ -115,6 +121,10 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 		c.plugin = plugin
 		return plugin, err
 	}}
+	ledger := reservation.NewLedger()
+	registry[reservations.Name] = func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		return reservations.New(args, handle, ledger, false)
+	}
 	c.must(registry.Merge(c.filters()))
 	configuration, err := options.LoadConfigFromFile(klogBackground(), optimizerProfile)
 	c.must(err)
@@ -131,15 +141,56 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	c.must(err)
 	stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
 		Original: built.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
-		OutOfTree: c.filters(), Without: []string{Name},
+		OutOfTree: c.rehearsing(ledger), Without: []string{Name},
 	}, built.Cache)
 	c.must(err)
-	c.plugin.Attach(stage)
+	reserved := reservation.NewInformer(c.plans)
+	c.must(ledger.Keep(klogBackground(), reserved, informers.Core().V1().Pods().Informer(), func() {}))
+	go reserved.RunWithContext(ctx)
+	c.plugin.Attach(stage, &reservation.Rooms{Store: reservation.NewStore(c.plans), Ledger: ledger})
 	leadership.Announce(built, c.plugin.Lead)
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
 	c.must(built.WaitForHandlersSync(ctx))
 	go func() { built.Run(ctx); close(stopped) }()
+}
+
+// rehearsing are the plugins of rehearsals that are not Kubernetes' own.
+func (c *cluster) rehearsing(ledger *reservation.Ledger) frameworkruntime.Registry {
+	registry := c.filters()
+	registry[reservations.Name] = func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		return reservations.New(args, handle, ledger, true)
+	}
+	return registry
+}
+
+// deleteReserved plays the API server's part: the fake one deletes no collections.
+func (c *cluster) deleteReserved(action clienttesting.Action) (bool, runtime.Object, error) {
+	selector := action.(clienttesting.DeleteCollectionAction).GetListRestrictions().Labels
+	found, err := c.plans.Tracker().List(reservation.Resource,
+		reservation.Resource.GroupVersion().WithKind(reservation.Kind), "")
+	if err != nil {
+		return true, nil, err
+	}
+	for _, object := range found.(*unstructured.UnstructuredList).Items {
+		if !selector.Matches(labels.Set(object.GetLabels())) {
+			continue
+		}
+		if err := c.plans.Tracker().Delete(reservation.Resource, "", object.GetName()); err != nil {
+			return true, nil, err
+		}
+	}
+	return true, nil, nil
+}
+
+// reserved are the names of the reservations there are.
+func (c *cluster) reserved() (names []string) {
+	list, err := c.plans.Resource(reservation.Resource).List(c.ctx, metav1.ListOptions{})
+	c.must(err)
+	for _, object := range list.Items {
+		names = append(names, object.GetName())
+	}
+	return names
 }
 
 func (c *cluster) must(err error) {
@@ -171,6 +222,7 @@ func (c *cluster) bind(binding *v1.Binding) error {
 	}
 	pod := found.(*v1.Pod).DeepCopy()
 	pod.Spec.NodeName, pod.Status.Phase = binding.Target.Name, v1.PodRunning
+	pod.Annotations = maps.Clone(binding.Annotations)
 	c.mu.Lock()
 	c.boundAt[pod.UID] = c.clock.Now()
 	c.mu.Unlock()

@@ -64,6 +64,11 @@ func (l *loop) begin(ctx context.Context, q *question, checked *plan.Plan) {
 		l.finish(ctx, q.record, packingplan.Aborted, messageAborted)
 		return
 	}
+	if err := l.holdRoom(ctx, q.record, checked); err != nil {
+		l.trigger.failed()
+		l.finish(ctx, q.record, packingplan.Aborted, err.Error())
+		return
+	}
 	current, err := l.makeRunning(ctx, q)
 	if err != nil {
 		countRefusal(err)

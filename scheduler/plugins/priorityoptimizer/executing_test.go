@@ -47,10 +47,13 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 	c.add(testPod("thief", 2, 0))
 
 	c.await("the thief is kept out", func() bool { return c.plugin.keptOut.size() == 1 }, true)
-	waiting := c.nodeOf("three")
+	waiting, reserved := c.nodeOf("three"), c.reserved()
 	c.letGo()
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
 
+	if len(reserved) != 2 || len(c.reserved()) != 0 {
+		t.Errorf("reserved during the plan: %v, after it: %v", reserved, c.reserved())
+	}
 	if waiting != "" || c.nodeOf("three") == "" || c.nodeOf("thief") != "" {
 		t.Errorf("three was on %q and is on %q, the thief is on %q", waiting, c.nodeOf("three"), c.nodeOf("thief"))
 	}

@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
@@ -31,6 +32,8 @@ type Plugin struct {
 	leads atomic.Bool
 	// stage is where plans are rehearsed; nil until the scheduler is complete.
 	stage atomic.Pointer[stage]
+	// rooms holds the room of plans as objects; nil without reservations.
+	rooms atomic.Pointer[reservation.Rooms]
 	// wake tells the goroutine that owns the state machine that something happened.
 	wake chan struct{}
 }

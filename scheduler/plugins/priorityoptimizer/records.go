@@ -107,6 +107,7 @@ func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase pac
 	if err := l.write(ctx, record); err != nil {
 		logger.Error(err, "The plan's end could not be written")
 	}
+	l.releaseRoom(ctx, record)
 	l.announce(record, phase, message)
 	l.prune(ctx, record)
 }

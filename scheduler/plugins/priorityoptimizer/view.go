@@ -26,7 +26,9 @@ type view struct {
 	volumes    volumes
 	now        func() time.Time
 	inFlight   *inFlight
-	rules      snapshot.Rules
+	// held is the room that is reserved on each node, beside that of plans.
+	held  func() map[string]resources.Vector
+	rules snapshot.Rules
 }
 
 func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight) *view {
@@ -43,6 +45,7 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 		},
 		now:      time.Now,
 		inFlight: inFlight,
+		held:     func() map[string]resources.Vector { return nil },
 		rules:    rulesOf(args, handle.ProfileName()),
 	}
 }
@@ -90,7 +93,7 @@ func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
 	}
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Budgets: budgets, Namespaces: namespaces,
-		Volumes: volumes, Now: v.now(), Reserved: reserved, Rules: v.rules,
+		Volumes: volumes, Now: v.now(), Reserved: reserved, Held: v.held(), Rules: v.rules,
 	}), nil
 }
 

@@ -1,0 +1,76 @@
+// Package pluginargs reads the arguments of plugins strictly: unknown and doubled fields are faults,
+// and all faults are told at once.
+package pluginargs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	sjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Kind is the version and kind that arguments must have, if they name any.
+type Kind struct{ Plugin, APIVersion, Kind string }
+
+// Decode reads what the scheduler hands over into args. Faults of single fields are returned as
+// such, so that they can be told together with those of the values.
+func (k Kind) Decode(object runtime.Object, args any, meta *metav1.TypeMeta) (field.ErrorList, error) {
+	if object == nil {
+		return nil, nil
+	}
+	unknown, ok := object.(*runtime.Unknown)
+	if !ok {
+		return nil, fmt.Errorf("pluginConfig of %s: want args of kind %s, got %T", k.Plugin, k.Kind, object)
+	}
+	raw, err := asJSON(unknown.Raw)
+	if err != nil {
+		return nil, k.Fault(err)
+	}
+	strict, err := sjson.UnmarshalStrict(raw, args)
+	if err != nil {
+		return nil, k.Fault(err)
+	}
+	return append(strictFaults(strict), k.validate(meta)...), nil
+}
+
+// Fault names the plugin in an error.
+func (k Kind) Fault(err error) error { return fmt.Errorf("pluginConfig of %s: %w", k.Plugin, err) }
+
+// asJSON leaves JSON as it is: the strict JSON decoder names all doubled fields, YAML's the first.
+func asJSON(raw []byte) ([]byte, error) {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
+		return raw, nil
+	}
+	return yaml.YAMLToJSONStrict(raw)
+}
+
+func strictFaults(strict []error) field.ErrorList {
+	var faults field.ErrorList
+	for _, err := range strict {
+		path := "args"
+		var fieldError sjson.FieldError
+		if errors.As(err, &fieldError) {
+			path = fieldError.FieldPath()
+		}
+		faults = append(faults, field.Forbidden(field.NewPath(path), err.Error()))
+	}
+	return faults
+}
+
+// validate lets both be left out, which the scheduler does not: it fills them in for its own
+// plugins only.
+func (k Kind) validate(meta *metav1.TypeMeta) field.ErrorList {
+	var faults field.ErrorList
+	if meta.APIVersion != "" && meta.APIVersion != k.APIVersion {
+		faults = append(faults, field.NotSupported(field.NewPath("apiVersion"), meta.APIVersion, []string{k.APIVersion}))
+	}
+	if meta.Kind != "" && meta.Kind != k.Kind {
+		faults = append(faults, field.NotSupported(field.NewPath("kind"), meta.Kind, []string{k.Kind}))
+	}
+	return faults
+}

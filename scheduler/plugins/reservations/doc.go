@@ -1,0 +1,12 @@
+// Package reservations is the scheduler plugin that keeps the promises of Reservation objects.
+//
+//  1. PreFilter looks up what is reserved: for the pod, and against it.
+//  2. Filter keeps a pod out of room that is held for others, unless its priority is higher than
+//     the reservation's.
+//  3. Score prefers nodes with more room reserved for the pod.
+//  4. Reserve takes from the reservation that is filled most, Unreserve gives it back.
+//  5. Bind says in the pod what it took, in one step with the binding, so that the books can be
+//     written anew at any time. It must come before DefaultBinder.
+//
+// A pod that is turned away is woken up when what is reserved changes.
+package reservations

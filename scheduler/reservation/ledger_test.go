@@ -1,0 +1,156 @@
+package reservation_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+func held(l *reservation.Ledger, pod *v1.Pod, node string) int64 {
+	return l.Held(pod, false)[node].CPUMilli
+}
+
+// Reserved room is taken for everybody but its owners and pods of higher priority.
+func TestReservedRoomIsHeldAgainstEverybodyElse(t *testing.T) {
+	l := reservation.NewLedger()
+	l.Put(reserved(t, "r", "n1", "2", "a"))
+	for name, c := range map[string]struct {
+		pod  *v1.Pod
+		want int64
+	}{
+		"an owner":           {podOf("a", "p", "1", 0), 0},
+		"a stranger":         {podOf("b", "p", "1", 0), 2000},
+		"of equal priority":  {podOf("b", "p", "1", 5), 2000},
+		"of higher priority": {podOf("b", "p", "1", 6), 0},
+	} {
+		if got := held(l, c.pod, "n1"); got != c.want || held(l, c.pod, "n2") != 0 {
+			t.Errorf("%s: %d held, want %d", name, got, c.want)
+		}
+	}
+}
+
+// What an owner took is no longer held, and held again once he is gone: the books balance.
+func TestWhatIsTakenIsNoLongerHeld(t *testing.T) {
+	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
+	record := reserved(t, "r", "n1", "2", "a")
+	l.Put(record)
+	owner := podOf("a", "p", "1500m", 0)
+
+	taken, ok := l.Take(owner, "n1")
+	after := held(l, stranger, "n1")
+	_, again := l.Take(podOf("a", "q", "1", 0), "n1")
+	account := l.Accounts()[record.UID()]
+	released := l.Release(owner.UID)
+
+	if !ok || taken.UID != record.UID() || after != 500 || again || account.Allocated.CPUMilli != 1500 || len(account.Pods) != 1 {
+		t.Errorf("took %v %t, %d held after, again %t, account %+v", taken, ok, after, again, account)
+	}
+	if !released || held(l, stranger, "n1") != 2000 || l.Release(owner.UID) {
+		t.Errorf("released %t, %d held", released, held(l, stranger, "n1"))
+	}
+}
+
+// Of several reservations the one that is filled most is taken, so that large ones stay whole.
+func TestTheReservationThatIsFilledMostIsTaken(t *testing.T) {
+	l := reservation.NewLedger()
+	for name, cpu := range map[string]string{"large": "8", "fitting": "2", "small": "1"} {
+		l.Put(reserved(t, name, "n1", cpu, "a"))
+	}
+	l.Put(reserved(t, "elsewhere", "n2", "1500m", "a"))
+
+	first, _ := l.Take(podOf("a", "p", "1500m", 0), "n1")
+	second, _ := l.Take(podOf("a", "q", "1500m", 0), "n1")
+	_, third := l.Take(podOf("a", "r", "9", 0), "n1")
+
+	if first.Name != "fitting" || second.Name != "large" || third {
+		t.Errorf("took %q, then %q, then one of 9 CPUs: %t", first.Name, second.Name, third)
+	}
+}
+
+// The books can be written anew from the pods alone: after a restart, and to check them.
+func TestBooksAreTheSameWhenWrittenAnewFromThePods(t *testing.T) {
+	record := reserved(t, "r", "n1", "4", "a")
+	live, pods := reservation.NewLedger(), []*v1.Pod{}
+	live.Put(record)
+	for _, name := range []string{"p", "q", "r"} {
+		pod := podOf("a", name, "1", 0)
+		taken, ok := live.Take(pod, "n1")
+		if !ok {
+			t.Fatalf("%s took nothing", name)
+		}
+		pod.Annotations = map[string]string{reservation.AllocatedAnnotation: taken.Text()}
+		pod.Spec.NodeName = "n1"
+		live.See(pod)
+		pods = append(pods, pod)
+	}
+	pods[2].Status.Phase = v1.PodSucceeded
+	live.See(pods[2])
+
+	anew := reservation.NewLedger()
+	for _, pod := range pods {
+		anew.See(pod)
+	}
+	anew.Put(record)
+
+	a, b := live.Accounts()[record.UID()], anew.Accounts()[record.UID()]
+	if a.Allocated.CPUMilli != 2000 || b.Allocated.CPUMilli != 2000 || len(a.Pods) != 2 || len(b.Pods) != 2 {
+		t.Errorf("live %+v, anew %+v", a.Allocated, b.Allocated)
+	}
+}
+
+// A pod that only says so, without being bound, has taken nothing: a binding may fail.
+func TestAnAnnotationWithoutANodeCountsForNothing(t *testing.T) {
+	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "4", "a")
+	pod := podOf("a", "p", "1", 0)
+	for _, text := range []string{`{"name":"r","uid":"uid-r"}`, "nonsense", `{"name":"r"}`} {
+		pod.Annotations = map[string]string{reservation.AllocatedAnnotation: text}
+		l.See(pod)
+	}
+	if account := l.Accounts()[record.UID()]; len(account.Pods) != 0 {
+		t.Errorf("account %+v", account)
+	}
+}
+
+// Room that is not free yet is for nobody; that of a plan is for its pods as soon as it is there.
+func TestWaitingRoomIsOpenToThePodsOfAPlanOnly(t *testing.T) {
+	l, owner := reservation.NewLedger(), podOf("a", "p", "1", 0)
+	l.Put(reserved(t, "r", "n1", "1", "a", inPhase("Waiting")))
+	waiting := held(l, owner, "n1")
+	_, took := l.Take(owner, "n1")
+	l.Put(reserved(t, "r", "n1", "1", "a", inPhase("Waiting"), ofPlan("plan-1")))
+	planned := held(l, owner, "n1")
+	_, tookPlanned := l.Take(owner, "n1")
+
+	if waiting != 1000 || took || planned != 0 || !tookPlanned {
+		t.Errorf("held %d, took %t; of a plan: held %d, took %t", waiting, took, planned, tookPlanned)
+	}
+}
+
+// A plan's own rooms must not stand in the way of its rehearsal, nor count for the next snapshot.
+func TestRoomsOfPlansDoNotCountInRehearsals(t *testing.T) {
+	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
+	l.Put(reserved(t, "plan-1-0", "n1", "1", "a", ofPlan("plan-1")))
+	l.Put(reserved(t, "standing", "n1", "2", "a"))
+
+	if l.Held(stranger, true)["n1"].CPUMilli != 2000 || held(l, stranger, "n1") != 3000 || l.Standing()["n1"].CPUMilli != 2000 {
+		t.Errorf("rehearsal %v, live %v, standing %v", l.Held(stranger, true), l.Held(stranger, false), l.Standing())
+	}
+	l.RemovePlan("plan-1")
+	if held(l, stranger, "n1") != 2000 {
+		t.Errorf("%d held after the plan", held(l, stranger, "n1"))
+	}
+}
+
+// A reservation that failed or lost its node holds nothing, whatever its object still says.
+func TestFailedReservationsHoldNothing(t *testing.T) {
+	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
+	for _, phase := range []string{"Failed", "Pending"} {
+		l.Put(reserved(t, "r", "n1", "2", "a"))
+		l.Put(reserved(t, "r", "n1", "2", "a", inPhase(phase)))
+		if got := held(l, stranger, "n1"); got != 0 {
+			t.Errorf("%s: %d held", phase, got)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package reservation_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+// Selectors are ANDed inside an owner and ORed between owners (seed 001), and nothing selects nobody.
+func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
+	pod := podOf("a", "p", "1", 0)
+	object := func(namespace, name, uid string) *v1.ObjectReference {
+		return &v1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: name, UID: types.UID(uid)}
+	}
+	controller := func(namespace, name, uid string) *reservation.ControllerReference {
+		return &reservation.ControllerReference{Namespace: namespace,
+			OwnerReference: metav1.OwnerReference{Kind: "ReplicaSet", Name: name, UID: types.UID(uid)}}
+	}
+	labels := func(app string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+	}
+	broken := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}}
+	cases := map[string]struct {
+		owners []reservation.Owner
+		want   bool
+	}{
+		"nobody":                       {nil, false},
+		"an owner that names nothing":  {[]reservation.Owner{{}}, false},
+		"the pod":                      {[]reservation.Owner{{Object: object("ns", "p", "p")}}, true},
+		"the pod by name":              {[]reservation.Owner{{Object: object("ns", "p", "")}}, true},
+		"a namesake":                   {[]reservation.Owner{{Object: object("ns", "p", "other")}}, false},
+		"one of another namespace":     {[]reservation.Owner{{Object: object("elsewhere", "p", "")}}, false},
+		"a namespace alone":            {[]reservation.Owner{{Object: object("ns", "", "")}}, false},
+		"another kind":                 {[]reservation.Owner{{Object: &v1.ObjectReference{Kind: "Node", Name: "p"}}}, false},
+		"its controller":               {[]reservation.Owner{{Controller: controller("ns", "a", "rs-a")}}, true},
+		"its controller anywhere":      {[]reservation.Owner{{Controller: controller("", "a", "")}}, true},
+		"another controller":           {[]reservation.Owner{{Controller: controller("ns", "b", "")}}, false},
+		"a controller elsewhere":       {[]reservation.Owner{{Controller: controller("elsewhere", "a", "")}}, false},
+		"a controller without a name":  {[]reservation.Owner{{Controller: controller("ns", "", "")}}, false},
+		"its labels":                   {[]reservation.Owner{{LabelSelector: labels("a")}}, true},
+		"other labels":                 {[]reservation.Owner{{LabelSelector: labels("b")}}, false},
+		"labels that cannot be read":   {[]reservation.Owner{{LabelSelector: broken}}, false},
+		"both parts hold":              {[]reservation.Owner{{Controller: controller("", "a", ""), LabelSelector: labels("a")}}, true},
+		"one part does not hold":       {[]reservation.Owner{{Controller: controller("", "a", ""), LabelSelector: labels("b")}}, false},
+		"one of two alternatives does": {[]reservation.Owner{{LabelSelector: labels("b")}, {Object: object("ns", "p", "")}}, true},
+	}
+	for name, c := range cases {
+		record := &reservation.Record{Spec: reservation.Spec{Owners: c.owners}}
+		if got := record.Owns(pod); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
