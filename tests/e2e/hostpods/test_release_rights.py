@@ -42,6 +42,8 @@ NEEDED = {
     ("resource.k8s.io", "resourceslices"): READ,
     ("stowage.dev", "packingplans"): (*READ, "create", "delete"),
     ("stowage.dev", "packingplans/status"): ("patch", "update"),
+    ("stowage.dev", "reservations"): (*READ, "create", "delete", "deletecollection"),
+    ("stowage.dev", "reservations/status"): ("patch", "update"),
     ("", "pods/binding"): ("create",),
     ("", "pods/eviction"): ("create",),
     ("", "pods/status"): ("patch",),

@@ -1,0 +1,230 @@
+"""The user stories of resource reservation (seed 001), on a live cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from kubernetes.client import ApiException, CustomObjectsApi
+from release_scene import Scene
+
+from testbed.wait import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
+
+KIND = ("stowage.dev", "v1alpha1", "reservations")
+TAKEN = "stowage.dev/reservation-allocated"
+
+
+@pytest.fixture
+def stage(scene: Scene) -> Iterator[Scene]:
+    """Return the scene: two empty nodes of 4 GB, and leave it as it was."""
+    yield scene
+    found: Any = CustomObjectsApi(scene.client).list_cluster_custom_object(*KIND)
+    for one in found["items"]:
+        _end(scene, one["metadata"]["name"])
+    for pod in scene.core.list_namespaced_pod("default").items:
+        scene.core.delete_namespaced_pod(
+            pod.metadata.name, "default", grace_period_seconds=0
+        )
+    wait_until(
+        "all pods to be gone",
+        lambda: scene.core.list_namespaced_pod("default").items,
+        lambda pods: not pods,
+        timeout_s=20,
+    )
+
+
+def _spec(memory: str, **more: Any) -> dict[str, Any]:
+    requests = {"cpu": "100m", "memory": memory}
+    container = {"name": "c", "image": "none", "resources": {"requests": requests}}
+    return {"terminationGracePeriodSeconds": 0, "containers": [container], **more}
+
+
+def _reserve(scene: Scene, name: str, memory: str, app: str, **more: Any) -> None:
+    node = {"nodeName": more.pop("node")} if "node" in more else {}
+    CustomObjectsApi(scene.client).create_cluster_custom_object(
+        *KIND,
+        {
+            "apiVersion": "stowage.dev/v1alpha1",
+            "kind": "Reservation",
+            "metadata": {"name": name},
+            "spec": {
+                "template": {"spec": _spec(memory, **node)},
+                "owners": [{"labelSelector": {"matchLabels": {"app": app}}}],
+                **more,
+            },
+        },
+    )
+
+
+def _end(scene: Scene, name: str) -> None:
+    CustomObjectsApi(scene.client).delete_cluster_custom_object(*KIND, name)
+
+
+def _status(scene: Scene, name: str) -> dict[str, Any]:
+    found: Any = CustomObjectsApi(scene.client).get_cluster_custom_object(*KIND, name)
+    status: dict[str, Any] = found.get("status", {})
+    return status
+
+
+def _reaches(scene: Scene, name: str, phase: str) -> dict[str, Any]:
+    return wait_until(
+        f"reservation {name} to be {phase}",
+        lambda: _status(scene, name),
+        lambda status: status.get("phase") == phase,
+        timeout_s=20,
+    )
+
+
+def _run(scene: Scene, name: str, memory: str, app: str) -> None:
+    scene.core.create_namespaced_pod(
+        "default",
+        {"metadata": {"name": name, "labels": {"app": app}}, "spec": _spec(memory)},
+    )
+
+
+def _is(scene: Scene, name: str, what: str, holds: Callable[[Any], bool]) -> Any:
+    return wait_until(
+        f"pod {name} {what}",
+        lambda: scene.pod("default", name),
+        holds,
+        timeout_s=20,
+    )
+
+
+def _placed(pod: Any) -> bool:
+    return bool(pod and pod.spec.node_name)
+
+
+def _refused(pod: Any) -> bool:
+    conditions = (pod and pod.status.conditions) or ()
+    return any(
+        one.type == "PodScheduled" and one.reason == "Unschedulable"
+        for one in conditions
+    )
+
+
+def test_a_scale_up_is_certain_once_its_room_is_reserved(stage: Scene) -> None:
+    """Story 3: others come first, and the owner still finds his room."""
+    _reserve(stage, "peak", "3G", "shop")
+    node = _reaches(stage, "peak", "Available")["nodeName"]
+    _run(stage, "crowd-1", "3G", "crowd")
+    _run(stage, "crowd-2", "3G", "crowd")
+    other = _is(stage, "crowd-1", "placed", _placed).spec.node_name
+    _is(stage, "crowd-2", "refused", _refused)
+
+    _run(stage, "shop-1", "2G", "shop")
+    owner = _is(stage, "shop-1", "placed", _placed)
+    status = wait_until(
+        "the reservation to say who took of it",
+        lambda: _status(stage, "peak"),
+        lambda status: bool(status.get("currentOwners")),
+        timeout_s=20,
+    )
+
+    assert other != node
+    assert owner.spec.node_name == node
+    assert json.loads(owner.metadata.annotations[TAKEN])["name"] == "peak"
+    assert status["allocated"]["memory"] == "2G"
+    assert [one["name"] for one in status["currentOwners"]] == ["shop-1"]
+    assert not _placed(stage.pod("default", "crowd-2"))
+
+
+def test_room_that_is_not_free_yet_can_be_reserved(stage: Scene) -> None:
+    """Story 4: a reservation waits without disturbing anybody, and is served first."""
+    for number in (1, 2):
+        _run(stage, f"old-{number}", "3G", "old")
+        _is(stage, f"old-{number}", "placed", _placed)
+    node = stage.pod("default", "old-1").spec.node_name
+    _reserve(stage, "later", "3G", "new", node=node, preAllocation=True)
+    _reaches(stage, "later", "Waiting")
+    _run(stage, "thief", "2G", "thief")
+    _is(stage, "thief", "refused", _refused)
+
+    stage.core.delete_namespaced_pod("old-1", "default")
+    _reaches(stage, "later", "Available")
+    _run(stage, "new-1", "3G", "new")
+
+    assert _is(stage, "new-1", "placed", _placed).spec.node_name == node
+    assert not _placed(stage.pod("default", "thief"))
+
+
+def test_a_migration_has_its_room_before_it_begins(stage: Scene) -> None:
+    """Story 2: what is moved has a place to go, also if somebody else is quicker."""
+    _run(stage, "app-1", "3G", "app")
+    source = _is(stage, "app-1", "placed", _placed).spec.node_name
+    (target,) = {"node-0", "node-1"} - {source}
+    _reserve(stage, "migration", "3G", "app", node=target)
+    _reaches(stage, "migration", "Available")
+
+    stage.core.delete_namespaced_pod("app-1", "default")
+    _run(stage, "quick", "4G", "quick")
+    _run(stage, "app-2", "3G", "app")
+
+    assert _is(stage, "app-2", "placed", _placed).spec.node_name == target
+    assert _is(stage, "quick", "placed", _placed).spec.node_name == source
+
+
+@pytest.mark.parametrize("how", ["expires", "is deleted"])
+def test_room_is_free_again_when_the_reservation_ends(stage: Scene, how: str) -> None:
+    """A reservation nobody needs must not keep others waiting for ever."""
+    _reserve(stage, "unused", "3G", "nobody", node="node-0", ttl="3s")
+    _reserve(stage, "kept", "3G", "nobody", node="node-1")
+    _reaches(stage, "unused", "Available")
+    _reaches(stage, "kept", "Available")
+    _run(stage, "waiting", "3G", "crowd")
+    _is(stage, "waiting", "refused", _refused)
+
+    if how == "expires":
+        status = _reaches(stage, "unused", "Failed")
+        ready = {one["type"]: one for one in status["conditions"]}["Ready"]
+        assert (ready["status"], ready["reason"]) == ("False", "Expired")
+    else:
+        _end(stage, "unused")
+
+    assert _is(stage, "waiting", "placed", _placed).spec.node_name == "node-0"
+
+
+def test_what_an_owner_took_is_held_again_when_he_is_gone(stage: Scene) -> None:
+    """The room belongs to the reservation for as long as that lives."""
+    _reserve(stage, "steady", "3G", "shop", node="node-0")
+    _reserve(stage, "other", "3G", "nobody", node="node-1")
+    _reaches(stage, "steady", "Available")
+    _reaches(stage, "other", "Available")
+    _run(stage, "shop-1", "3G", "shop")
+    _is(stage, "shop-1", "placed", _placed)
+    stage.core.delete_namespaced_pod("shop-1", "default")
+    wait_until(
+        "the books to be clear",
+        lambda: _status(stage, "steady"),
+        lambda status: not status.get("currentOwners") and not status.get("allocated"),
+        timeout_s=20,
+    )
+
+    _run(stage, "crowd-1", "3G", "crowd")
+    _is(stage, "crowd-1", "refused", _refused)
+    _run(stage, "shop-2", "3G", "shop")
+
+    assert _is(stage, "shop-2", "placed", _placed).spec.node_name == "node-0"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"owners": []}, "spec.owners"),
+        ({"owners": [{}]}, "an owner names an object, a controller or a labelSelector"),
+        ({"ttl": "1h", "expires": "2030-01-01T00:00:00Z"}, "exclude each other"),
+        ({"ttl": "soon"}, "spec.ttl"),
+    ],
+)
+def test_a_reservation_that_cannot_be_meant_is_refused(
+    scene: Scene, change: dict[str, Any], reason: str
+) -> None:
+    """A mistake is told at once, not found in a log after the peak."""
+    with pytest.raises(ApiException) as refused:
+        _reserve(scene, "broken", "1G", "shop", **change)
+
+    assert reason in str(refused.value.body)
