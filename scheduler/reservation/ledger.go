@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -109,18 +110,28 @@ func (l *Ledger) Release(pod types.UID) bool {
 	return took
 }
 
+// Empty says that nothing is reserved anywhere.
+func (l *Ledger) Empty() bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return len(l.entries) == 0
+}
+
 // Held is the room on each node that the pod must leave alone: that of reservations which are
-// not for it, unless its priority is higher than theirs. In a rehearsal the rooms of plans do not
-// count: the plan itself is what is tried.
+// not for it, unless its priority is higher than theirs. The pods of a plan do not stand in each
+// other's way: the plan sees to their order. In a rehearsal the rooms of plans do not count: the
+// plan itself is what is tried.
 func (l *Ledger) Held(pod *v1.Pod, rehearsal bool) map[string]resources.Vector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	priority := priorityOf(pod)
 	allocated := l.allocated()
+	plans := l.plansOf(pod)
 	held := map[string]resources.Vector{}
 	for uid, one := range l.entries {
-		own := one.open() && one.record.Owns(pod)
-		if own || priority > one.record.Priority() || uid == pod.UID || rehearsal && one.record.Plan() != "" {
+		plan := one.record.Plan()
+		own := one.open() && one.record.Owns(pod) || plans.Has(plan)
+		if own || priority > one.record.Priority() || uid == pod.UID || rehearsal && plan != "" {
 			continue
 		}
 		held[one.node] = held[one.node].Plus(one.capacity.Minus(allocated[uid]).AtLeastNothing())
@@ -140,6 +151,17 @@ func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {
 		}
 	}
 	return record.Requests().Minus(allocated[record.UID()]).AtLeastNothing().FitsIn(free)
+}
+
+// plansOf are the plans in which the pod has a room.
+func (l *Ledger) plansOf(pod *v1.Pod) sets.Set[string] {
+	plans := sets.New[string]()
+	for _, one := range l.entries {
+		if plan := one.record.Plan(); plan != "" && !plans.Has(plan) && one.record.Owns(pod) {
+			plans.Insert(plan)
+		}
+	}
+	return plans
 }
 
 // Offer is what is left of a reservation that a pod may take from.

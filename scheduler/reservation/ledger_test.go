@@ -128,6 +128,21 @@ func TestWaitingRoomIsOpenToThePodsOfAPlanOnly(t *testing.T) {
 	}
 }
 
+// A plan makes room step by step: who may come already must not be kept out by the room that is
+// held for those who come later.
+func TestRoomsOfOnePlanDoNotStandInEachOthersWay(t *testing.T) {
+	l := reservation.NewLedger()
+	l.Put(reserved(t, "plan-1-0", "n1", "1", "a", inPhase("Waiting"), ofPlan("plan-1")))
+	l.Put(reserved(t, "plan-1-1", "n1", "3", "b", inPhase("Waiting"), ofPlan("plan-1")))
+	l.Put(reserved(t, "standing", "n1", "2", "c"))
+
+	first, stranger := held(l, podOf("a", "p", "1", 0), "n1"), held(l, podOf("d", "s", "1", 0), "n1")
+
+	if first != 2000 || stranger != 6000 {
+		t.Errorf("%d held against a pod of the plan, %d against a stranger", first, stranger)
+	}
+}
+
 // A plan's own rooms must not stand in the way of its rehearsal, nor count for the next snapshot.
 func TestRoomsOfPlansDoNotCountInRehearsals(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)

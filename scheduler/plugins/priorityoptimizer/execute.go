@@ -48,6 +48,8 @@ type carrying struct {
 	progress executor.Progress
 	changed  time.Time
 	pace     *rate.Limiter
+	// shortSince is since when room is lacking; zero if it is not.
+	shortSince time.Time
 	// adopted are the moves of which a former process had evicted the pod.
 	adopted []types.UID
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
+// shortAtLeast is how long room must be lacking before a plan is given up for it.
+const shortAtLeast = time.Second
+
 // statesOf are the states of the nodes that the plan sends pods to.
 func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]string {
 	states := map[string]string{}
@@ -33,8 +36,8 @@ func (l *loop) hopeless(c *carrying, progress executor.Progress, free map[string
 		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; "+
 			"did their controllers create replacements?", patience, progress.Arrivals, progress.Departures)
 	}
-	room := c.execution.RoomToCome()
-	for node, needed := range c.execution.Outstanding() {
+	outstanding := c.execution.Outstanding()
+	for node := range outstanding {
 		state, err := l.view.nodeState(node)
 		switch {
 		case err != nil:
@@ -42,10 +45,29 @@ func (l *loop) hopeless(c *carrying, progress executor.Progress, free map[string
 		case state != c.nodes[node]:
 			return fmt.Sprintf("node %q, which the plan sends pods to, was changed", node)
 		}
-		if short := needed.ShortOf(free[node].Plus(room[node])); short != "" {
-			return fmt.Sprintf("node %q has too little %s left for the pods that the plan sends there", node, short)
-		}
 	}
+	return c.roomless(outstanding, free, now)
+}
+
+// roomless is why the plan lacks room, or "". The room on the nodes and the places of the plan
+// are read one after the other, so that a pod that is just being bound may count twice, or that
+// of a binding that just failed: what is lacking must be lacking for a while.
+func (c *carrying) roomless(outstanding, free map[string]resources.Vector, now time.Time) string {
+	room := c.execution.RoomToCome()
+	for node, needed := range outstanding {
+		short := needed.ShortOf(free[node].Plus(room[node]))
+		if short == "" {
+			continue
+		}
+		if c.shortSince.IsZero() {
+			c.shortSince = now
+		}
+		if now.Sub(c.shortSince) < shortAtLeast {
+			return ""
+		}
+		return fmt.Sprintf("node %q has too little %s left for the pods that the plan sends there", node, short)
+	}
+	c.shortSince = time.Time{}
 	return ""
 }
 

@@ -42,6 +42,7 @@ var (
 	_ fwk.ReservePlugin     = &Plugin{}
 	_ fwk.BindPlugin        = &Plugin{}
 	_ fwk.EnqueueExtensions = &Plugin{}
+	_ fwk.SignPlugin        = &Plugin{}
 )
 
 // New returns the plugin of one profile, with the books that all profiles share. In a rehearsal
@@ -68,6 +69,14 @@ func (s *state) Clone() fwk.StateData { return s }
 
 // Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
+
+// SignPod lets the scheduler treat equal pods alike as long as nothing is reserved.
+func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	if p.ledger.Empty() {
+		return nil, nil
+	}
+	return nil, fwk.NewStatus(fwk.Unschedulable, "what is reserved depends on the pod")
+}
 
 // PreFilter looks up what is reserved.
 func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
