@@ -7,11 +7,11 @@ from typing import Any
 from testbed.metrics.state import ClusterState
 from testbed.observe.plan import ObservedPlan
 from testbed.observe.settled import Condition, at_rest, packed, plan_finished
-from testbed.observe.source import PACKING_PLANS
 from testbed.observe.state import State
 from testbed.run.bench import Bench
 from testbed.run.capture import capture
 from testbed.run.diary import Diary
+from testbed.run.invariant_checks import WATCHED, invariant_checks
 from testbed.run.measure import measured
 from testbed.run.outcome import PhaseOutcome
 from testbed.run.release import switch_release
@@ -39,7 +39,8 @@ def run_optimizer(
         diary.released(
             switch_release(bench, PROFILE, optimizer_enabled=True, values=values)
         )
-        bench.observer.watch(PACKING_PLANS)
+        for source in WATCHED:
+            bench.observer.watch(source)
     with diary.step("optimizer"):
         if scenario.optimizer.trigger == "manual":
             _trigger(bench, scenario)
@@ -55,7 +56,10 @@ def run_optimizer(
         site.namespace,
         diary.audit_start,
         duration_s=diary.durations_s["optimizer"],
-        checks=check_optimizer(scenario, before, after, optimizer_record(plans)),
+        checks=(
+            *check_optimizer(scenario, before, after, optimizer_record(plans)),
+            *invariant_checks(bench, diary),
+        ),
     )
 
 

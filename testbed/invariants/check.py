@@ -1,0 +1,36 @@
+"""All rules, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from testbed.invariants.budget import no_budget_broken
+from testbed.invariants.capacity import no_overcommit
+from testbed.invariants.history import History
+from testbed.invariants.plan import no_plan_left_open, one_live_plan
+from testbed.invariants.planned import evicted_once, planned_evictions
+from testbed.invariants.protected import no_protected_pod_evicted
+from testbed.invariants.reserved import no_reservation_leaked, reservations_balance
+from testbed.invariants.settled import never_fewer_placed, no_pod_lost
+from testbed.invariants.violation import Violation
+
+Rule = Callable[[History], Iterator[Violation]]
+
+RULES: tuple[Rule, ...] = (
+    no_overcommit,
+    no_budget_broken,
+    no_protected_pod_evicted,
+    planned_evictions,
+    evicted_once,
+    no_pod_lost,
+    never_fewer_placed,
+    reservations_balance,
+    no_reservation_leaked,
+    one_live_plan,
+    no_plan_left_open,
+)
+
+
+def check(history: History) -> list[Violation]:
+    """Return every violation, rule by rule."""
+    return [violation for rule in RULES for violation in rule(history)]

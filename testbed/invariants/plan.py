@@ -1,0 +1,40 @@
+"""At most one plan is live, and none is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from testbed.invariants.history import History
+from testbed.invariants.violation import Violation
+from testbed.observe.change import Verb
+
+LIVE = frozenset({"Solving", "Executing"})
+
+
+def one_live_plan(history: History) -> Iterator[Violation]:
+    """Yield the moments at which a plan began while another one was live."""
+    phases: dict[str, str] = {}
+    for change in history.of("PackingPlan"):
+        before = phases.pop(change.name, "")
+        if change.verb is Verb.DELETED:
+            continue
+        phase = (change.body.get("status") or {}).get("phase", "")
+        others = [name for name, other in phases.items() if other in LIVE]
+        if phase in LIVE and before not in LIVE and others:
+            yield Violation(
+                "one-live-plan",
+                change.name,
+                f"{phase} while {', '.join(sorted(others))} was live",
+                change.receipt.wall_text(),
+            )
+        phases[change.name] = phase
+
+
+def no_plan_left_open(history: History) -> Iterator[Violation]:
+    """Yield plans that are live although the run has come to rest."""
+    for body in history.last("PackingPlan"):
+        phase = (body.get("status") or {}).get("phase", "")
+        if phase in LIVE:
+            yield Violation(
+                "plan-left-open", body["metadata"]["name"], f"it is still {phase}"
+            )

@@ -1,0 +1,97 @@
+"""What must be true once a run has come to rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from testbed.invariants.history import History
+from testbed.invariants.pod import controller_of, key_of, live, node_of, priority_of
+from testbed.invariants.violation import Violation
+from testbed.observe.change import JsonObject, Verb
+
+COUNTED = ("ReplicaSet", "StatefulSet")
+
+
+def no_pod_lost(history: History) -> Iterator[Violation]:
+    """Yield controllers that have fewer pods than they ask for."""
+    alive = Counter(
+        str(controller_of(body).get("uid", ""))
+        for body in history.last("Pod")
+        if live(body)
+    )
+    for kind in COUNTED:
+        for body in history.last(kind):
+            wanted = int((body.get("spec") or {}).get("replicas") or 0)
+            have = alive[body["metadata"]["uid"]]
+            if have < wanted and not body["metadata"].get("deletionTimestamp"):
+                yield Violation(
+                    "lost-pod", f"{kind} {key_of(body)}", f"{have} pods of {wanted}"
+                )
+
+
+def never_fewer_placed(history: History) -> Iterator[Violation]:
+    """Yield the first priority of which fewer pods run than before the first plan.
+
+    Read from the highest priority down: the first difference decides. Where pods were
+    added or taken away by others, or nodes changed, the two cannot be compared, and
+    nothing is said.
+    """
+    before = _at_first_plan(history)
+    if before is None or _disturbed_by_others(history):
+        return
+    after = history.last("Pod")
+    if _asked(before) != _asked(after):
+        return
+    was, now = _placed(before), _placed(after)
+    for priority in sorted({*was, *now}, reverse=True):
+        if now[priority] > was[priority]:
+            return
+        if now[priority] < was[priority]:
+            yield Violation(
+                "fewer-placed",
+                f"priority {priority}",
+                f"{now[priority]} pods run, {was[priority]} did before",
+            )
+            return
+
+
+def _at_first_plan(history: History) -> list[JsonObject] | None:
+    """Return the pods as they were when the first plan was made."""
+    pods: dict[str, JsonObject] = {}
+    for change in history.of("Pod", "PackingPlan"):
+        if change.kind == "PackingPlan":
+            return list(pods.values())
+        if change.verb is Verb.DELETED:
+            pods.pop(change.uid, None)
+        else:
+            pods[change.uid] = change.body
+    return None
+
+
+def _disturbed_by_others(history: History) -> bool:
+    """Tell whether nodes changed in a way that can cost places after the first plan."""
+    planned = False
+    seen: dict[str, object] = {}
+    for change in history.of("Node", "PackingPlan"):
+        if change.kind == "PackingPlan":
+            planned = True
+            continue
+        state = (
+            (change.body.get("status") or {}).get("allocatable"),
+            (change.body.get("spec") or {}).get("taints"),
+            (change.body.get("spec") or {}).get("unschedulable"),
+        )
+        gone = change.verb is Verb.DELETED
+        if planned and (gone or seen.get(change.name, state) != state):
+            return True
+        seen[change.name] = state
+    return False
+
+
+def _asked(pods: list[JsonObject]) -> Mapping[int, int]:
+    return Counter(priority_of(body) for body in pods if live(body))
+
+
+def _placed(pods: list[JsonObject]) -> Counter[int]:
+    return Counter(priority_of(body) for body in pods if live(body) and node_of(body))

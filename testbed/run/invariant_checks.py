@@ -1,0 +1,33 @@
+"""What must hold in every run, as checks beside those that a scenario asks for."""
+
+from __future__ import annotations
+
+from testbed.invariants import History, check
+from testbed.observe.audit import audit_entries
+from testbed.observe.source import BUDGETS, PACKING_PLANS, REPLICA_SETS, RESERVATIONS
+from testbed.run.bench import Bench
+from testbed.run.diary import Diary
+from testbed.scenario.check import CheckResult
+
+WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS)
+"""What the rules look at beside pods and nodes."""
+
+NAME = "invariants"
+
+
+def invariant_checks(bench: Bench, diary: Diary) -> tuple[CheckResult, ...]:
+    """Check a run that has come to rest; every violation is a failed check."""
+    entries = audit_entries(bench.cluster.audit_log, diary.audit_start)
+    violations = check(History(tuple(diary.changes()), tuple(entries)))
+    if not violations:
+        return (CheckResult(NAME, passed=True, expected="kept", actual="kept"),)
+    return tuple(
+        CheckResult(
+            NAME,
+            passed=False,
+            expected="kept",
+            actual=violation.rule,
+            message=violation.in_words(),
+        )
+        for violation in violations
+    )

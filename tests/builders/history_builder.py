@@ -1,0 +1,170 @@
+"""Histories in a few words: what the watches saw, and what the audit log says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from testbed.invariants import History
+from testbed.observe.audit import AuditEntry
+from testbed.observe.change import Change, Verb
+from testbed.observe.receipt import Receipt
+
+STEP_NS = 10_000_000
+ACCOUNT = "system:serviceaccount:stowage-system:stowage"
+
+
+@dataclass(slots=True)
+class HistoryBuilder:
+    """Collects changes and requests, one every 10 ms; every method returns it."""
+
+    changes: list[Change] = field(default_factory=list)
+    audit: list[AuditEntry] = field(default_factory=list)
+    _now_ns: int = 1_000_000_000
+    _known: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    def history(self) -> History:
+        """Return what was collected."""
+        return History(tuple(self.changes), tuple(self.audit))
+
+    def node(self, name: str = "n1", cpu: str = "4", **more: Any) -> Self:
+        """Add a node, or change it."""
+        return self._seen(
+            "Node",
+            name,
+            {
+                "status": {"allocatable": {"cpu": cpu, "pods": "10"}},
+                "spec": more,
+            },
+        )
+
+    def pod(self, name: str, node: str = "", cpu: str = "1", **more: Any) -> Self:
+        """Add a pod of ReplicaSet ``rs``, or change it.
+
+        Parameters
+        ----------
+        more
+            ``priority``, ``phase``, ``kind`` of the controller ("" for none),
+            ``labels``, ``annotations``, ``namespace``, ``terminating``.
+        """
+        owner = {"kind": more.get("kind", "ReplicaSet"), "name": "rs", "uid": "uid-rs"}
+        metadata: dict[str, Any] = {
+            "namespace": more.get("namespace", "ns"),
+            "labels": more.get("labels", {"app": "a"}),
+            "annotations": more.get("annotations", {}),
+            "ownerReferences": [{**owner, "controller": True}] if owner["kind"] else [],
+        }
+        if more.get("terminating"):
+            metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        phase = more.get("phase", "Running" if node else "Pending")
+        ready = "True" if phase == "Running" else "False"
+        return self._seen(
+            "Pod",
+            name,
+            {
+                "metadata": metadata,
+                "spec": {
+                    "nodeName": node,
+                    "priority": more.get("priority", 0),
+                    "containers": [{"resources": {"requests": {"cpu": cpu}}}],
+                },
+                "status": {
+                    "phase": phase,
+                    "conditions": [{"type": "Ready", "status": ready}],
+                },
+            },
+        )
+
+    def replica_set(self, replicas: int) -> Self:
+        """Add the ReplicaSet ``rs``, or scale it."""
+        metadata = {"namespace": "ns"}
+        return self._seen(
+            "ReplicaSet", "rs", {"metadata": metadata, "spec": {"replicas": replicas}}
+        )
+
+    def budget(self, healthy: int, **selector: Any) -> Self:
+        """Add a budget over app ``a`` that demands so many healthy pods."""
+        return self._seen(
+            "PodDisruptionBudget",
+            "pdb",
+            {
+                "metadata": {"namespace": "ns"},
+                "spec": {"selector": selector or {"matchLabels": {"app": "a"}}},
+                "status": {"desiredHealthy": healthy},
+            },
+        )
+
+    def plan(self, name: str, phase: str, *moved: str) -> Self:
+        """Write a plan's status, as watch and audit log see it."""
+        moves = [{"podUID": f"uid-{pod}"} for pod in moved]
+        self._request("update", "packingplans", "status", "", name)
+        return self._seen(
+            "PackingPlan", name, {"status": {"phase": phase, "moves": moves}}
+        )
+
+    def reservation(
+        self, name: str, allocated: str = "", phase: str = "Available", plan: str = ""
+    ) -> Self:
+        """Add a reservation, or change it."""
+        status = {
+            "phase": phase,
+            "allocated": {"cpu": allocated} if allocated else None,
+        }
+        labels = {"stowage.dev/plan": plan} if plan else {}
+        return self._seen(
+            "Reservation", name, {"metadata": {"labels": labels}, "status": status}
+        )
+
+    def evict(self, name: str, user: str = ACCOUNT, code: int = 201) -> Self:
+        """Put an eviction into the audit log."""
+        return self._request("create", "pods", "eviction", "ns", name, user, code)
+
+    def gone(self, kind: str, name: str) -> Self:
+        """Delete an object."""
+        return self._add(kind, Verb.DELETED, self._known.pop((kind, name)))
+
+    def _seen(self, kind: str, name: str, body: dict[str, Any]) -> Self:
+        metadata = {**body.get("metadata", {}), "name": name, "uid": f"uid-{name}"}
+        new = (kind, name) not in self._known
+        self._known[kind, name] = {**body, "metadata": metadata}
+        verb = Verb.ADDED if new else Verb.MODIFIED
+        return self._add(kind, verb, self._known[kind, name])
+
+    def _add(self, kind: str, verb: Verb, body: dict[str, Any]) -> Self:
+        self._now_ns += STEP_NS
+        receipt = Receipt(self._now_ns, self._now_ns)
+        self.changes.append(Change(kind, verb, receipt, body))
+        return self
+
+    def _request(  # noqa: PLR0917 - an entry has as many parts
+        self,
+        verb: str,
+        resource: str,
+        subresource: str,
+        namespace: str,
+        name: str,
+        user: str = ACCOUNT,
+        code: int = 200,
+    ) -> Self:
+        self._now_ns += STEP_NS
+        self.audit.append(
+            AuditEntry(
+                verb=verb,
+                resource=resource,
+                subresource=subresource,
+                namespace=namespace,
+                name=name,
+                user=user,
+                code=code,
+                stage_ns=self._now_ns,
+                line="",
+            )
+        )
+        return self
+
+
+def took(reservation: str) -> dict[str, str]:
+    """Return the annotation of a pod that took from a reservation."""
+    text = json.dumps({"name": reservation, "uid": f"uid-{reservation}"})
+    return {"stowage.dev/reservation-allocated": text}

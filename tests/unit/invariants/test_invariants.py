@@ -1,0 +1,201 @@
+"""Each rule on a history that breaks it, and on the nearest one that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from history_builder import HistoryBuilder, took
+
+from testbed.invariants import check
+from testbed.invariants.check import RULES
+
+Story = Callable[[HistoryBuilder], HistoryBuilder]
+
+
+def _moved(story: HistoryBuilder) -> HistoryBuilder:
+    """Tell of a plan that moves one pod, as it should be."""
+    story.node("n1").node("n2").replica_set(1).pod("a", "n1").plan("p", "Solving")
+    story.plan("p", "Proposed", "a").plan("p", "Executing", "a").evict("a")
+    story.pod("a", "n1", terminating=True).pod("b").gone("Pod", "a").pod("b", "n2")
+    return story.plan("p", "Completed", "a")
+
+
+BROKEN: dict[str, tuple[str, Story]] = {
+    "a pod comes to a full node": (
+        "overcommit",
+        lambda s: s.node(cpu="1").pod("a", "n1").pod("b").pod("b", "n1"),
+    ),
+    "a pod comes while another one terminates": (
+        "overcommit",
+        lambda s: (
+            s.node(cpu="1").pod("a", "n1", terminating=True).pod("b").pod("b", "n1")
+        ),
+    ),
+    "a pod comes to a node that has shrunk": (
+        "overcommit",
+        lambda s: s.node(cpu="2").pod("a", "n1").node(cpu="1").pod("b").pod("b", "n1"),
+    ),
+    "the last healthy pod is evicted": (
+        "budget",
+        lambda s: _planned(s.budget(1).pod("a", "n1"), "a").evict("a"),
+    ),
+    "a budget chosen by an expression is broken": (
+        "budget",
+        lambda s: _planned(
+            s.budget(
+                1, matchExpressions=[{"key": "app", "operator": "In", "values": ["a"]}]
+            ).pod("a", "n1"),
+            "a",
+        ).evict("a"),
+    ),
+    "a pod of a DaemonSet is evicted": (
+        "protected",
+        lambda s: _planned(s.pod("a", "n1", kind="DaemonSet"), "a").evict("a"),
+    ),
+    "a bare pod is evicted": (
+        "protected",
+        lambda s: _planned(s.pod("a", "n1", kind=""), "a").evict("a"),
+    ),
+    "a system-critical pod is evicted": (
+        "protected",
+        lambda s: _planned(s.pod("a", "n1", priority=2_000_000_000), "a").evict("a"),
+    ),
+    "a pod that opted out is evicted": (
+        "protected",
+        lambda s: _planned(
+            s.pod("a", "n1", annotations={"stowage.dev/do-not-move": "true"}), "a"
+        ).evict("a"),
+    ),
+    "a pod that has not started is evicted": (
+        "protected",
+        lambda s: _planned(s.pod("a", "n1", phase="Pending"), "a").evict("a"),
+    ),
+    "no plan names the evicted pod": (
+        "planned-eviction",
+        lambda s: _planned(s.pod("a", "n1"), "b").evict("a"),
+    ),
+    "the eviction comes before the plan": (
+        "planned-eviction",
+        lambda s: _planned(s.pod("a", "n1").evict("a"), "a"),
+    ),
+    "a pod is evicted twice": (
+        "evicted-once",
+        lambda s: _planned(s.pod("a", "n1"), "a").evict("a").evict("a"),
+    ),
+    "a replacement never comes": (
+        "lost-pod",
+        lambda s: s.replica_set(2).pod("a", "n1"),
+    ),
+    "fewer pods of the highest priority run": (
+        "fewer-placed",
+        lambda s: (
+            _planned(
+                s.pod("high", "n1", priority=9).pod("low", priority=1), "high", "low"
+            )
+            .pod("high", priority=9)
+            .pod("low", "n1", priority=1)
+        ),
+    ),
+    "a reservation tells of more than was taken": (
+        "reservation-books",
+        lambda s: s.node().reservation("r", "2").pod("a", "n1", annotations=took("r")),
+    ),
+    "a reservation does not tell what was taken": (
+        "reservation-books",
+        lambda s: s.node().reservation("r").pod("a", "n1", annotations=took("r")),
+    ),
+    "a plan leaves a reservation behind": (
+        "reservation-leaked",
+        lambda s: s.reservation("p-0", plan="p"),
+    ),
+    "two plans are live at once": (
+        "one-live-plan",
+        lambda s: (
+            s.plan("p", "Executing", "a")
+            .plan("q", "Solving")
+            .plan("p", "Completed")
+            .plan("q", "NoImprovement")
+        ),
+    ),
+    "a plan is left open": ("plan-left-open", lambda s: s.plan("p", "Executing")),
+}
+
+SOUND: dict[str, Story] = {
+    "a plan that moves a pod": _moved,
+    "a pod comes once another one has gone": lambda s: (
+        s.node(cpu="1").pod("a", "n1").gone("Pod", "a").pod("b").pod("b", "n1")
+    ),
+    "a pod comes once another one has finished": lambda s: (
+        s.node(cpu="1")
+        .pod("a", "n1")
+        .pod("a", "n1", phase="Succeeded")
+        .pod("b")
+        .pod("b", "n1")
+    ),
+    "a node shrinks below its pods": lambda s: (
+        s.node(cpu="2").pod("a", "n1", "2").node(cpu="1")
+    ),
+    "a healthy pod goes and enough are left": lambda s: _planned(
+        s.budget(1).pod("a", "n1").pod("b", "n1"), "a"
+    ).evict("a"),
+    "a budget of others": lambda s: _planned(
+        s.budget(1, matchLabels={"app": "b"}).pod("a", "n1"), "a"
+    ).evict("a"),
+    "an eviction that was refused": lambda s: (
+        s.budget(1).pod("a", "n1").evict("a", code=429)
+    ),
+    "an eviction by somebody else": lambda s: s.pod("a", "n1").evict("a", user="admin"),
+    "an owner that was scaled down": lambda s: (
+        s.replica_set(2).pod("a", "n1").replica_set(1)
+    ),
+    "fewer of a lower priority for more of a higher one": lambda s: (
+        _planned(s.pod("high", priority=9).pod("low", "n1", priority=1), "high", "low")
+        .pod("high", "n1", priority=9)
+        .pod("low", priority=1)
+    ),
+    "fewer pods run since a node is gone": lambda s: (
+        _planned(s.node().pod("a", "n1"), "a").gone("Node", "n1").pod("a")
+    ),
+    "the books of a reservation balance": lambda s: (
+        s.node().reservation("r", "1").pod("a", "n1", annotations=took("r"))
+    ),
+    "a reservation that has ended tells nothing": lambda s: (
+        s.node().reservation("r", phase="Failed").pod("a", "n1", annotations=took("r"))
+    ),
+    "one plan after the other": lambda s: (
+        s.plan("p", "Executing")
+        .plan("p", "Aborted")
+        .plan("q", "Solving")
+        .plan("q", "NoImprovement")
+    ),
+}
+
+
+def _planned(story: HistoryBuilder, *moved: str) -> HistoryBuilder:
+    """Store a plan for some pods, and end it."""
+    story.plan("p", "Solving").plan("p", "Proposed", *moved)
+    return story.plan("p", "Completed", *moved)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_history_that_breaks_a_rule_is_found(name: str) -> None:
+    """A rule that cannot fail shows nothing."""
+    rule, story = BROKEN[name]
+    found = check(story(HistoryBuilder()).history())
+
+    assert {violation.rule for violation in found} == {rule}
+    assert all(violation.in_words().startswith(rule) for violation in found)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_history_that_only_comes_near_is_not(name: str) -> None:
+    """A rule that cries wolf is switched off sooner or later."""
+    assert check(SOUND[name](HistoryBuilder()).history()) == []
+
+
+def test_every_rule_is_shown_to_fail() -> None:
+    """A new rule needs its bad history."""
+    broken = {rule for rule, _ in BROKEN.values()}
+
+    assert len(broken) == len(RULES)
