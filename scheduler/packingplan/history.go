@@ -32,7 +32,7 @@ func Outdated(records []*Record, limit int) []string {
 
 func (r *Record) completed() time.Time {
 	if r.Status.CompletionTime == nil {
-		return r.object.GetCreationTimestamp().Time
+		return r.Created()
 	}
 	return r.Status.CompletionTime.Time
 }

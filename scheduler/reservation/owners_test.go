@@ -49,7 +49,8 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 		"one of two alternatives does": {[]reservation.Owner{{LabelSelector: labels("b")}, {Object: object("ns", "p", "")}}, true},
 	}
 	for name, c := range cases {
-		record := &reservation.Record{Spec: reservation.Spec{Owners: c.owners}}
+		record := &reservation.Record{}
+		record.Spec.Owners = c.owners
 		if got := record.Owns(pod); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}

@@ -1,46 +1,30 @@
 package reservation
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // DefaultTTL is how long a reservation lasts that says nothing about it.
 const DefaultTTL = 24 * time.Hour
 
+// objectType is what the API calls the objects.
+var objectType = customobject.Type{Resource: Resource, Kind: Kind}
+
 // Record is one Reservation object as it was last seen.
 type Record struct {
-	Spec   Spec
-	Status Status
-	object *unstructured.Unstructured
+	customobject.Object[Spec, Status]
 }
-
-// Name is the object's name.
-func (r *Record) Name() string { return r.object.GetName() }
-
-// UID is the object's UID.
-func (r *Record) UID() types.UID { return r.object.GetUID() }
-
-// Created is when the object was created.
-func (r *Record) Created() time.Time { return r.object.GetCreationTimestamp().Time }
 
 // Plan is the name of the plan the reservation was made for, or "".
-func (r *Record) Plan() string { return r.object.GetLabels()[PlanLabel] }
-
-// Reference is what events about the reservation point at.
-func (r *Record) Reference() *v1.ObjectReference {
-	return &v1.ObjectReference{APIVersion: Resource.GroupVersion().String(), Kind: Kind, Name: r.Name(), UID: r.UID()}
-}
+func (r *Record) Plan() string { return r.Labels()[PlanLabel] }
 
 // Requests is what the reservation is to hold.
 func (r *Record) Requests() resources.Vector { return resources.OfPod(r.Pod()) }
@@ -82,11 +66,11 @@ func (r *Record) Expiry() (at time.Time, ok bool) {
 	case r.Spec.Expires != nil:
 		return r.Spec.Expires.Time, true
 	case r.Spec.TTL == nil:
-		return r.object.GetCreationTimestamp().Add(DefaultTTL), true
+		return r.Created().Add(DefaultTTL), true
 	case r.Spec.TTL.Duration == 0:
 		return time.Time{}, false
 	}
-	return r.object.GetCreationTimestamp().Add(r.Spec.TTL.Duration), true
+	return r.Created().Add(r.Spec.TTL.Duration), true
 }
 
 // Set notes a condition. The time of its transition is that of the last change.
@@ -125,23 +109,14 @@ func (s *Status) Condition(condition string) *Condition {
 
 // Read reads an object of the API. The object is not kept.
 func Read(object any) (*Record, error) {
-	from, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return nil, fmt.Errorf("want a %s, got %T", Kind, object)
+	read, err := customobject.Read[Spec, Status](objectType, object)
+	if err != nil {
+		return nil, err
 	}
-	record := &Record{object: from.DeepCopy()}
-	var content struct {
-		Spec   Spec   `json:"spec"`
-		Status Status `json:"status"`
+	if read.Status.Phase == "" {
+		read.Status.Phase = Pending
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, &content); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Kind, from.GetName(), err)
-	}
-	record.Spec, record.Status = content.Spec, content.Status
-	if record.Status.Phase == "" {
-		record.Status.Phase = Pending
-	}
-	return record, nil
+	return &Record{*read}, nil
 }
 
 // DeepCopy is a status of its own.
@@ -155,14 +130,3 @@ func (s *Status) DeepCopy() *Status {
 
 // Equal says whether both mean the same, the times of probes aside.
 func (s *Status) Equal(other *Status) bool { return equality.Semantic.DeepEqual(s, other) }
-
-// withStatus is the object with the record's present status.
-func (r *Record) withStatus() (*unstructured.Unstructured, error) {
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Status)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Kind, r.Name(), err)
-	}
-	object := r.object.DeepCopy()
-	object.Object["status"] = status
-	return object, nil
-}

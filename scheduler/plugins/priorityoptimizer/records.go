@@ -3,7 +3,6 @@ package priorityoptimizer
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
@@ -53,12 +53,7 @@ func (l *loop) unhandled() []*packingplan.Record {
 			open = append(open, record)
 		}
 	}
-	slices.SortFunc(open, func(a, b *packingplan.Record) int {
-		if order := a.Created().Compare(b.Created()); order != 0 {
-			return order
-		}
-		return strings.Compare(a.Name(), b.Name())
-	})
+	slices.SortFunc(open, customobject.OldestFirst)
 	return open
 }
 

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -24,12 +25,7 @@ func records(ctx context.Context, objects []any) []*reservation.Record {
 		}
 		found = append(found, record)
 	}
-	slices.SortFunc(found, func(a, b *reservation.Record) int {
-		if order := a.Created().Compare(b.Created()); order != 0 {
-			return order
-		}
-		return strings.Compare(a.Name(), b.Name())
-	})
+	slices.SortFunc(found, customobject.OldestFirst)
 	return found
 }
 

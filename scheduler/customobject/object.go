@@ -1,0 +1,70 @@
+package customobject
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Type is what the API calls a custom resource and its objects.
+type Type struct {
+	Resource schema.GroupVersionResource
+	Kind     string
+}
+
+// Object is one object as it was last seen.
+type Object[Spec, Status any] struct {
+	Spec   Spec
+	Status Status
+	of     Type
+	seen   *unstructured.Unstructured
+}
+
+// Name is the object's name.
+func (o *Object[Spec, Status]) Name() string { return o.seen.GetName() }
+
+// UID is the object's UID.
+func (o *Object[Spec, Status]) UID() types.UID { return o.seen.GetUID() }
+
+// Labels are the object's labels.
+func (o *Object[Spec, Status]) Labels() map[string]string { return o.seen.GetLabels() }
+
+// Created is when the object was created.
+func (o *Object[Spec, Status]) Created() time.Time { return o.seen.GetCreationTimestamp().Time }
+
+// Reference is what events about the object point at.
+func (o *Object[Spec, Status]) Reference() *v1.ObjectReference {
+	return &v1.ObjectReference{APIVersion: o.of.Resource.GroupVersion().String(), Kind: o.of.Kind, Name: o.Name(), UID: o.UID()}
+}
+
+// Read reads an object of the API, which is not kept.
+func Read[Spec, Status any](of Type, object any) (*Object[Spec, Status], error) {
+	from, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("want a %s, got %T", of.Kind, object)
+	}
+	var content struct {
+		Spec   Spec   `json:"spec"`
+		Status Status `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, &content); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", of.Kind, from.GetName(), err)
+	}
+	return &Object[Spec, Status]{Spec: content.Spec, Status: content.Status, of: of, seen: from.DeepCopy()}, nil
+}
+
+// withStatus is the object as it was seen, with the present status.
+func (o *Object[Spec, Status]) withStatus() (*unstructured.Unstructured, error) {
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&o.Status)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", o.of.Kind, o.Name(), err)
+	}
+	object := o.seen.DeepCopy()
+	object.Object["status"] = status
+	return object, nil
+}

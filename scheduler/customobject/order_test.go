@@ -1,0 +1,30 @@
+package customobject_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stowage/stowage/scheduler/customobject"
+)
+
+type named struct {
+	name string
+	age  time.Duration
+}
+
+func (n named) Name() string       { return n.name }
+func (n named) Created() time.Time { return time.Unix(0, 0).Add(-n.age) }
+
+// Whoever has waited longest is served first. Timestamps have whole seconds, so that many objects
+// are of the same age: their names decide, lest the order depend on chance.
+func TestOldestComeFirstAndNamesBreakTies(t *testing.T) {
+	objects := []named{{"c", 0}, {"b", time.Second}, {"a", time.Second}, {"d", time.Minute}}
+
+	slices.SortFunc(objects, customobject.OldestFirst)
+
+	want := []named{{"d", time.Minute}, {"a", time.Second}, {"b", time.Second}, {"c", 0}}
+	if !slices.Equal(objects, want) {
+		t.Errorf("%v, want %v", objects, want)
+	}
+}

@@ -1,0 +1,80 @@
+package customobject
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+)
+
+// Store writes the objects of one type.
+type Store[Spec, Status any] struct {
+	of  Type
+	api dynamic.ResourceInterface
+}
+
+// NewStore writes through the client.
+func NewStore[Spec, Status any](of Type, client dynamic.Interface) Store[Spec, Status] {
+	return Store[Spec, Status]{of, client.Resource(of.Resource)}
+}
+
+// Create makes an object. The name, labels and owners are those of the metadata.
+func (s *Store[Spec, Status]) Create(ctx context.Context, metadata metav1.ObjectMeta, spec Spec) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
+	if err != nil {
+		return nil, fmt.Errorf("creating %s %s: %w", s.of.Kind, metadata.Name, err)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": content}}
+	object.SetAPIVersion(s.of.Resource.GroupVersion().String())
+	object.SetKind(s.of.Kind)
+	object.SetName(metadata.Name)
+	object.SetLabels(metadata.Labels)
+	object.SetOwnerReferences(metadata.OwnerReferences)
+	created, err := s.api.Create(ctx, object, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("creating %s %s: %w", s.of.Kind, metadata.Name, err)
+	}
+	return created, nil
+}
+
+// WriteStatus writes the object's status, unless somebody changed the object meanwhile.
+func (s *Store[Spec, Status]) WriteStatus(ctx context.Context, object *Object[Spec, Status]) error {
+	next, err := object.withStatus()
+	if err != nil {
+		return err
+	}
+	written, err := s.api.UpdateStatus(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return fmt.Errorf("writing the status of %s %s: %w", s.of.Kind, object.Name(), err)
+	}
+	object.seen = written
+	return nil
+}
+
+// LookAgain takes note of what somebody else has changed. Spec and Status stay as they are.
+func (s *Store[Spec, Status]) LookAgain(ctx context.Context, object *Object[Spec, Status]) error {
+	latest, err := s.api.Get(ctx, object.Name(), metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("reading %s %s: %w", s.of.Kind, object.Name(), err)
+	}
+	object.seen = latest
+	return nil
+}
+
+// Delete removes the object of that name; one that is gone already is fine.
+func (s *Store[Spec, Status]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	err := s.api.Delete(ctx, name, options)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// DeleteSelected removes all objects that the label selector selects.
+func (s *Store[Spec, Status]) DeleteSelected(ctx context.Context, selector string) error {
+	return s.api.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
+}
