@@ -3,8 +3,6 @@ package priorityoptimizer
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -17,8 +15,8 @@ const (
 )
 
 // nextApproved is a proposal that a user wants to have carried out.
-func (l *loop) nextApproved() *packingplan.Record {
-	for _, record := range l.allRecords() {
+func (l *loop) nextApproved(all []*packingplan.Record) *packingplan.Record {
+	for _, record := range all {
 		if record.Approved() && !record.Spec.Abort && !l.records.approved.Has(record.UID()) {
 			return record
 		}
@@ -62,8 +60,8 @@ func messageOf(status *packingplan.Status) *contract.Plan {
 }
 
 // abortWaiting closes the plans that a user gives up before anything of them was done.
-func (l *loop) abortWaiting(ctx context.Context) {
-	for _, record := range l.allRecords() {
+func (l *loop) abortWaiting(ctx context.Context, all []*packingplan.Record) {
+	for _, record := range all {
 		waits := isManual(record) || record.Status.Phase == packingplan.Proposed
 		if record.Spec.Abort && waits && !l.records.aborted.Has(record.UID()) {
 			l.records.aborted.Insert(record.UID())
@@ -74,11 +72,7 @@ func (l *loop) abortWaiting(ctx context.Context) {
 }
 
 // abortAsked says whether a user wants the plan to be given up.
-func (l *loop) abortAsked(uid types.UID) bool {
-	for _, record := range l.allRecords() {
-		if record.UID() == uid {
-			return record.Spec.Abort
-		}
-	}
-	return false
+func (l *loop) abortAsked(record *packingplan.Record) bool {
+	latest := l.latest(record)
+	return latest != nil && latest.Spec.Abort
 }

@@ -5,7 +5,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
@@ -67,5 +70,31 @@ func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 	running.eventually("the plan is aborted", func() bool { return running.phaseOf(name) == packingplan.Aborted })
 	if running.plugin.running.Load() != nil {
 		t.Error("the plan is still running")
+	}
+}
+
+// A plan may be deleted while it is carried out, and another one be given its name: what is asked
+// of that one is not asked of the first.
+func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
+	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	l := &loop{Plugin: &Plugin{}, informer: newPlanInformer(client, func() {})}
+	plan := func(uid types.UID) *unstructured.Unstructured {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"abort": true}}}
+		object.SetName("what-if")
+		object.SetUID(uid)
+		return object
+	}
+	if err := l.informer.GetStore().Add(plan("second")); err != nil {
+		t.Fatal(err)
+	}
+
+	for uid, want := range map[types.UID]bool{"first": false, "second": true} {
+		record, err := packingplan.Read(plan(uid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.abortAsked(record); got != want {
+			t.Errorf("the %s plan: %t, want %t", uid, got, want)
+		}
 	}
 }

@@ -30,6 +30,8 @@ type question struct {
 	until  time.Time
 	asked  *snapshot.Snapshot
 	answer *optimizerclient.Answer
+	// history is what earlier plans have done to running pods.
+	history []plan.Moved
 	// amend is what the rounds so far have taught.
 	amend []func(*snapshot.Snapshot)
 	// judged is when the last plan had been judged, judging how long that took.
@@ -39,7 +41,7 @@ type question struct {
 
 func (l *loop) newQuestion(record *packingplan.Record) *question {
 	limit := l.limitOf(record)
-	return &question{record: record, limit: limit, until: l.clock.Now().Add(limit)}
+	return &question{record: record, limit: limit, until: l.clock.Now().Add(limit), history: l.history()}
 }
 
 // ending is why a solve ends without a plan to carry out.

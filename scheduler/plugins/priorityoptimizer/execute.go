@@ -62,7 +62,7 @@ func (l *loop) begin(ctx context.Context, q *question, checked *plan.Plan) {
 		l.finish(ctx, q.record, packingplan.Failed, err.Error())
 		return
 	}
-	if l.abortAsked(q.record.UID()) {
+	if l.abortAsked(q.record) {
 		l.finish(ctx, q.record, packingplan.Aborted, messageAborted)
 		return
 	}
@@ -140,7 +140,7 @@ func (l *loop) carryOn(ctx context.Context) {
 	l.noteGone(c, pods)
 	progress := c.execution.Progress()
 	switch {
-	case l.abortAsked(c.record.UID()):
+	case l.abortAsked(c.record):
 		l.end(ctx, packingplan.Aborted, messageAborted)
 		return
 	case progress.Done():

@@ -49,9 +49,9 @@ func carriedOut(state string) bool {
 }
 
 // cooling are the workloads of which an earlier plan moved a pod lately.
-func (l *loop) cooling(now time.Time) map[types.UID]bool {
+func (l *loop) cooling(history []plan.Moved, now time.Time) map[types.UID]bool {
 	cooling := map[types.UID]bool{}
-	for _, moved := range l.history() {
+	for _, moved := range history {
 		if moved.Owner != "" && now.Sub(moved.At) < seconds(*l.args.CoolDownSeconds) {
 			cooling[moved.Owner] = true
 		}

@@ -54,7 +54,7 @@ func (l *loop) judge(ctx context.Context, q *question, message *contract.Plan) (
 	if err != nil || checked.Empty() {
 		return checked, err
 	}
-	if raised := l.unwanted(checked); raised != nil {
+	if raised := l.unwanted(q, checked); raised != nil {
 		return nil, raised
 	}
 	return checked, l.rehearse(ctx, checked)
@@ -73,7 +73,7 @@ func (l *loop) judgeOnTheWay(ctx context.Context, q *question, better *contract.
 }
 
 // unwanted objects to disruptions beyond the limits, and to those that take back earlier ones.
-func (l *loop) unwanted(checked *plan.Plan) error {
+func (l *loop) unwanted(q *question, checked *plan.Plan) error {
 	raised := &objection{}
 	pin := func(pod *snapshot.Pod, reason, detail string) {
 		raised.add(pod, reason, detail, func(s *snapshot.Snapshot) { s.Pin(pod.Object.UID, reason) })
@@ -81,7 +81,7 @@ func (l *loop) unwanted(checked *plan.Plan) error {
 	for _, excess := range checked.Beyond(l.args.Limits.ofPlan()) {
 		pin(excess.Pod, excess.Limit, detailBeyondLimit)
 	}
-	for _, move := range checked.Returns(l.history()) {
+	for _, move := range checked.Returns(q.history) {
 		pin(move.Pod, reasonMovesBack, detailMovesBack)
 	}
 	if len(raised.refusals) == 0 {
@@ -147,7 +147,7 @@ func (l *loop) amend(q *question) {
 	for _, pair := range l.lessons.at(now) {
 		q.asked.Forbid(pair.class, pair.node)
 	}
-	cooling := l.cooling(now)
+	cooling := l.cooling(q.history, now)
 	for uid, pod := range q.asked.Pods {
 		if cooling[pod.Owner] {
 			q.asked.Pin(uid, snapshot.CoolingDown)

@@ -112,15 +112,16 @@ func (l *loop) startDue(ctx context.Context) {
 		l.lookAround(ctx)
 		return
 	}
-	if l.takeOver(ctx) {
+	all := l.allRecords()
+	if l.takeOver(ctx, all) {
 		return
 	}
-	l.abortWaiting(ctx)
-	if record := l.nextApproved(); record != nil {
+	l.abortWaiting(ctx, all)
+	if record := l.nextApproved(all); record != nil {
 		l.carryOutApproved(ctx, record)
 		return
 	}
-	if record := l.nextManual(); record != nil {
+	if record := l.nextManual(all); record != nil {
 		l.solveManual(ctx, record)
 		return
 	}
@@ -135,7 +136,7 @@ func (l *loop) lookAround(ctx context.Context) {
 		return
 	}
 	l.began = l.clock.Now()
-	if l.takeOver(ctx) && l.current == nil {
+	if l.takeOver(ctx, l.allRecords()) && l.current == nil {
 		l.hold.begin(takeOverPatience)
 		return
 	}

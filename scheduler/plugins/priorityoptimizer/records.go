@@ -44,10 +44,10 @@ func newPlanInformer(client dynamic.Interface, wake func()) cache.SharedIndexInf
 	return informer
 }
 
-// unhandled are the open plans that this process has not dealt with, oldest first.
-func (l *loop) unhandled() []*packingplan.Record {
+// unhandled are those of the plans that are open and that this process has not dealt with, oldest first.
+func (l *loop) unhandled(all []*packingplan.Record) []*packingplan.Record {
 	var open []*packingplan.Record
-	for _, record := range l.allRecords() {
+	for _, record := range all {
 		rests := record.Rests() || record.Approved()
 		if !record.Status.Phase.Final() && !rests && !l.records.handled.Has(record.UID()) {
 			open = append(open, record)
@@ -57,17 +57,37 @@ func (l *loop) unhandled() []*packingplan.Record {
 	return open
 }
 
+// allRecords are the plans as the informer shows them now.
 func (l *loop) allRecords() []*packingplan.Record {
 	var all []*packingplan.Record
 	for _, object := range l.informer.GetStore().List() {
-		record, err := packingplan.Read(object)
-		if err != nil {
-			l.logger.Error(err, "Ignoring a PackingPlan that cannot be read")
-			continue
+		if record := l.read(object); record != nil {
+			all = append(all, record)
 		}
-		all = append(all, record)
 	}
 	return all
+}
+
+// latest is the plan as the informer shows it now, or nil if it does not.
+func (l *loop) latest(record *packingplan.Record) *packingplan.Record {
+	// PackingPlans have no namespace, so that their name is their key.
+	object, known, err := l.informer.GetStore().GetByKey(record.Name())
+	if err != nil || !known {
+		return nil
+	}
+	if latest := l.read(object); latest != nil && latest.UID() == record.UID() {
+		return latest
+	}
+	return nil
+}
+
+func (l *loop) read(object any) *packingplan.Record {
+	record, err := packingplan.Read(object)
+	if err != nil {
+		l.logger.Error(err, "Ignoring a PackingPlan that cannot be read")
+		return nil
+	}
+	return record
 }
 
 // isManual says that a user created the record and nobody has begun with it.
@@ -75,8 +95,9 @@ func isManual(record *packingplan.Record) bool {
 	return !record.Ours() && (record.Status.Phase == "" || record.Status.Phase == packingplan.Pending)
 }
 
-func (l *loop) nextManual() *packingplan.Record {
-	for _, record := range l.unhandled() {
+// nextManual is the oldest of the plans with which a user asks for a solve.
+func (l *loop) nextManual(all []*packingplan.Record) *packingplan.Record {
+	for _, record := range l.unhandled(all) {
 		if isManual(record) {
 			return record
 		}

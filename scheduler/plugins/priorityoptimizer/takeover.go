@@ -25,8 +25,8 @@ const messageRestarted = "the scheduler was restarted while the plan was open"
 // takeOver deals with the plans that a former process left open. One that was being carried out
 // is carried on if what is left of it still is a good plan for the cluster as it is; the others
 // are closed. It reports whether one keeps the loop busy.
-func (l *loop) takeOver(ctx context.Context) bool {
-	for _, record := range l.unhandled() {
+func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
+	for _, record := range l.unhandled(all) {
 		if isManual(record) {
 			continue
 		}
