@@ -82,11 +82,8 @@ type replay struct {
 
 func newReplay(ctx context.Context, stage *Stage, of *plan.Plan) *replay {
 	r := &replay{gone: map[types.UID]bool{}}
-	var arriving []*v1.Pod
 	expect := func(pod *snapshot.Pod, node string, leaves types.UID) {
-		one := &arrival{of: pod, pod: unbound(pod.Object, leaves), node: node, leaves: leaves}
-		r.arrivals = append(r.arrivals, one)
-		arriving = append(arriving, one.pod)
+		r.arrivals = append(r.arrivals, &arrival{of: pod, pod: unbound(pod.Object, leaves), node: node, leaves: leaves})
 	}
 	for _, move := range of.Moves {
 		expect(move.Pod, move.To, move.Pod.Object.UID)
@@ -94,7 +91,7 @@ func newReplay(ctx context.Context, stage *Stage, of *plan.Plan) *replay {
 	for _, placement := range of.Placements {
 		expect(placement.Pod, placement.Node, "")
 	}
-	r.world = newWorld(ctx, stage.framework, arriving)
+	r.world = newWorld(ctx, stage.framework, r.arrivals)
 	r.execution = executor.New(of, r.freeOf(of), 0)
 	return r
 }
@@ -189,7 +186,7 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 	if one.leaves != "" && !r.gone[one.leaves] {
 		return false, nil
 	}
-	status, err := r.world.fits(ctx, one.pod, one.node)
+	status, err := r.world.fits(ctx, one.of.Class, one.node)
 	if err != nil {
 		return false, err
 	}

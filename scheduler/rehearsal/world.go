@@ -10,7 +10,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/resources"
-	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // world is the cluster in the course of a plan: copies of the nodes that change, and for each
@@ -33,17 +32,16 @@ type trial struct {
 }
 
 // newWorld asks PreFilter about each class that arrives, before anything changes.
-func newWorld(ctx context.Context, of framework.Framework, arriving []*v1.Pod) *world {
+func newWorld(ctx context.Context, of framework.Framework, arriving []*arrival) *world {
 	w := &world{framework: of, before: of.SnapshotSharedLister().NodeInfos(),
 		changed: map[string]fwk.NodeInfo{}, trials: map[string]*trial{}}
-	for _, pod := range arriving {
-		class := snapshot.ClassID(pod)
-		if w.trials[class] != nil {
+	for _, next := range arriving {
+		if w.trials[next.of.Class] != nil {
 			continue
 		}
-		one := &trial{pod: pod, state: framework.NewCycleState()}
-		one.nodes, one.status, _ = of.RunPreFilterPlugins(ctx, one.state, pod)
-		w.trials[class] = one
+		one := &trial{pod: next.pod, state: framework.NewCycleState()}
+		one.nodes, one.status, _ = of.RunPreFilterPlugins(ctx, one.state, next.pod)
+		w.trials[next.of.Class] = one
 	}
 	return w
 }
@@ -88,11 +86,11 @@ func (w *world) frees() (map[string]resources.Vector, error) {
 	return free, nil
 }
 
-// fits asks Filter whether the pod may go to the node now.
-func (w *world) fits(ctx context.Context, pod *v1.Pod, name string) (*fwk.Status, error) {
-	one := w.trials[snapshot.ClassID(pod)]
+// fits asks Filter whether pods of the class, which was announced, may go to the node now.
+func (w *world) fits(ctx context.Context, class, name string) (*fwk.Status, error) {
+	one := w.trials[class]
 	if one == nil {
-		return nil, fmt.Errorf("pod %s/%s is of a class that was not announced", pod.Namespace, pod.Name)
+		return nil, fmt.Errorf("class %s was not announced", class)
 	}
 	if !one.status.IsSuccess() {
 		return one.status, nil
