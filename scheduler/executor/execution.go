@@ -28,19 +28,13 @@ const (
 	NotNeeded State = "NotNeeded"
 )
 
-// key names the pods that can stand in for one another.
-type key struct {
-	owner types.UID
-	class string
-}
-
 // defaultGraceSeconds is Kubernetes' default termination grace period.
 const defaultGraceSeconds = 30
 
 // step is a pod that leaves its node.
 type step struct {
 	pod      *snapshot.Pod
-	key      key
+	kind     snapshot.Kind
 	from, to string // to is empty for an eviction
 	state    State
 	// opened: its place is open, so its eviction is under way or done.
@@ -57,7 +51,7 @@ type Execution struct {
 	evictions []*step
 	byUID     map[types.UID]*step
 	owners    sets.Set[types.UID]
-	places    map[key]map[string]*place
+	places    map[snapshot.Kind]map[string]*place
 	reserved  map[types.UID]taken
 	bound     int
 	atOnce    int
@@ -70,15 +64,15 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		atOnce:   atOnce,
 		byUID:    map[types.UID]*step{},
 		owners:   sets.New[types.UID](),
-		places:   map[key]map[string]*place{},
+		places:   map[snapshot.Kind]map[string]*place{},
 		reserved: map[types.UID]taken{},
 	}
 	for _, placement := range of.Placements {
-		e.placeOf(keyOf(placement.Pod), placement.Node, placement.Pod.Requests).settled++
+		e.placeOf(placement.Pod.Kind(), placement.Node, placement.Pod.Requests).settled++
 	}
 	for _, move := range of.Moves {
 		e.moves = append(e.moves, e.addStep(move.Pod, move.From, move.To))
-		e.placeOf(keyOf(move.Pod), move.To, move.Pod.Requests).unopened++
+		e.placeOf(move.Pod.Kind(), move.To, move.Pod.Requests).unopened++
 	}
 	for _, eviction := range of.Evictions {
 		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.Node, ""))
@@ -88,20 +82,12 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 }
 
 func (e *Execution) addStep(pod *snapshot.Pod, from, to string) *step {
-	s := &step{pod: pod, key: keyOf(pod), from: from, to: to, state: Waiting, grace: defaultGraceSeconds}
+	s := &step{pod: pod, kind: pod.Kind(), from: from, to: to, state: Waiting, grace: defaultGraceSeconds}
 	if seconds := pod.Object.Spec.TerminationGracePeriodSeconds; seconds != nil {
 		s.grace = *seconds
 	}
 	e.byUID[pod.Object.UID] = s
 	return s
-}
-
-// keyOf pins a pod without a controller by its own UID.
-func keyOf(pod *snapshot.Pod) key {
-	if pod.Owner == "" {
-		return key{pod.Object.UID, pod.Class}
-	}
-	return key{pod.Owner, pod.Class}
 }
 
 // Progress is how far the plan has come.

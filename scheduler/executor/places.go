@@ -9,7 +9,7 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// place counts the open places of one key on one node.
+// place counts the open places of one kind on one node.
 type place struct {
 	requests resources.Vector
 	// settled are for pods that wait already; they are open from the start.
@@ -24,17 +24,17 @@ func (p *place) outstanding() int { return p.settled + p.inFlight + p.unopened }
 
 // taken is a place that a pod holds between Reserve and Bound.
 type taken struct {
-	key      key
+	kind     snapshot.Kind
 	node     string
 	inFlight bool
 }
 
-func (e *Execution) placeOf(k key, node string, requests resources.Vector) *place {
-	e.owners.Insert(k.owner)
-	nodes, ok := e.places[k]
+func (e *Execution) placeOf(kind snapshot.Kind, node string, requests resources.Vector) *place {
+	e.owners.Insert(kind.Owner)
+	nodes, ok := e.places[kind]
 	if !ok {
 		nodes = map[string]*place{}
-		e.places[k] = nodes
+		e.places[kind] = nodes
 	}
 	if nodes[node] == nil {
 		nodes[node] = &place{requests: requests}
@@ -43,16 +43,16 @@ func (e *Execution) placeOf(k key, node string, requests resources.Vector) *plac
 }
 
 // placesOf finds the places of a pod, hashing its spec only if its owner is in the plan.
-func (e *Execution) placesOf(pod *v1.Pod) (key, map[string]*place) {
+func (e *Execution) placesOf(pod *v1.Pod) (snapshot.Kind, map[string]*place) {
 	owner := pod.UID
 	if controller := metav1.GetControllerOf(pod); controller != nil {
 		owner = controller.UID
 	}
 	if !e.owners.Has(owner) {
-		return key{}, nil
+		return snapshot.Kind{}, nil
 	}
-	k := key{owner, snapshot.ClassID(pod)}
-	return k, e.places[k]
+	kind := snapshot.Kind{Owner: owner, Class: snapshot.ClassID(pod)}
+	return kind, e.places[kind]
 }
 
 // Nodes are those on which the plan has an open place for the pod. planned is false for a pod
@@ -111,7 +111,7 @@ func (e *Execution) Outstanding() map[string]resources.Vector {
 func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	k, places := e.placesOf(pod)
+	kind, places := e.placesOf(pod)
 	place := places[node]
 	if _, again := e.reserved[pod.UID]; again {
 		return true
@@ -121,10 +121,10 @@ func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
 		return false
 	case place.inFlight > 0:
 		place.inFlight--
-		e.reserved[pod.UID] = taken{k, node, true}
+		e.reserved[pod.UID] = taken{kind, node, true}
 	case place.settled > 0:
 		place.settled--
-		e.reserved[pod.UID] = taken{k, node, false}
+		e.reserved[pod.UID] = taken{kind, node, false}
 	default:
 		return false
 	}
@@ -140,7 +140,7 @@ func (e *Execution) Unreserve(uid types.UID) {
 		return
 	}
 	delete(e.reserved, uid)
-	if place := e.places[held.key][held.node]; held.inFlight {
+	if place := e.places[held.kind][held.node]; held.inFlight {
 		place.inFlight++
 	} else {
 		place.settled++
@@ -161,7 +161,7 @@ func (e *Execution) Bound(uid types.UID) bool {
 		return true
 	}
 	for _, move := range e.moves {
-		if move.key == held.key && move.to == held.node && move.opened && move.state != Bound {
+		if move.kind == held.kind && move.to == held.node && move.opened && move.state != Bound {
 			move.arrived()
 			break
 		}

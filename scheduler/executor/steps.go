@@ -28,7 +28,7 @@ func (e *Execution) Opened(uid types.UID) {
 	}
 	step.opened = true
 	if step.to != "" {
-		place := e.places[step.key][step.to]
+		place := e.places[step.kind][step.to]
 		place.unopened--
 		place.inFlight++
 	}
@@ -47,7 +47,7 @@ func (e *Execution) Refused(uid types.UID) {
 		return
 	}
 	// Another pod of the same kind may have taken the place meanwhile; then it stays taken.
-	if place := e.places[step.key][step.to]; place.inFlight > 0 {
+	if place := e.places[step.kind][step.to]; place.inFlight > 0 {
 		place.inFlight--
 		place.unopened++
 		step.opened = false

@@ -40,7 +40,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		if step.opened || step.pod.Requests.FitsIn(room[step.to]) {
 			wave = append(wave, Departure{Pod: step.pod, Move: true})
 			room[step.to] = room[step.to].Minus(step.pod.Requests)
-			away[step.key.owner]++
+			away[step.kind.Owner]++
 		}
 	}
 	if len(wave) > 0 || len(waiting) == 0 || expected || e.anyLeaving() {
@@ -82,7 +82,7 @@ func (e *Execution) away() map[types.UID]int {
 	away := map[types.UID]int{}
 	for _, step := range e.moves {
 		if step.opened && step.state != Waiting && step.state != Bound && !step.bound {
-			away[step.key.owner]++
+			away[step.kind.Owner]++
 		}
 	}
 	return away
@@ -90,7 +90,7 @@ func (e *Execution) away() map[types.UID]int {
 
 // maySend says whether one more pod of the owner may be sent on its way.
 func (e *Execution) maySend(s *step, away map[types.UID]int) bool {
-	return e.atOnce == 0 || away[s.key.owner] < e.atOnce
+	return e.atOnce == 0 || away[s.kind.Owner] < e.atOnce
 }
 
 func (e *Execution) waitingMoves() []*step {

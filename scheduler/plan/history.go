@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // Moved is a pod of a workload that an earlier plan took off its node.
@@ -18,19 +20,18 @@ type Moved struct {
 // Returns are the moves of the plan that take back a move of an earlier one.
 func (p *Plan) Returns(history []Moved) []Move {
 	type way struct {
-		owner    types.UID
-		class    string
+		kind     snapshot.Kind
 		from, to string
 	}
 	taken := map[way]bool{}
 	for _, moved := range history {
 		if moved.Owner != "" && moved.To != "" {
-			taken[way{moved.Owner, moved.Class, moved.From, moved.To}] = true
+			taken[way{snapshot.Kind{Owner: moved.Owner, Class: moved.Class}, moved.From, moved.To}] = true
 		}
 	}
 	var returns []Move
 	for _, move := range p.Moves {
-		if taken[way{move.Pod.Owner, move.Pod.Class, move.To, move.From}] {
+		if taken[way{move.Pod.Kind(), move.To, move.From}] {
 			returns = append(returns, move)
 		}
 	}

@@ -70,9 +70,6 @@ func NewStage(ctx context.Context, of Profile, known Cache) (*Stage, error) {
 	return &Stage{cache: known, framework: built, snapshot: snapshot}, nil
 }
 
-// Close ends the plugins.
-func (s *Stage) Close() error { return s.framework.Close() }
-
 // without is the profile less some of its plugins.
 func without(profile config.KubeSchedulerProfile, names []string) *config.KubeSchedulerProfile {
 	reduced := profile.DeepCopy()

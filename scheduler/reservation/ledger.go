@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -81,7 +83,7 @@ func (l *Ledger) Standing() map[string]resources.Vector {
 	held := map[string]resources.Vector{}
 	for uid, one := range l.entries {
 		if one.record.Plan() == "" {
-			held[one.node] = held[one.node].Plus(one.capacity.Minus(allocated[uid]).AtLeastNothing())
+			held[one.node] = held[one.node].Plus(allocated.leave(uid, one.capacity))
 		}
 	}
 	return held
@@ -90,7 +92,7 @@ func (l *Ledger) Standing() map[string]resources.Vector {
 // See takes note of a pod as the API shows it.
 func (l *Ledger) See(pod *v1.Pod) {
 	taken, some := TakenBy(pod)
-	finished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+	finished := podutil.IsPodTerminal(pod)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -124,7 +126,7 @@ func (l *Ledger) Empty() bool {
 func (l *Ledger) Held(pod *v1.Pod, rehearsal bool) map[string]resources.Vector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	priority := priorityOf(pod)
+	priority := corev1helpers.PodPriority(pod)
 	allocated := l.allocated()
 	plans := l.plansOf(pod)
 	held := map[string]resources.Vector{}
@@ -134,7 +136,7 @@ func (l *Ledger) Held(pod *v1.Pod, rehearsal bool) map[string]resources.Vector {
 		if own || priority > one.record.Priority() || uid == pod.UID || rehearsal && plan != "" {
 			continue
 		}
-		held[one.node] = held[one.node].Plus(one.capacity.Minus(allocated[uid]).AtLeastNothing())
+		held[one.node] = held[one.node].Plus(allocated.leave(uid, one.capacity))
 	}
 	return held
 }
@@ -147,10 +149,10 @@ func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {
 	allocated := l.allocated()
 	for uid, one := range l.entries {
 		if uid != record.UID() && one.node == record.Status.NodeName && one.record.Status.Phase == Available {
-			free = free.Minus(one.capacity.Minus(allocated[uid]).AtLeastNothing())
+			free = free.Minus(allocated.leave(uid, one.capacity))
 		}
 	}
-	return record.Requests().Minus(allocated[record.UID()]).AtLeastNothing().FitsIn(free)
+	return allocated.leave(record.UID(), record.Requests()).FitsIn(free)
 }
 
 // plansOf are the plans in which the pod has a room.
@@ -187,7 +189,7 @@ func (l *Ledger) offers(pod *v1.Pod) map[string][]Offer {
 		if !one.open() || !one.record.Owns(pod) {
 			continue
 		}
-		left := one.capacity.Minus(allocated[uid]).AtLeastNothing()
+		left := allocated.leave(uid, one.capacity)
 		if requests.FitsIn(left) {
 			offers[one.node] = append(offers[one.node], Offer{one.record, one.capacity, left})
 		}
@@ -246,18 +248,18 @@ func (l *Ledger) Accounts() map[types.UID]Account {
 	return accounts
 }
 
-// allocated is what has been taken of each reservation.
-func (l *Ledger) allocated() map[types.UID]resources.Vector {
-	allocated := map[types.UID]resources.Vector{}
+// allocations are what has been taken of each reservation.
+type allocations map[types.UID]resources.Vector
+
+// leave is what is left of a reservation's capacity.
+func (a allocations) leave(of types.UID, capacity resources.Vector) resources.Vector {
+	return capacity.Minus(a[of]).AtLeastNothing()
+}
+
+func (l *Ledger) allocated() allocations {
+	allocated := allocations{}
 	for _, one := range l.takers {
 		allocated[one.from] = allocated[one.from].Plus(one.requests)
 	}
 	return allocated
-}
-
-func priorityOf(pod *v1.Pod) int32 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
 }

@@ -13,15 +13,12 @@ func (s *Snapshot) Forbid(class, node string) {
 	if s.Forbids(class, node) {
 		return
 	}
-	s.forbidden.Insert(pair{class, node})
+	s.forbidden.Insert(Pair{class, node})
 	s.Message.ForbiddenPairs = append(s.Message.ForbiddenPairs, &contract.ForbiddenPair{ClassId: class, Node: node})
 }
 
 // Forbids says whether pods of the class are kept off the node.
-func (s *Snapshot) Forbids(class, node string) bool { return s.forbidden.Has(pair{class, node}) }
-
-// pair is a class of pods and a node.
-type pair struct{ class, node string }
+func (s *Snapshot) Forbids(class, node string) bool { return s.forbidden.Has(Pair{class, node}) }
 
 // Pin keeps a running pod where it is, for the reason given.
 func (s *Snapshot) Pin(uid types.UID, reason string) {

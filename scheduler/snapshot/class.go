@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -67,7 +68,7 @@ func identityOf(pod *v1.Pod) identity {
 		Namespace:     pod.Namespace,
 		Labels:        pod.Labels,
 		Owner:         metav1.GetControllerOf(pod),
-		Priority:      priorityOf(pod),
+		Priority:      corev1helpers.PodPriority(pod),
 		SchedulerName: pod.Spec.SchedulerName,
 		Requests:      resources.OfPod(pod),
 		NodeSelector:  pod.Spec.NodeSelector,
@@ -96,13 +97,6 @@ func (id *identity) addAffinity(affinity *v1.Affinity) {
 		id.AntiAffinity = pods.RequiredDuringSchedulingIgnoredDuringExecution
 		id.PreferredApart = pods.PreferredDuringSchedulingIgnoredDuringExecution
 	}
-}
-
-func priorityOf(pod *v1.Pod) int32 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
 }
 
 func hostPorts(pod *v1.Pod) []hostPort {

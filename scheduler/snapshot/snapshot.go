@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -81,7 +82,7 @@ type Snapshot struct {
 	Fingerprint string
 
 	nodeLines []string
-	forbidden sets.Set[pair]
+	forbidden sets.Set[Pair]
 }
 
 // Pending counts the pods that wait for a node.
@@ -103,7 +104,7 @@ func Build(input Input) *Snapshot {
 		Pods:    make(map[types.UID]*Pod, len(input.Pods)),
 		Message: &contract.Snapshot{Id: input.ID},
 
-		forbidden: sets.New[pair](),
+		forbidden: sets.New[Pair](),
 	}
 	s.addNodes(input.Nodes)
 	index := indexes{
@@ -202,7 +203,7 @@ func nodeOf(pod *v1.Pod, reserved map[types.UID]string) string {
 
 // counts says whether a pod belongs into the snapshot: it takes room, or waits for us to place it.
 func counts(pod *v1.Pod, node string, rules Rules) bool {
-	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+	if podutil.IsPodTerminal(pod) {
 		return false
 	}
 	if node != "" {

@@ -3,7 +3,6 @@ package priorityoptimizer
 import (
 	"context"
 
-	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
@@ -41,22 +40,6 @@ func (l *loop) carryOutApproved(ctx context.Context, record *packingplan.Record)
 		return
 	}
 	l.begin(ctx, q, checked)
-}
-
-// messageOf is a recorded plan in the contract's form.
-func messageOf(status *packingplan.Status) *contract.Plan {
-	message := &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}
-	for _, placement := range status.Placements {
-		message.Placements = append(message.Placements, &contract.Placement{PodUid: placement.PodUID, Node: placement.Node})
-	}
-	for _, move := range status.Moves {
-		message.Moves = append(message.Moves, &contract.Move{
-			PodUid: move.PodUID, FromNode: move.FromNode, ToNode: move.ToNode})
-	}
-	for _, eviction := range status.Evictions {
-		message.Evictions = append(message.Evictions, &contract.Eviction{PodUid: eviction.PodUID, Node: eviction.Node})
-	}
-	return message
 }
 
 // abortWaiting closes the plans that a user gives up before anything of them was done.

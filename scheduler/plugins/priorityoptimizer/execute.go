@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -171,7 +172,7 @@ func (l *loop) noteGone(c *carrying, pods []*v1.Pod) {
 	}
 	there := make(map[types.UID]bool, len(pods))
 	for _, pod := range pods {
-		there[pod.UID] = pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
+		there[pod.UID] = !podutil.IsPodTerminal(pod)
 	}
 	for _, uid := range leaving {
 		if !there[uid] {

@@ -103,7 +103,7 @@ func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) error {
 			s.Forbid(refusal.Pod.Class, refusal.Node)
 		})
 		if !refusal.Roomless {
-			l.lessons.learn(refusal.Pod.Class, refusal.Node, l.clock.Now())
+			l.lessons.learn(snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}, l.clock.Now())
 		}
 	}
 	return raised
@@ -145,7 +145,7 @@ func (l *loop) amend(q *question) {
 	}
 	now := l.clock.Now()
 	for _, pair := range l.lessons.at(now) {
-		q.asked.Forbid(pair.class, pair.node)
+		q.asked.Forbid(pair.Class, pair.Node)
 	}
 	cooling := l.cooling(q.history, now)
 	for uid, pod := range q.asked.Pods {

@@ -95,12 +95,13 @@ func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 	for i := range status.Moves {
 		left.move(&status.Moves[i], now, waiting)
 	}
-	for _, eviction := range status.Evictions {
+	for i := range status.Evictions {
+		eviction := &status.Evictions[i]
 		pod := now.Pods[types.UID(eviction.PodUID)]
 		if pod != nil && pod.Immovable == snapshot.Terminating {
 			left.terminating = true
 		} else if pod != nil && eviction.State == string(executor.Waiting) {
-			left.plan.Evictions = append(left.plan.Evictions, &contract.Eviction{PodUid: eviction.PodUID, Node: eviction.Node})
+			left.plan.Evictions = append(left.plan.Evictions, evictionMessage(eviction))
 		}
 	}
 	return left
@@ -118,11 +119,10 @@ func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting
 		move.State = string(executor.Evicted)
 		r.terminating = true
 	case move.State == string(executor.Waiting):
-		r.plan.Moves = append(r.plan.Moves, &contract.Move{
-			PodUid: move.PodUID, FromNode: move.FromNode, ToNode: move.ToNode})
+		r.plan.Moves = append(r.plan.Moves, moveMessage(move))
 		return
 	}
-	of := kind{types.UID(move.OwnerUID), move.Class}
+	of := snapshot.Kind{Owner: types.UID(move.OwnerUID), Class: move.Class}
 	if replacement := waiting.first(of); replacement != nil {
 		r.place(replacement, move.ToNode)
 		r.adopted = append(r.adopted, types.UID(move.PodUID))
@@ -131,9 +131,9 @@ func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting
 	}
 }
 
-func runsOn(now *snapshot.Snapshot, of kind, node string) bool {
+func runsOn(now *snapshot.Snapshot, of snapshot.Kind, node string) bool {
 	for _, pod := range now.Pods {
-		if pod.Node == node && pod.Immovable != snapshot.Terminating && (kind{pod.Owner, pod.Class}) == of {
+		if pod.Node == node && pod.Immovable != snapshot.Terminating && pod.Kind() == of {
 			return true
 		}
 	}
@@ -144,20 +144,14 @@ func (r *remainder) place(pod *snapshot.Pod, node string) {
 	r.plan.Placements = append(r.plan.Placements, &contract.Placement{PodUid: string(pod.Object.UID), Node: node})
 }
 
-// kind names the pods that can stand in for one another.
-type kind struct {
-	owner types.UID
-	class string
-}
-
 // waitingPods are waiting pods that nobody has claimed yet, by kind and name.
-type waitingPods map[kind][]*snapshot.Pod
+type waitingPods map[snapshot.Kind][]*snapshot.Pod
 
 func waitingByKind(now *snapshot.Snapshot) waitingPods {
 	waiting := waitingPods{}
 	for _, pod := range now.Pods {
 		if pod.Node == "" && pod.Owner != "" {
-			of := kind{pod.Owner, pod.Class}
+			of := pod.Kind()
 			waiting[of] = append(waiting[of], pod)
 		}
 	}
@@ -168,11 +162,11 @@ func waitingByKind(now *snapshot.Snapshot) waitingPods {
 }
 
 func (w waitingPods) take(pod *snapshot.Pod) {
-	of := kind{pod.Owner, pod.Class}
+	of := pod.Kind()
 	w[of] = slices.DeleteFunc(w[of], func(other *snapshot.Pod) bool { return other == pod })
 }
 
-func (w waitingPods) first(of kind) *snapshot.Pod {
+func (w waitingPods) first(of snapshot.Kind) *snapshot.Pod {
 	if len(w[of]) == 0 {
 		return nil
 	}
