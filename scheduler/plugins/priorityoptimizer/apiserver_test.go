@@ -1,0 +1,124 @@
+package priorityoptimizer
+
+import (
+	"fmt"
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+var podsResource = v1.SchemeGroupVersion.WithResource("pods")
+
+// react plays the API server's part of bindings and evictions.
+func (c *cluster) react(action clienttesting.Action) (bool, runtime.Object, error) {
+	create, ok := action.(clienttesting.CreateAction)
+	if !ok {
+		return false, nil, nil
+	}
+	switch object := create.GetObject().(type) {
+	case *v1.Binding:
+		return true, object, c.bind(object)
+	case *policyv1.Eviction:
+		return true, object, c.evict(object)
+	}
+	return false, nil, nil
+}
+
+func (c *cluster) bind(binding *v1.Binding) error {
+	found, err := c.client.Tracker().Get(podsResource, binding.Namespace, binding.Name)
+	if err != nil {
+		return err
+	}
+	pod := found.(*v1.Pod).DeepCopy()
+	pod.Spec.NodeName, pod.Status.Phase = binding.Target.Name, v1.PodRunning
+	pod.Annotations = maps.Clone(binding.Annotations)
+	c.mu.Lock()
+	c.boundAt[pod.UID] = c.clock.Now()
+	c.mu.Unlock()
+	return c.client.Tracker().Update(podsResource, pod, pod.Namespace)
+}
+
+func (c *cluster) evict(eviction *policyv1.Eviction) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse {
+		return apierrors.NewTooManyRequests("the budget is spent", 1)
+	}
+	found, err := c.client.Tracker().Get(podsResource, eviction.Namespace, eviction.Name)
+	if err != nil {
+		return err
+	}
+	pod := found.(*v1.Pod)
+	if uid := eviction.DeleteOptions.Preconditions.UID; uid == nil || *uid != pod.UID {
+		return apierrors.NewConflict(v1.Resource("pods"), pod.Name, fmt.Errorf("precondition failed"))
+	}
+	c.evicted = append(c.evicted, pod.Name)
+	if c.linger {
+		now := metav1.Now()
+		terminating := pod.DeepCopy()
+		terminating.DeletionTimestamp = &now
+		terminating.Finalizers = []string{"test/lingers"}
+		err = c.client.Tracker().Update(podsResource, terminating, pod.Namespace)
+	} else {
+		err = c.client.Tracker().Delete(podsResource, pod.Namespace, pod.Name)
+	}
+	if err != nil {
+		return err
+	}
+	if c.childless {
+		return nil
+	}
+	return c.client.Tracker().Add(c.replacement(pod))
+}
+
+// replacement is what the pod's controller creates in its stead.
+func (c *cluster) replacement(of *v1.Pod) *v1.Pod {
+	c.names++
+	pod := of.DeepCopy()
+	pod.Name = fmt.Sprintf("%s-again-%d", of.OwnerReferences[0].Name, c.names)
+	pod.UID = types.UID("uid-" + pod.Name)
+	pod.Spec.NodeName, pod.DeletionTimestamp, pod.Finalizers = "", nil, nil
+	pod.Status = v1.PodStatus{Phase: v1.PodPending}
+	return pod
+}
+
+// letGo ends the lingering of terminating pods.
+func (c *cluster) letGo() {
+	c.mu.Lock()
+	c.linger = false
+	c.mu.Unlock()
+	for _, pod := range c.pods() {
+		if pod.DeletionTimestamp != nil {
+			c.must(c.client.Tracker().Delete(podsResource, pod.Namespace, pod.Name))
+		}
+	}
+}
+
+// deleteReserved plays the API server's part: the fake one deletes no collections.
+func (c *cluster) deleteReserved(action clienttesting.Action) (bool, runtime.Object, error) {
+	selector := action.(clienttesting.DeleteCollectionAction).GetListRestrictions().Labels
+	found, err := c.plans.Tracker().List(reservation.Resource,
+		reservation.Resource.GroupVersion().WithKind(reservation.Kind), "")
+	if err != nil {
+		return true, nil, err
+	}
+	for _, object := range found.(*unstructured.UnstructuredList).Items {
+		if !selector.Matches(labels.Set(object.GetLabels())) {
+			continue
+		}
+		if err := c.plans.Tracker().Delete(reservation.Resource, "", object.GetName()); err != nil {
+			return true, nil, err
+		}
+	}
+	return true, nil, nil
+}
