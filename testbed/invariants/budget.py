@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from testbed.invariants.eviction import Evicted, evictions
+from testbed.invariants.eviction import Evicted
 from testbed.invariants.history import History
 from testbed.invariants.pod import ready
 from testbed.invariants.violation import Violation
-from testbed.observe.change import Change, JsonObject, Verb
+from testbed.observe.change import JsonObject
 
 
 def no_budget_broken(history: History) -> Iterator[Violation]:
@@ -18,12 +18,12 @@ def no_budget_broken(history: History) -> Iterator[Violation]:
     What is counted is who was ready just before, of the pods that the budget selects;
     what is demanded is what the budget itself last said.
     """
-    for evicted in evictions(history):
-        before = history.changes[: evicted.position]
-        pods = _present(before, "Pod")
+    for evicted in history.evictions:
+        pods = history.present("Pod", evicted.position)
         if not ready(pods.get(evicted.uid, evicted.body)):
             continue
-        for budget in _present(before, "PodDisruptionBudget").values():
+        budgets = history.present("PodDisruptionBudget", evicted.position)
+        for budget in budgets.values():
             yield from _broken(budget, evicted, pods)
 
 
@@ -44,18 +44,6 @@ def _broken(
             f"{budget['metadata']['namespace']}/{budget['metadata']['name']}",
             f"{left} of {demanded} ready without {evicted.key}",
         )
-
-
-def _present(changes: tuple[Change, ...], kind: str) -> dict[str, JsonObject]:
-    present: dict[str, JsonObject] = {}
-    for change in changes:
-        if change.kind != kind:
-            continue
-        if change.verb is Verb.DELETED:
-            present.pop(change.uid, None)
-        else:
-            present[change.uid] = change.body
-    return present
 
 
 def _selects(budget: JsonObject, pod: JsonObject) -> bool:

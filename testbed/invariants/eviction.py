@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from testbed.invariants.history import History
 from testbed.invariants.pod import terminating
 from testbed.observe.audit import AuditEntry
-from testbed.observe.change import JsonObject, Verb
+from testbed.observe.change import Change, JsonObject, Verb
 
 SLACK_NS = 1_000_000_000
 """How far watch receipt and audit log may be apart: names of pods are used again only
@@ -41,30 +40,32 @@ class Evicted:
         return f"{self.entry.namespace}/{self.entry.name}"
 
 
-def evictions(history: History) -> Iterator[Evicted]:
+def granted_evictions(
+    changes: Sequence[Change], audit: Iterable[AuditEntry]
+) -> Iterator[Evicted]:
     """Yield the evictions that were granted, in their order.
 
     One of a pod that no watch ever saw is left out: there is nothing to say of it.
     """
-    for entry in history.audit:
+    for entry in audit:
         granted = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
         if (entry.verb, entry.resource, entry.subresource) == (
             "create",
             "pods",
             "eviction",
         ) and granted:
-            found = _as_it_was(history, entry)
+            found = _as_it_was(changes, entry)
             if found is not None:
                 yield found
 
 
-def _as_it_was(history: History, entry: AuditEntry) -> Evicted | None:
+def _as_it_was(changes: Sequence[Change], entry: AuditEntry) -> Evicted | None:
     """Return the pod before its deletion was under way, by the name that it had.
 
     The watch may tell of the deletion before the eviction's answer is in the log.
     """
     found: JsonObject | None = None
-    for position, change in enumerate(history.changes):
+    for position, change in enumerate(changes):
         if change.receipt.wall_ns > entry.stage_ns + SLACK_NS:
             break
         if (change.kind, change.namespace, change.name) != (
@@ -80,5 +81,5 @@ def _as_it_was(history: History, entry: AuditEntry) -> Evicted | None:
             found = change.body
     if found is None:
         return None
-    until = sum(change.receipt.wall_ns <= entry.stage_ns for change in history.changes)
+    until = sum(change.receipt.wall_ns <= entry.stage_ns for change in changes)
     return Evicted(entry, found, until)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 
+from testbed.invariants.eviction import Evicted, granted_evictions
 from testbed.observe.audit import AuditEntry
 from testbed.observe.change import Change, JsonObject, Verb
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: a cached property is kept in the object's own dictionary.
+@dataclass(frozen=True)
 class History:
     """A run from its start until it came to rest.
 
@@ -28,12 +32,27 @@ class History:
         """Yield the changes of some kinds."""
         return (change for change in self.changes if change.kind in kinds)
 
-    def last(self, kind: str) -> list[JsonObject]:
-        """Return the objects of a kind that are there at the end."""
+    def present(self, kind: str, until: int | None = None) -> dict[str, JsonObject]:
+        """Return the objects of a kind that there are at an instant, by UID.
+
+        Parameters
+        ----------
+        kind
+            Kind of the objects.
+        until
+            How many of the changes have been received by then; left out, all.
+        """
         bodies: dict[str, JsonObject] = {}
-        for change in self.of(kind):
+        for change in islice(self.changes, until):
+            if change.kind != kind:
+                continue
             if change.verb is Verb.DELETED:
                 bodies.pop(change.uid, None)
             else:
                 bodies[change.uid] = change.body
-        return list(bodies.values())
+        return bodies
+
+    @cached_property
+    def evictions(self) -> tuple[Evicted, ...]:
+        """The evictions that were granted, in their order."""
+        return tuple(granted_evictions(self.changes, self.audit))

@@ -32,7 +32,7 @@ def one_live_plan(history: History) -> Iterator[Violation]:
 
 def no_plan_left_open(history: History) -> Iterator[Violation]:
     """Yield plans that are live although the run has come to rest."""
-    for body in history.last("PackingPlan"):
+    for body in history.present("PackingPlan").values():
         phase = (body.get("status") or {}).get("phase", "")
         if phase in LIVE:
             yield Violation(

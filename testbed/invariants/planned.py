@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from testbed.invariants.eviction import evictions
 from testbed.invariants.history import History
 from testbed.invariants.violation import Violation
 
@@ -20,7 +19,7 @@ def planned_evictions(history: History) -> Iterator[Violation]:
     leave behind why it was made.
     """
     first_written = _first_written_ns(history)
-    for evicted in evictions(history):
+    for evicted in history.evictions:
         if not evicted.entry.user.endswith(SCHEDULER):
             continue
         times = [at for at, pods in first_written.values() if evicted.uid in pods]
@@ -35,11 +34,10 @@ def planned_evictions(history: History) -> Iterator[Violation]:
 
 def evicted_once(history: History) -> Iterator[Violation]:
     """Yield pods of which more than one eviction was granted."""
-    counts = Counter(evicted.uid for evicted in evictions(history))
-    keys = {evicted.uid: evicted.key for evicted in evictions(history)}
-    for uid, count in counts.items():
+    counts = Counter((evicted.uid, evicted.key) for evicted in history.evictions)
+    for (_, key), count in counts.items():
         if count > 1:
-            yield Violation("evicted-once", keys[uid], f"evicted {count} times")
+            yield Violation("evicted-once", key, f"evicted {count} times")
 
 
 def _first_written_ns(history: History) -> dict[str, tuple[int, set[str]]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from testbed.invariants.eviction import evictions
 from testbed.invariants.history import History
 from testbed.invariants.pod import controller_of, node_of, priority_of
 from testbed.invariants.violation import Violation
@@ -43,7 +42,7 @@ PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
 
 def no_protected_pod_evicted(history: History) -> Iterator[Violation]:
     """Yield evictions of pods that must never be disturbed."""
-    for evicted in evictions(history):
+    for evicted in history.evictions:
         for why, applies in PROTECTED.items():
             if applies(evicted.body):
                 yield Violation("protected", evicted.key, f"it is {why}")

@@ -17,12 +17,12 @@ TAKEN = "stowage.dev/reservation-allocated"
 def reservations_balance(history: History) -> Iterator[Violation]:
     """Yield reservations whose status is not the sum of the pods that took of them."""
     taken: dict[str, Counter[str]] = {}
-    for body in history.last("Pod"):
+    for body in history.present("Pod").values():
         text = (body["metadata"].get("annotations") or {}).get(TAKEN)
         if text and takes_room(body):
             uid = json.loads(text)["uid"]
             taken.setdefault(uid, Counter()).update(_without_pods(requests_of(body)))
-    for body in history.last("Reservation"):
+    for body in history.present("Reservation").values():
         metadata, status = body["metadata"], body.get("status") or {}
         if status.get("phase") != "Available":
             continue
@@ -38,7 +38,7 @@ def reservations_balance(history: History) -> Iterator[Violation]:
 
 def no_reservation_leaked(history: History) -> Iterator[Violation]:
     """Yield reservations of plans that are still there at the end."""
-    for body in history.last("Reservation"):
+    for body in history.present("Reservation").values():
         plan = (body["metadata"].get("labels") or {}).get(PLAN_LABEL)
         if plan:
             yield Violation(

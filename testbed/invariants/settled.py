@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from testbed.invariants.history import History
 from testbed.invariants.pod import controller_of, key_of, live, node_of, priority_of
@@ -17,11 +17,11 @@ def no_pod_lost(history: History) -> Iterator[Violation]:
     """Yield controllers that have fewer pods than they ask for."""
     alive = Counter(
         str(controller_of(body).get("uid", ""))
-        for body in history.last("Pod")
+        for body in history.present("Pod").values()
         if live(body)
     )
     for kind in COUNTED:
-        for body in history.last(kind):
+        for body in history.present(kind).values():
             wanted = int((body.get("spec") or {}).get("replicas") or 0)
             have = alive[body["metadata"]["uid"]]
             if have < wanted and not body["metadata"].get("deletionTimestamp"):
@@ -40,7 +40,7 @@ def never_fewer_placed(history: History) -> Iterator[Violation]:
     before = _at_first_plan(history)
     if before is None or _disturbed_by_others(history):
         return
-    after = history.last("Pod")
+    after = history.present("Pod").values()
     if _asked(before) != _asked(after):
         return
     was, now = _placed(before), _placed(after)
@@ -56,16 +56,11 @@ def never_fewer_placed(history: History) -> Iterator[Violation]:
             return
 
 
-def _at_first_plan(history: History) -> list[JsonObject] | None:
+def _at_first_plan(history: History) -> Collection[JsonObject] | None:
     """Return the pods as they were when the first plan was made."""
-    pods: dict[str, JsonObject] = {}
-    for change in history.of("Pod", "PackingPlan"):
+    for position, change in enumerate(history.changes):
         if change.kind == "PackingPlan":
-            return list(pods.values())
-        if change.verb is Verb.DELETED:
-            pods.pop(change.uid, None)
-        else:
-            pods[change.uid] = change.body
+            return history.present("Pod", position).values()
     return None
 
 
@@ -89,9 +84,9 @@ def _disturbed_by_others(history: History) -> bool:
     return False
 
 
-def _asked(pods: list[JsonObject]) -> Mapping[int, int]:
+def _asked(pods: Collection[JsonObject]) -> Mapping[int, int]:
     return Counter(priority_of(body) for body in pods if live(body))
 
 
-def _placed(pods: list[JsonObject]) -> Counter[int]:
+def _placed(pods: Collection[JsonObject]) -> Counter[int]:
     return Counter(priority_of(body) for body in pods if live(body) and node_of(body))
