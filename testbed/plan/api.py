@@ -5,6 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from testbed.observe.change import JsonObject
+from testbed.observe.plan import FINISHED_PHASES
 from testbed.plan.errors import (
     PlanKindMissingError,
     PlanMissingError,
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
     from kubernetes.client import ApiClient, CustomObjectsApi
 
 GROUP, VERSION, PLURAL = "stowage.dev", "v1alpha1", "packingplans"
-ENDED = frozenset({"Completed", "NoImprovement", "Aborted", "Failed"})
-
-JsonObject = dict[str, Any]
 
 
 class PlanApi:
@@ -74,7 +73,7 @@ class PlanApi:
             The plan has ended.
         """
         phase = _phase(self.plan(name))
-        if phase in ENDED:
+        if phase in FINISHED_PHASES:
             raise PlanPhaseError(name, phase, "so there is nothing to give up")
         self._patch(name, {"spec": {"abort": True}})
 
@@ -91,7 +90,7 @@ class PlanApi:
             raise PlanRefusedError("list", str(error.reason)) from error
         return list(found["items"])
 
-    def _patch(self, name: str, change: JsonObject) -> None:
+    def _patch(self, name: str, change: dict[str, Any]) -> None:
         from kubernetes.client import (  # noqa: PLC0415 - it takes long to import
             ApiException,
         )

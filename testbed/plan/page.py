@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tabulate import tabulate
 
-JsonObject = dict[str, Any]
+from testbed.observe.change import JsonObject
 
 
 def page_of(plan: JsonObject) -> str:

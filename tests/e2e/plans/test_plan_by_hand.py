@@ -11,6 +11,7 @@ from release_scene import Scene
 from typer.testing import CliRunner
 
 from testbed.cli import app
+from testbed.observe.change import JsonObject
 from testbed.plan import PlanApi
 from testbed.plan.errors import PlanMissingError, PlanPhaseError
 from testbed.wait import wait_until
@@ -85,7 +86,7 @@ def _ask(scene: Scene, name: str, **spec: object) -> None:
     )
 
 
-def _wait_for(scene: Scene, name: str, phase: str) -> dict[str, Any]:
+def _wait_for(scene: Scene, name: str, phase: str) -> JsonObject:
     plans = PlanApi(scene.client)
     return wait_until(
         f"plan {name} to be {phase}",
