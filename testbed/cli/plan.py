@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from testbed.api_client import new_api_client
 from testbed.cli.main import app
 from testbed.cluster.census import find_cluster
 from testbed.plan import PlanApi, page_of
@@ -55,14 +56,16 @@ def abort(name: Name, *, cluster: Cluster = None) -> None:
 
 @contextmanager
 def _plans(cluster: str | None) -> Iterator[PlanApi]:
-    from kubernetes import config  # noqa: PLC0415 - it takes long to import
+    from kubernetes.config import (  # noqa: PLC0415 - it takes long to import
+        ConfigException,
+    )
 
-    path = None
+    kubeconfig = None
     if cluster is not None:
-        path = str(find_cluster(cluster).workdir / "kubeconfig.yaml")
+        kubeconfig = find_cluster(cluster).workdir / "kubeconfig.yaml"
     try:
-        client = config.new_client_from_config(path)  # type: ignore[no-untyped-call]
-    except config.ConfigException as error:
+        client = new_api_client(kubeconfig)
+    except ConfigException as error:
         raise NoClusterError(str(error)) from error
     with client:
         yield PlanApi(client)

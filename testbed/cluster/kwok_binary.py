@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed import layout
+from testbed.api_client import new_api_client
 from testbed.cluster.claim import claim_cluster, remove_cluster
 from testbed.cluster.host_pods import start_host_pods
 from testbed.cluster.interruption import undisturbed
@@ -118,9 +119,4 @@ class KwokBinaryCluster:
 
     def api_client(self) -> ApiClient:
         """Return a new client; the caller closes it."""
-        from kubernetes import config  # noqa: PLC0415 - it takes long to import
-
-        client: ApiClient = config.new_client_from_config(  # type: ignore[no-untyped-call]
-            str(self.kubeconfig)
-        )
-        return client
+        return new_api_client(self.kubeconfig)

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
-from kubernetes.client import ApiClient, ApiException
-from kubernetes.config import new_client_from_config
+from kubernetes.client import ApiException
 
+from testbed.api_client import new_api_client
 from testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
 from testbed.hostpods.manifest import Manifest
 
@@ -31,10 +31,7 @@ class ApiServer:
     """A connection with the daemon's own credentials; pods never get them."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        # The client's config module carries no types.
-        self._client: ApiClient = new_client_from_config(  # type: ignore[no-untyped-call]
-            config_file=str(kubeconfig)
-        )
+        self._client = new_api_client(kubeconfig)
 
     @property
     def url(self) -> str:
