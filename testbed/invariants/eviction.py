@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from testbed.invariants.pod import terminating
+from testbed.invariants.life import Life, pod_lives
 from testbed.observe.audit import AuditEntry
-from testbed.observe.change import Change, JsonObject, Verb
+from testbed.observe.change import Change, JsonObject
 
 SLACK_NS = 1_000_000_000
-"""How far watch receipt and audit log may be apart: names of pods are used again only
-after the first has gone, which takes longer where it matters."""
+"""How far watch receipt and audit log may be apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +47,49 @@ def granted_evictions(
 
     One of a pod that no watch ever saw is left out: there is nothing to say of it.
     """
+    lives = pod_lives(changes)
     for entry in audit:
-        granted = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
-        if (entry.verb, entry.resource, entry.subresource) == (
-            "create",
-            "pods",
-            "eviction",
-        ) and granted:
-            found = _as_it_was(changes, entry)
-            if found is not None:
-                yield found
-
-
-def _as_it_was(changes: Sequence[Change], entry: AuditEntry) -> Evicted | None:
-    """Return the pod before its deletion was under way, by the name that it had.
-
-    The watch may tell of the deletion before the eviction's answer is in the log.
-    """
-    found: JsonObject | None = None
-    for position, change in enumerate(changes):
-        if change.receipt.wall_ns > entry.stage_ns + SLACK_NS:
-            break
-        if (change.kind, change.namespace, change.name) != (
-            "Pod",
-            entry.namespace,
-            entry.name,
-        ):
+        if not _granted(entry):
             continue
-        leaves = change.verb is Verb.DELETED or terminating(change.body)
-        if leaves and found and found["metadata"]["uid"] == change.uid:
-            return Evicted(entry, found, position)
-        if not leaves:
-            found = change.body
-    if found is None:
-        return None
-    until = sum(change.receipt.wall_ns <= entry.stage_ns for change in changes)
-    return Evicted(entry, found, until)
+        life = _victim(lives.get((entry.namespace, entry.name), ()), entry)
+        if life is not None:
+            yield Evicted(entry, life.body, _position(life, entry, changes))
+
+
+def _granted(entry: AuditEntry) -> bool:
+    asked = (entry.verb, entry.resource, entry.subresource)
+    succeeded = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
+    return asked == ("create", "pods", "eviction") and succeeded
+
+
+def _victim(bearers: Sequence[Life], entry: AuditEntry) -> Life | None:
+    """Return which of the pods of that name was evicted.
+
+    The request may say it. If not, it is the one whose deletion was seen to begin
+    closest to the answer, of those that were there then.
+    """
+    if entry.uid:
+        return next((life for life in bearers if life.uid == entry.uid), None)
+    early, late = entry.stage_ns - SLACK_NS, entry.stage_ns + SLACK_NS
+    there = [
+        life
+        for life in bearers
+        if life.seen_ns <= late and (life.gone_ns is None or life.gone_ns >= early)
+    ]
+    return min(there, key=lambda life: _distance_ns(life, entry), default=None)
+
+
+def _distance_ns(life: Life, entry: AuditEntry) -> int:
+    if life.leaves_ns is None:
+        return SLACK_NS
+    return abs(life.leaves_ns - entry.stage_ns)
+
+
+def _position(life: Life, entry: AuditEntry, changes: Sequence[Change]) -> int:
+    """Return how many changes come before, by the watch itself where it tells.
+
+    It may tell of the deletion before the eviction's answer is in the log.
+    """
+    if life.leaves_at is not None:
+        return life.leaves_at
+    return bisect_right(changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)

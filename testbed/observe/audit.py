@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,8 @@ class AuditEntry:
     ----------
     stage_ns
         Wall time of the answer in nanoseconds, from a stamp with microseconds.
+    uid
+        The UID that an eviction insists on; empty if it takes whoever has the name.
     """
 
     verb: str
@@ -33,6 +35,7 @@ class AuditEntry:
     code: int
     stage_ns: int
     line: str
+    uid: str = ""
 
 
 def audit_end(path: Path) -> int:
@@ -95,7 +98,13 @@ def _entry(record: dict[str, Any], line: str) -> AuditEntry:
         code=int((record.get("responseStatus") or {}).get("code", 0)),
         stage_ns=_nanoseconds(record["stageTimestamp"]),
         line=line,
+        uid=_demanded_uid(record.get("requestObject") or {}),
     )
+
+
+def _demanded_uid(eviction: Mapping[str, Any]) -> str:
+    options = eviction.get("deleteOptions") or {}
+    return str((options.get("preconditions") or {}).get("uid") or "")
 
 
 def _nanoseconds(stamp: str) -> int:

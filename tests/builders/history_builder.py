@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -17,12 +18,17 @@ ACCOUNT = "system:serviceaccount:stowage-system:stowage"
 
 @dataclass(slots=True)
 class HistoryBuilder:
-    """Collects changes and requests, one every 10 ms; every method returns it."""
+    """Collects changes and requests, one every 10 ms; every method returns it.
+
+    The UID of an object is ``uid-<name>``, that of the second of a name
+    ``uid-<name>-2``.
+    """
 
     changes: list[Change] = field(default_factory=list)
     audit: list[AuditEntry] = field(default_factory=list)
     _now_ns: int = 1_000_000_000
     _known: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _born: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def history(self) -> History:
         """Return what was collected."""
@@ -116,17 +122,22 @@ class HistoryBuilder:
             "Reservation", name, {"metadata": {"labels": labels}, "status": status}
         )
 
-    def evict(self, name: str, user: str = ACCOUNT, code: int = 201) -> Self:
-        """Put an eviction into the audit log."""
-        return self._request("create", "pods", "eviction", "ns", name, user, code)
+    def evict(
+        self, name: str, user: str = ACCOUNT, code: int = 201, uid: str = ""
+    ) -> Self:
+        """Put an eviction into the audit log, of whoever has the name without a UID."""
+        return self._request("create", "pods", "eviction", "ns", name, user, code, uid)
 
     def gone(self, kind: str, name: str) -> Self:
         """Delete an object."""
         return self._add(kind, Verb.DELETED, self._known.pop((kind, name)))
 
     def _seen(self, kind: str, name: str, body: dict[str, Any]) -> Self:
-        metadata = {**body.get("metadata", {}), "name": name, "uid": f"uid-{name}"}
         new = (kind, name) not in self._known
+        self._born[kind, name] += new
+        nth = self._born[kind, name]
+        uid = f"uid-{name}" if nth == 1 else f"uid-{name}-{nth}"
+        metadata = {**body.get("metadata", {}), "name": name, "uid": uid}
         self._known[kind, name] = {**body, "metadata": metadata}
         verb = Verb.ADDED if new else Verb.MODIFIED
         return self._add(kind, verb, self._known[kind, name])
@@ -146,6 +157,7 @@ class HistoryBuilder:
         name: str,
         user: str = ACCOUNT,
         code: int = 200,
+        uid: str = "",
     ) -> Self:
         self._now_ns += STEP_NS
         self.audit.append(
@@ -159,6 +171,7 @@ class HistoryBuilder:
                 code=code,
                 stage_ns=self._now_ns,
                 line="",
+                uid=uid,
             )
         )
         return self

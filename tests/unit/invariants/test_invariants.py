@@ -83,6 +83,14 @@ BROKEN: dict[str, tuple[str, Story]] = {
         "evicted-once",
         lambda s: _planned(s.pod("a", "n1"), "a").evict("a").evict("a"),
     ),
+    "a pod of a name that was evicted before is in no plan": (
+        "planned-eviction",
+        lambda s: _replaced(s).evict("web-0").gone("Pod", "web-0"),
+    ),
+    "a pod is told by its UID as long as its deletion is not seen": (
+        "planned-eviction",
+        lambda s: _replaced(s).evict("web-0", uid="uid-web-0-2"),
+    ),
     "a replacement never comes": (
         "lost-pod",
         lambda s: s.replica_set(2).pod("a", "n1"),
@@ -146,6 +154,9 @@ SOUND: dict[str, Story] = {
         s.budget(1).pod("a", "n1").evict("a", code=429)
     ),
     "an eviction by somebody else": lambda s: s.pod("a", "n1").evict("a", user="admin"),
+    "a pod of a name that was evicted before is in a plan too": lambda s: (
+        _planned(_replaced(s), "web-0-2").evict("web-0").gone("Pod", "web-0")
+    ),
     "an owner that was scaled down": lambda s: (
         s.replica_set(2).pod("a", "n1").replica_set(1)
     ),
@@ -176,6 +187,13 @@ def _planned(story: HistoryBuilder, *moved: str) -> HistoryBuilder:
     """Store a plan for some pods, and end it."""
     story.plan("p", "Solving").plan("p", "Proposed", *moved)
     return story.plan("p", "Completed", *moved)
+
+
+def _replaced(story: HistoryBuilder) -> HistoryBuilder:
+    """Tell of a pod that is evicted by plan, and of the next one of its name."""
+    _planned(story.pod("web-0", "n1", kind="StatefulSet"), "web-0").evict("web-0")
+    story.gone("Pod", "web-0")
+    return story.pod("web-0", "n1", kind="StatefulSet")
 
 
 @pytest.mark.parametrize("name", BROKEN)

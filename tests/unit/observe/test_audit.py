@@ -69,6 +69,15 @@ def test_entries_are_read_from_where_a_scenario_began(tmp_path: Path, cut: int) 
     assert [entry.stage_ns - START_NS for entry in entries] == [9 * SECOND_NS]
 
 
+def test_an_eviction_tells_which_pod_it_insists_on(tmp_path: Path) -> None:
+    """Names are used again, and the log has no other word for who was meant."""
+    asked = {"deleteOptions": {"preconditions": {"uid": "uid-a"}}}
+    record = {**json.loads(a_line()), "requestObject": asked}
+    log = a_log(tmp_path, json.dumps(record, separators=(",", ":")) + "\n" + a_line())
+
+    assert [entry.uid for entry in audit_entries(log)] == ["uid-a", ""]
+
+
 def test_a_missing_log_says_where_it_should_be(tmp_path: Path) -> None:
     """A cluster that was made elsewhere may have no audit log."""
     with pytest.raises(AuditLogMissingError, match=r"nowhere\.log.*stowage up"):

@@ -1,0 +1,62 @@
+"""What became of each pod. Names are used again, so that only its UID tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from testbed.invariants.pod import terminating
+from testbed.observe.change import Change, JsonObject, Verb
+
+
+@dataclass(slots=True)
+class Life:
+    """One pod, from its first change to its last.
+
+    Attributes
+    ----------
+    body
+        The pod before its deletion was under way, if it was seen then.
+    seen_ns
+        Wall time at which it was first seen.
+    leaves_at
+        How many of the history's changes come before the one that tells of its
+        deletion; ``None`` if none does.
+    leaves_ns, gone_ns
+        Wall time at which its deletion was seen to have begun, and to be done.
+    """
+
+    uid: str
+    body: JsonObject
+    seen_ns: int
+    leaves_at: int | None = None
+    leaves_ns: int | None = None
+    gone_ns: int | None = None
+
+    def take(self, position: int, change: Change) -> None:
+        """Take in the next change of the pod."""
+        at_ns = change.receipt.wall_ns
+        gone = change.verb is Verb.DELETED
+        if gone:
+            self.gone_ns = at_ns
+        if self.leaves_at is not None:
+            return
+        if gone or terminating(change.body):
+            self.leaves_at, self.leaves_ns = position, at_ns
+        else:
+            self.body = change.body
+
+
+def pod_lives(changes: Iterable[Change]) -> dict[tuple[str, str], list[Life]]:
+    """Return the pods that bore each namespace and name, one after the other."""
+    lives: dict[str, Life] = {}
+    bearers: dict[tuple[str, str], list[Life]] = {}
+    for position, change in enumerate(changes):
+        if change.kind != "Pod":
+            continue
+        if change.uid not in lives:
+            life = Life(change.uid, change.body, change.receipt.wall_ns)
+            lives[change.uid] = life
+            bearers.setdefault((change.namespace, change.name), []).append(life)
+        lives[change.uid].take(position, change)
+    return bearers
