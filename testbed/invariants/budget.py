@@ -49,7 +49,10 @@ def _broken(
 def _selects(budget: JsonObject, pod: JsonObject) -> bool:
     if budget["metadata"]["namespace"] != pod["metadata"]["namespace"]:
         return False
-    selector = (budget.get("spec") or {}).get("selector") or {}
+    selector = (budget.get("spec") or {}).get("selector")
+    if selector is None:
+        # Without a selector a budget is nobody's; with an empty one it is everybody's.
+        return False
     labels = pod["metadata"].get("labels") or {}
     wanted = selector.get("matchLabels") or {}
     return all(labels.get(name) == value for name, value in wanted.items()) and all(

@@ -89,14 +89,14 @@ class HistoryBuilder:
             "ReplicaSet", "rs", {"metadata": metadata, "spec": {"replicas": replicas}}
         )
 
-    def budget(self, healthy: int, **selector: Any) -> Self:
+    def budget(self, healthy: int, **spec: Any) -> Self:
         """Add a budget over app ``a`` that demands so many healthy pods."""
         return self._seen(
             "PodDisruptionBudget",
             "pdb",
             {
                 "metadata": {"namespace": "ns"},
-                "spec": {"selector": selector or {"matchLabels": {"app": "a"}}},
+                "spec": {"selector": {"matchLabels": {"app": "a"}}, **spec},
                 "status": {"desiredHealthy": healthy},
             },
         )

@@ -44,10 +44,19 @@ BROKEN: dict[str, tuple[str, Story]] = {
         "budget",
         lambda s: _planned(
             s.budget(
-                1, matchExpressions=[{"key": "app", "operator": "In", "values": ["a"]}]
+                1,
+                selector={
+                    "matchExpressions": [
+                        {"key": "app", "operator": "In", "values": ["a"]}
+                    ]
+                },
             ).pod("a", "n1"),
             "a",
         ).evict("a"),
+    ),
+    "a budget over a whole namespace is broken": (
+        "budget",
+        lambda s: _planned(s.budget(1, selector={}).pod("a", "n1"), "a").evict("a"),
     ),
     "a pod of a DaemonSet is evicted": (
         "protected",
@@ -148,7 +157,10 @@ SOUND: dict[str, Story] = {
         s.budget(1).pod("a", "n1").pod("b", "n1"), "a"
     ).evict("a"),
     "a budget of others": lambda s: _planned(
-        s.budget(1, matchLabels={"app": "b"}).pod("a", "n1"), "a"
+        s.budget(1, selector={"matchLabels": {"app": "b"}}).pod("a", "n1"), "a"
+    ).evict("a"),
+    "a budget that selects nobody": lambda s: _planned(
+        s.budget(1, selector=None).pod("a", "n1"), "a"
     ).evict("a"),
     "an eviction that was refused": lambda s: (
         s.budget(1).pod("a", "n1").evict("a", code=429)
