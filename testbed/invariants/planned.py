@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
 
 from testbed.invariants.history import History
 from testbed.invariants.violation import Violation
+from testbed.observe.audit import AuditEntry
+from testbed.observe.change import JsonObject, Verb
 
 SCHEDULER = ":stowage"
 """How the user name of a release's own account ends."""
@@ -18,14 +21,13 @@ def planned_evictions(history: History) -> Iterator[Violation]:
     The plan must have been written before: a process that dies after the eviction must
     leave behind why it was made.
     """
-    first_written = _first_written_ns(history)
+    stored = _first_stored_ns(history)
     for evicted in history.evictions:
         if not evicted.entry.user.endswith(SCHEDULER):
             continue
-        times = [at for at, pods in first_written.values() if evicted.uid in pods]
-        if not times:
+        if evicted.uid not in stored:
             detail = "no plan names it"
-        elif min(times) > evicted.entry.stage_ns:
+        elif stored[evicted.uid] > evicted.entry.stage_ns:
             detail = "it was evicted before its plan was stored"
         else:
             continue
@@ -40,28 +42,42 @@ def evicted_once(history: History) -> Iterator[Violation]:
             yield Violation("evicted-once", key, f"evicted {count} times")
 
 
-def _first_written_ns(history: History) -> dict[str, tuple[int, set[str]]]:
-    """Return of each plan when its status first named pods, and which.
+def _first_stored_ns(history: History) -> dict[str, int]:
+    """Return since when a plan that names it was stored, by the UID of each pod.
 
-    The audit log tells when a status was written, the watch what it said. The first
-    status that names pods is the second one written: the first says `Solving`.
+    The watch tells what a status said, if a little late; the audit log tells when one
+    was written. The first status that names pods is the second one written: the first
+    says `Solving`.
     """
-    named: dict[str, set[str]] = {}
+    written = _status_writes_ns(history.audit)
+    freed_ns: dict[str, int] = {}
+    since_ns: dict[str, int] = {}
+    stored: dict[str, int] = {}
     for change in history.of("PackingPlan"):
-        status = change.body.get("status") or {}
-        steps = [*(status.get("moves") or ()), *(status.get("evictions") or ())]
-        named.setdefault(change.name, set()).update(one["podUID"] for one in steps)
+        if change.verb is Verb.DELETED:
+            freed_ns[change.name] = change.receipt.wall_ns
+            continue
+        # What was written before is of an earlier plan of that name.
+        since = since_ns.setdefault(change.uid, freed_ns.get(change.name, 0))
+        own = [at for at in written.get(change.name, ()) if at > since]
+        at = min([change.receipt.wall_ns, *own[1:2]])
+        for uid in _named(change.body):
+            stored[uid] = min(at, stored.get(uid, at))
+    return stored
+
+
+def _status_writes_ns(audit: Sequence[AuditEntry]) -> dict[str, list[int]]:
+    """Return when a status was written, in order, by the name of the plan."""
     written: dict[str, list[int]] = {}
-    for entry in history.audit:
-        if (entry.resource, entry.subresource) == ("packingplans", "status"):
+    for entry in audit:
+        target = (entry.resource, entry.subresource)
+        if target == ("packingplans", "status") and entry.code == HTTPStatus.OK:
             written.setdefault(entry.name, []).append(entry.stage_ns)
-    return {
-        name: (_second(written.get(name, [])), pods)
-        for name, pods in named.items()
-        if pods
-    }
+    return {name: sorted(times) for name, times in written.items()}
 
 
-def _second(times: list[int]) -> int:
-    """Return the second moment, or one that never comes."""
-    return sorted(times)[1] if len(times) > 1 else 2**63
+def _named(plan: JsonObject) -> Iterator[str]:
+    """Yield the UIDs of the pods that a plan disturbs."""
+    status = plan.get("status") or {}
+    for step in (*(status.get("moves") or ()), *(status.get("evictions") or ())):
+        yield step["podUID"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from testbed.invariants import History
@@ -109,6 +109,10 @@ class HistoryBuilder:
             "PackingPlan", name, {"status": {"phase": phase, "moves": moves}}
         )
 
+    def plan_refused(self, name: str) -> Self:
+        """Refuse to write a plan's status, as after a change by somebody else."""
+        return self._request("update", "packingplans", "status", "", name, code=409)
+
     def reservation(
         self, name: str, allocated: str = "", phase: str = "Available", plan: str = ""
     ) -> Self:
@@ -127,6 +131,12 @@ class HistoryBuilder:
     ) -> Self:
         """Put an eviction into the audit log, of whoever has the name without a UID."""
         return self._request("create", "pods", "eviction", "ns", name, user, code, uid)
+
+    def there_before(self) -> Self:
+        """Have all until now happened before the run: a list shows what came of it."""
+        self.audit.clear()
+        self.changes = [replace(one, verb=Verb.LISTED) for one in self.changes]
+        return self
 
     def gone(self, kind: str, name: str) -> Self:
         """Delete an object."""

@@ -88,6 +88,26 @@ BROKEN: dict[str, tuple[str, Story]] = {
         "planned-eviction",
         lambda s: _planned(s.pod("a", "n1").evict("a"), "a"),
     ),
+    "the plan was refused when it was to be stored": (
+        "planned-eviction",
+        lambda s: (
+            s.pod("a", "n1")
+            .plan("p", "Solving")
+            .plan_refused("p")
+            .evict("a")
+            .plan("p", "Completed", "a")
+        ),
+    ),
+    "only an earlier plan of that name was stored": (
+        "planned-eviction",
+        lambda s: (
+            _planned(s.pod("a", "n1"))
+            .gone("PackingPlan", "p")
+            .plan("p", "Solving")
+            .evict("a")
+            .plan("p", "Completed", "a")
+        ),
+    ),
     "a pod is evicted twice": (
         "evicted-once",
         lambda s: _planned(s.pod("a", "n1"), "a").evict("a").evict("a"),
@@ -168,6 +188,13 @@ SOUND: dict[str, Story] = {
     "an eviction by somebody else": lambda s: s.pod("a", "n1").evict("a", user="admin"),
     "a pod of a name that was evicted before is in a plan too": lambda s: (
         _planned(_replaced(s), "web-0-2").evict("web-0").gone("Pod", "web-0")
+    ),
+    "a plan from before the run is carried on": lambda s: (
+        s.pod("a", "n1")
+        .plan("p", "Executing", "a")
+        .there_before()
+        .evict("a")
+        .plan("p", "Completed", "a")
     ),
     "an owner that was scaled down": lambda s: (
         s.replica_set(2).pod("a", "n1").replica_set(1)
