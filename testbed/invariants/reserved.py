@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from testbed.invariants.history import History
 from testbed.invariants.pod import Amounts, amounts_of, requests_of, takes_room
 from testbed.invariants.violation import Violation
+from testbed.observe.change import JsonObject
 
 PLAN_LABEL = "stowage.dev/plan"
 TAKEN = "stowage.dev/reservation-allocated"
@@ -18,9 +19,8 @@ def reservations_balance(history: History) -> Iterator[Violation]:
     """Yield reservations whose status is not the sum of the pods that took of them."""
     taken: dict[str, Counter[str]] = {}
     for body in history.present("Pod").values():
-        text = (body["metadata"].get("annotations") or {}).get(TAKEN)
-        if text and takes_room(body):
-            uid = json.loads(text)["uid"]
+        uid = _taken_from(body)
+        if uid and takes_room(body):
             taken.setdefault(uid, Counter()).update(_without_pods(requests_of(body)))
     for body in history.present("Reservation").values():
         metadata, status = body["metadata"], body.get("status") or {}
@@ -44,6 +44,20 @@ def no_reservation_leaked(history: History) -> Iterator[Violation]:
             yield Violation(
                 "reservation-leaked", body["metadata"]["name"], f"left by plan {plan}"
             )
+
+
+def _taken_from(pod: JsonObject) -> str:
+    """Return the UID of the reservation that a pod took from, empty if of none.
+
+    Users write annotations too: one that cannot be read is none, as for the scheduler.
+    """
+    text = (pod["metadata"].get("annotations") or {}).get(TAKEN, "")
+    try:
+        taken = json.loads(text)
+    except ValueError:
+        return ""
+    uid = taken.get("uid") if isinstance(taken, dict) else None
+    return uid if isinstance(uid, str) else ""
 
 
 def _without_pods(amounts: Amounts) -> Amounts:

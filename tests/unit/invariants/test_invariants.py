@@ -210,6 +210,13 @@ SOUND: dict[str, Story] = {
     "the books of a reservation balance": lambda s: (
         s.node().reservation("r", "1").pod("a", "n1", annotations=took("r"))
     ),
+    "a pod says in no known way what it took": lambda s: (
+        s.node()
+        .reservation("r")
+        .pod("a", "n1", annotations={"stowage.dev/reservation-allocated": "r"})
+        .pod("b", "n1", annotations={"stowage.dev/reservation-allocated": '["r"]'})
+        .pod("c", "n1", annotations={"stowage.dev/reservation-allocated": "{}"})
+    ),
     "a reservation that has ended tells nothing": lambda s: (
         s.node().reservation("r", phase="Failed").pod("a", "n1", annotations=took("r"))
     ),
