@@ -32,13 +32,11 @@ def no_overcommit(history: History) -> Iterator[Violation]:
         if change.kind == "Node":
             _take_node(nodes, change)
             continue
-        known = pods.get(change.uid)
+        known = pods.pop(change.uid, None)
         if change.verb is Verb.DELETED:
-            pods.pop(change.uid, None)
             continue
         pods[change.uid] = change.body
-        came = node_of(change.body) and not (known and node_of(known))
-        if came and change.verb is not Verb.LISTED:
+        if _came(change, known):
             yield from _short(change, nodes, pods)
 
 
@@ -47,6 +45,17 @@ def _take_node(nodes: dict[str, Amounts], change: Change) -> None:
         nodes.pop(change.name, None)
     else:
         nodes[change.name] = allocatable_of(change.body)
+
+
+def _came(change: Change, known: JsonObject | None) -> bool:
+    """Tell whether the pod has just come to its node.
+
+    Of one that a list shows for the first time nobody knows when it came. One that had
+    no node before came while nobody watched.
+    """
+    if known is None and change.verb is Verb.LISTED:
+        return False
+    return takes_room(change.body) and not (known and node_of(known))
 
 
 def _short(

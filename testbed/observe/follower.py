@@ -63,7 +63,10 @@ class Follower:
                 self._arrivals.put(change)
         except HistoryGoneError:
             listed = tuple(self._stream.listed())
-            self._arrivals.put(Relisted(self._source, listed, self._clock.now()))
+            # What the list lacks went before it: by a later stamp it would seem to have
+            # been there together with what the list shows.
+            receipt = listed[0].receipt if listed else self._clock.now()
+            self._arrivals.put(Relisted(self._source, listed, receipt))
         except ProtocolError:
             # The connection was cut in the middle of a line; the next watch resumes
             # from the last whole change, and fails if the server is gone.

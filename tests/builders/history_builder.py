@@ -138,6 +138,11 @@ class HistoryBuilder:
         self.changes = [replace(one, verb=Verb.LISTED) for one in self.changes]
         return self
 
+    def listed_anew(self) -> Self:
+        """Have the last change been seen in a list, after a watch that broke off."""
+        self.changes[-1] = replace(self.changes[-1], verb=Verb.LISTED)
+        return self
+
     def gone(self, kind: str, name: str) -> Self:
         """Delete an object."""
         return self._add(kind, Verb.DELETED, self._known.pop((kind, name)))

@@ -36,6 +36,10 @@ BROKEN: dict[str, tuple[str, Story]] = {
         "overcommit",
         lambda s: s.node(cpu="2").pod("a", "n1").node(cpu="1").pod("b").pod("b", "n1"),
     ),
+    "a pod comes to a full node while nobody watches": (
+        "overcommit",
+        lambda s: s.node(cpu="1").pod("a", "n1").pod("b").pod("b", "n1").listed_anew(),
+    ),
     "the last healthy pod is evicted": (
         "budget",
         lambda s: _planned(s.budget(1).pod("a", "n1"), "a").evict("a"),
@@ -172,6 +176,15 @@ SOUND: dict[str, Story] = {
     ),
     "a node shrinks below its pods": lambda s: (
         s.node(cpu="2").pod("a", "n1", "2").node(cpu="1")
+    ),
+    "a pod is first seen where there is too little room by now": lambda s: (
+        s.node(cpu="1").pod("a", "n1").pod("b", "n1").listed_anew()
+    ),
+    "a pod is seen only once it has finished": lambda s: (
+        s.node(cpu="2")
+        .pod("a", "n1", "2")
+        .node(cpu="1")
+        .pod("b", "n1", phase="Succeeded")
     ),
     "a healthy pod goes and enough are left": lambda s: _planned(
         s.budget(1).pod("a", "n1").pod("b", "n1"), "a"

@@ -93,6 +93,25 @@ def test_lists_again_when_history_is_gone(
     assert [change.name for change in deleted] == ["goes"]
 
 
+def test_what_a_new_list_lacks_went_before_what_it_shows(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """Else a pod would seem to have come while the room it took was still taken."""
+    server.items = [a_pod("goes", node="n1")]
+
+    with Observer(api, [PODS]) as observer:
+        server.items = [a_pod("comes", node="n1"), a_pod("too", node="n1")]
+        server.send("ERROR", {"code": 410, "message": "too old resource version"})
+        observer.wait_for("two pods", bound(2), timeout_s=SOON_S)
+
+        journal = observer.take_journal()
+    assert [(change.verb, change.name) for change in journal[1:]] == [
+        (Verb.DELETED, "goes"),
+        (Verb.LISTED, "comes"),
+        (Verb.LISTED, "too"),
+    ]
+
+
 def test_a_timeout_shows_the_last_state(api: client.ApiClient) -> None:
     """A time-out without the state that was seen cannot be understood."""
     with (
