@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from testbed.invariants.history import History
 from testbed.invariants.violation import Violation
 from testbed.observe.change import Verb
+from testbed.observe.plan import observed_plan
 
 LIVE = frozenset({"Solving", "Executing"})
 
@@ -31,10 +32,9 @@ def one_live_plan(history: History) -> Iterator[Violation]:
 
 
 def no_plan_left_open(history: History) -> Iterator[Violation]:
-    """Yield plans that are live although the run has come to rest."""
+    """Yield plans that have not ended although the run has come to rest."""
     for body in history.present("PackingPlan").values():
-        phase = (body.get("status") or {}).get("phase", "")
-        if phase in LIVE:
-            yield Violation(
-                "plan-left-open", body["metadata"]["name"], f"it is still {phase}"
-            )
+        plan = observed_plan(body)
+        if not plan.finished:
+            phase = plan.phase or "not taken up"
+            yield Violation("plan-left-open", plan.name, f"it is still {phase}")

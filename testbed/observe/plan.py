@@ -44,8 +44,9 @@ class ObservedPlan:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more will come of the plan."""
-        return self.phase in FINISHED_PHASES
+        """Whether nothing more will come of the plan, save at somebody's wish."""
+        rests = self.phase == "Proposed" and self.mode == "DryRun"
+        return rests or self.phase in FINISHED_PHASES
 
     @property
     def broken(self) -> bool:

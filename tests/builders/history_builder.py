@@ -101,12 +101,13 @@ class HistoryBuilder:
             },
         )
 
-    def plan(self, name: str, phase: str, *moved: str) -> Self:
+    def plan(self, name: str, phase: str, *moved: str, mode: str = "Execute") -> Self:
         """Write a plan's status, as watch and audit log see it."""
         moves = [{"podUID": f"uid-{pod}"} for pod in moved]
         self._request("update", "packingplans", "status", "", name)
+        status = {"phase": phase, "moves": moves}
         return self._seen(
-            "PackingPlan", name, {"status": {"phase": phase, "moves": moves}}
+            "PackingPlan", name, {"spec": {"mode": mode}, "status": status}
         )
 
     def plan_refused(self, name: str) -> Self:

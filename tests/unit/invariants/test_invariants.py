@@ -160,6 +160,11 @@ BROKEN: dict[str, tuple[str, Story]] = {
         ),
     ),
     "a plan is left open": ("plan-left-open", lambda s: s.plan("p", "Executing")),
+    "a plan is stored and not begun": (
+        "plan-left-open",
+        lambda s: s.plan("p", "Proposed", "a"),
+    ),
+    "a plan never has its turn": ("plan-left-open", lambda s: s.plan("p", "Pending")),
 }
 
 SOUND: dict[str, Story] = {
@@ -232,6 +237,9 @@ SOUND: dict[str, Story] = {
     ),
     "a reservation that has ended tells nothing": lambda s: (
         s.node().reservation("r", phase="Failed").pod("a", "n1", annotations=took("r"))
+    ),
+    "a dry run rests as a proposal": lambda s: s.plan(
+        "p", "Proposed", "a", mode="DryRun"
     ),
     "one plan after the other": lambda s: (
         s.plan("p", "Executing")

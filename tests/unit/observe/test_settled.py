@@ -52,12 +52,14 @@ def leaving(name: str) -> tuple[str, dict[str, Any]]:
     return ("Pod", body)
 
 
-def plan(name: str, phase: str, *, optimal: bool = True) -> tuple[str, dict[str, Any]]:
+def plan(
+    name: str, phase: str, *, optimal: bool = True, mode: str = "Execute"
+) -> tuple[str, dict[str, Any]]:
     return (
         "PackingPlan",
         {
             "metadata": {"uid": f"uid-{name}", "name": name},
-            "spec": {},
+            "spec": {"mode": mode},
             "status": {"phase": phase, "optimal": optimal, "message": "so it is"},
         },
     )
@@ -120,6 +122,18 @@ def test_at_rest_needs_no_proof() -> None:
 def test_a_live_plan_keeps_the_state_unsettled() -> None:
     """Pods are about to move."""
     assert not packed("ns", 1)(state_of(placed("a"), plan("p", "Executing"))).holds
+
+
+def test_a_dry_run_that_rests_does_not_unsettle() -> None:
+    """It is a proposal for as long as nobody approves it; nothing moves by itself."""
+    state = state_of(placed("a"), plan("p", "Proposed", mode="DryRun"))
+
+    assert at_rest("ns", 1)(state).holds
+
+
+def test_a_plan_about_to_begin_keeps_the_state_unsettled() -> None:
+    """Its proposal is only written down before the first pod moves."""
+    assert not at_rest("ns", 1)(state_of(placed("a"), plan("p", "Proposed"))).holds
 
 
 def test_a_failed_plan_ends_the_wait() -> None:
