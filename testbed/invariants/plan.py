@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from testbed.invariants.history import History
 from testbed.invariants.violation import Violation
-from testbed.observe.change import Verb
+from testbed.observe.change import Change, Verb
 from testbed.observe.plan import observed_plan
 
 LIVE = frozenset({"Solving", "Executing"})
@@ -29,6 +29,16 @@ def one_live_plan(history: History) -> Iterator[Violation]:
                 change.receipt.wall_text(),
             )
         phases[change.name] = phase
+
+
+def shows_a_plan(change: Change) -> bool:
+    """Tell whether a change shows a plan of this run.
+
+    One that goes, or was over before anybody looked, may be of an earlier run.
+    """
+    if change.kind != "PackingPlan" or change.verb is Verb.DELETED:
+        return False
+    return change.verb is not Verb.LISTED or not observed_plan(change.body).finished
 
 
 def no_plan_left_open(history: History) -> Iterator[Violation]:

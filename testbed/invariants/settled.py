@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from testbed.invariants.history import History
+from testbed.invariants.plan import shows_a_plan
 from testbed.invariants.pod import controller_of, key_of, live, node_of, priority_of
 from testbed.invariants.violation import Violation
 from testbed.observe.change import JsonObject, Verb
@@ -59,7 +60,7 @@ def never_fewer_placed(history: History) -> Iterator[Violation]:
 def _at_first_plan(history: History) -> Collection[JsonObject] | None:
     """Return the pods as they were when the first plan was made."""
     for position, change in enumerate(history.changes):
-        if change.kind == "PackingPlan":
+        if shows_a_plan(change):
             return history.present("Pod", position).values()
     return None
 
@@ -70,7 +71,7 @@ def _disturbed_by_others(history: History) -> bool:
     seen: dict[str, object] = {}
     for change in history.of("Node", "PackingPlan"):
         if change.kind == "PackingPlan":
-            planned = True
+            planned = planned or shows_a_plan(change)
             continue
         state = (
             (change.body.get("status") or {}).get("allocatable"),

@@ -130,12 +130,16 @@ BROKEN: dict[str, tuple[str, Story]] = {
     ),
     "fewer pods of the highest priority run": (
         "fewer-placed",
-        lambda s: (
-            _planned(
-                s.pod("high", "n1", priority=9).pod("low", priority=1), "high", "low"
-            )
-            .pod("high", priority=9)
-            .pod("low", "n1", priority=1)
+        lambda s: _worse(s.node()),
+    ),
+    "fewer pods run than before the first plan of the run": (
+        "fewer-placed",
+        lambda s: _worse(
+            s.plan("old", "Completed")
+            .there_before()
+            .gone("PackingPlan", "old")
+            .node()
+            .node(cpu="8")
         ),
     ),
     "a reservation tells of more than was taken": (
@@ -254,6 +258,13 @@ def _planned(story: HistoryBuilder, *moved: str) -> HistoryBuilder:
     """Store a plan for some pods, and end it."""
     story.plan("p", "Solving").plan("p", "Proposed", *moved)
     return story.plan("p", "Completed", *moved)
+
+
+def _worse(story: HistoryBuilder) -> HistoryBuilder:
+    """Tell of a pod that runs in the stead of a more important one."""
+    story.pod("high", "n1", priority=9).pod("low", priority=1)
+    _planned(story, "high", "low")
+    return story.pod("high", priority=9).pod("low", "n1", priority=1)
 
 
 def _replaced(story: HistoryBuilder) -> HistoryBuilder:
