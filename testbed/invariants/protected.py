@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from testbed.invariants.history import History
-from testbed.invariants.pod import controller_of, node_of, priority_of
+from testbed.invariants.pod import FINISHED, controller_of, node_of, priority_of
 from testbed.invariants.violation import Violation
 from testbed.observe.change import JsonObject
 
@@ -13,11 +13,39 @@ SYSTEM_CRITICAL = 2_000_000_000
 MIRROR = "kubernetes.io/config.mirror"
 SOURCE = "kubernetes.io/config.source"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+DO_NOT_MOVE = "stowage.dev/do-not-move"
+
+REPLACING = ("ReplicaSet", "ReplicationController", "StatefulSet", "Job")
+"""Controllers that make a new pod for one that was evicted, to run anywhere."""
 
 
-def _annotation(body: JsonObject, name: str) -> str:
-    annotations = body["metadata"].get("annotations") or {}
-    return str(annotations.get(name, ""))
+def _annotation(body: JsonObject, name: str) -> str | None:
+    """Return an annotation, which may be there and empty."""
+    value = (body["metadata"].get("annotations") or {}).get(name)
+    return None if value is None else str(value)
+
+
+def _phase(body: JsonObject) -> str:
+    return str((body.get("status") or {}).get("phase", "Pending"))
+
+
+def _opted_out(body: JsonObject) -> bool:
+    return (
+        _annotation(body, DO_NOT_MOVE) not in {None, "false"}
+        or _annotation(body, DO_NOT_DISRUPT) == "true"
+        or _annotation(body, SAFE_TO_EVICT) == "false"
+    )
+
+
+def _of_unknown_controller(body: JsonObject) -> bool:
+    kind = controller_of(body).get("kind")
+    return kind is not None and kind not in {*REPLACING, "DaemonSet"}
+
+
+def _on_host_path(body: JsonObject) -> bool:
+    volumes = (body.get("spec") or {}).get("volumes") or ()
+    return any(volume.get("hostPath") for volume in volumes)
 
 
 PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
@@ -25,17 +53,14 @@ PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
     "system-critical": lambda body: priority_of(body) >= SYSTEM_CRITICAL,
     "of no controller": lambda body: not controller_of(body),
     "of a DaemonSet": lambda body: controller_of(body).get("kind") == "DaemonSet",
-    "a mirror pod": lambda body: bool(_annotation(body, MIRROR)),
-    "a static pod": lambda body: _annotation(body, SOURCE) not in {"", "api"},
-    "opted out": lambda body: (
-        _annotation(body, "stowage.dev/do-not-move") not in {"", "false"}
-        or _annotation(body, "karpenter.sh/do-not-disrupt") == "true"
-        or _annotation(body, SAFE_TO_EVICT) == "false"
-    ),
+    "of an unknown controller": _of_unknown_controller,
+    "a mirror pod": lambda body: _annotation(body, MIRROR) is not None,
+    "a static pod": lambda body: _annotation(body, SOURCE) not in {None, "api"},
+    "opted out": _opted_out,
+    "bound to its node's disk": _on_host_path,
     "not bound": lambda body: not node_of(body),
-    "not started": lambda body: (
-        (body.get("status") or {}).get("phase", "Pending") == "Pending"
-    ),
+    "not started": lambda body: _phase(body) == "Pending",
+    "finished": lambda body: _phase(body) in FINISHED,
 }
 """Written down a second time, apart from the scheduler's own rules."""
 

@@ -52,7 +52,7 @@ class HistoryBuilder:
         ----------
         more
             ``priority``, ``phase``, ``kind`` of the controller ("" for none),
-            ``labels``, ``annotations``, ``namespace``, ``terminating``.
+            ``labels``, ``annotations``, ``namespace``, ``terminating``, ``volumes``.
         """
         owner = {"kind": more.get("kind", "ReplicaSet"), "name": "rs", "uid": "uid-rs"}
         metadata: dict[str, Any] = {
@@ -74,6 +74,7 @@ class HistoryBuilder:
                     "nodeName": node,
                     "priority": more.get("priority", 0),
                     "containers": [{"resources": {"requests": {"cpu": cpu}}}],
+                    "volumes": more.get("volumes", []),
                 },
                 "status": {
                     "phase": phase,

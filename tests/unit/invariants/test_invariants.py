@@ -76,13 +76,47 @@ BROKEN: dict[str, tuple[str, Story]] = {
     ),
     "a pod that opted out is evicted": (
         "protected",
+        lambda s: _annotated(s, "stowage.dev/do-not-move", "true"),
+    ),
+    "a pod that opted out without a value is evicted": (
+        "protected",
+        lambda s: _annotated(s, "stowage.dev/do-not-move", ""),
+    ),
+    "a pod that opted out of Karpenter's disruptions is evicted": (
+        "protected",
+        lambda s: _annotated(s, "karpenter.sh/do-not-disrupt", "true"),
+    ),
+    "a pod that opted out of the autoscaler's evictions is evicted": (
+        "protected",
+        lambda s: _annotated(
+            s, "cluster-autoscaler.kubernetes.io/safe-to-evict", "false"
+        ),
+    ),
+    "a mirror pod is evicted": (
+        "protected",
+        lambda s: _annotated(s, "kubernetes.io/config.mirror", ""),
+    ),
+    "a static pod is evicted": (
+        "protected",
+        lambda s: _annotated(s, "kubernetes.io/config.source", "file"),
+    ),
+    "a pod of an unknown controller is evicted": (
+        "protected",
+        lambda s: _planned(s.pod("a", "n1", kind="Rollout"), "a").evict("a"),
+    ),
+    "a pod with data on its node's disk is evicted": (
+        "protected",
         lambda s: _planned(
-            s.pod("a", "n1", annotations={"stowage.dev/do-not-move": "true"}), "a"
+            s.pod("a", "n1", volumes=[{"name": "v", "hostPath": {"path": "/x"}}]), "a"
         ).evict("a"),
     ),
     "a pod that has not started is evicted": (
         "protected",
         lambda s: _planned(s.pod("a", "n1", phase="Pending"), "a").evict("a"),
+    ),
+    "a pod that has finished is evicted": (
+        "protected",
+        lambda s: _planned(s.pod("a", "n1", phase="Failed"), "a").evict("a"),
     ),
     "no plan names the evicted pod": (
         "planned-eviction",
@@ -204,6 +238,12 @@ SOUND: dict[str, Story] = {
     "a budget that selects nobody": lambda s: _planned(
         s.budget(1, selector=None).pod("a", "n1"), "a"
     ).evict("a"),
+    "a pod that opted out of nothing": lambda s: _annotated(
+        s, "stowage.dev/do-not-move", "false"
+    ),
+    "a pod that came by way of the API": lambda s: _annotated(
+        s, "kubernetes.io/config.source", "api"
+    ),
     "an eviction that was refused": lambda s: (
         s.budget(1).pod("a", "n1").evict("a", code=429)
     ),
@@ -258,6 +298,11 @@ def _planned(story: HistoryBuilder, *moved: str) -> HistoryBuilder:
     """Store a plan for some pods, and end it."""
     story.plan("p", "Solving").plan("p", "Proposed", *moved)
     return story.plan("p", "Completed", *moved)
+
+
+def _annotated(story: HistoryBuilder, name: str, value: str) -> HistoryBuilder:
+    """Tell of a pod with an annotation, which is evicted by plan."""
+    return _planned(story.pod("a", "n1", annotations={name: value}), "a").evict("a")
 
 
 def _worse(story: HistoryBuilder) -> HistoryBuilder:
