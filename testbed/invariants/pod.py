@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from testbed.observe.change import JsonObject
-from testbed.quantity import parse_cpu, parse_memory
+from testbed.quantity import amount
 
 Amounts = Mapping[str, int]
 """Amounts by resource: milli-CPU, bytes, or a count."""
@@ -68,21 +69,22 @@ def requests_of(body: JsonObject) -> Amounts:
     """Return what the pod takes, as the scheduler counts it.
 
     Containers and sidecars together, or the largest init container with the sidecars
-    before it, whichever is more; and the overhead. The pod itself counts as one.
+    before it, whichever is more; in its stead what the pod as a whole asks for, where
+    it does; and the overhead. The pod itself counts as one.
     """
     spec = body.get("spec") or {}
     running: Counter[str] = Counter()
     largest: Counter[str] = Counter()
     for container in spec.get("initContainers") or ():
-        needs = _amounts(container)
+        needs = _requests(container)
         if container.get("restartPolicy") == "Always":
             running.update(needs)
             largest |= running
         else:
             largest |= running + Counter(needs)
     for container in spec.get("containers") or ():
-        running.update(_amounts(container))
-    total = running | largest
+        running.update(_requests(container))
+    total = Counter({**(running | largest), **_requests(spec)})
     total.update(amounts_of(spec.get("overhead") or {}))
     total["pods"] = 1
     return total
@@ -93,17 +95,14 @@ def allocatable_of(node: JsonObject) -> Amounts:
     return amounts_of((node.get("status") or {}).get("allocatable") or {})
 
 
-def _amounts(container: Mapping[str, Any]) -> Amounts:
-    return amounts_of((container.get("resources") or {}).get("requests") or {})
+def _requests(asker: Mapping[str, Any]) -> Amounts:
+    """Return what a container asks for, or a pod as a whole."""
+    return amounts_of((asker.get("resources") or {}).get("requests") or {})
 
 
 def amounts_of(quantities: Mapping[str, Any]) -> Amounts:
-    """Return a resource list in milli-CPU, bytes and counts."""
-    return {name: _parse(name, value) for name, value in quantities.items()}
-
-
-def _parse(name: str, value: str | float) -> int:
-    if name == "cpu":
-        return parse_cpu(value)
-    # Counts are written as plain numbers, which are read like bytes.
-    return parse_memory(value)
+    """Return a resource list in milli-CPU, bytes and counts, parts as whole ones."""
+    return {
+        name: ceil(amount(value) * (1000 if name == "cpu" else 1))
+        for name, value in quantities.items()
+    }
