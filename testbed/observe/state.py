@@ -17,7 +17,7 @@ class State:
         self._bodies: dict[str, dict[str, JsonObject]] = {}
         self._pods: dict[str, ObservedPod] = {}
         self._plans: dict[str, ObservedPlan] = {}
-        self._plan_order: dict[str, int] = {}
+        self._plan_order: dict[str, tuple[str, int]] = {}
         self._changed: dict[str, Receipt] = {}
 
     def apply(self, change: Change) -> None:
@@ -33,8 +33,11 @@ class State:
         if change.kind == "Pod":
             self._pods[change.uid] = observed_pod(change.body)
         elif change.kind == "PackingPlan":
-            self._plans[change.uid] = observed_plan(change.body)
-            self._plan_order.setdefault(change.uid, len(self._plan_order))
+            plan = observed_plan(change.body)
+            self._plans[change.uid] = plan
+            # A list is in the order of names, a stamp has whole seconds.
+            place = (plan.created, len(self._plan_order))
+            self._plan_order.setdefault(change.uid, place)
 
     def vanished(self, kind: str, listed: Iterable[Change]) -> list[JsonObject]:
         """Return the objects of a kind that a new list no longer holds."""
@@ -69,5 +72,5 @@ class State:
         return sorted(chosen, key=lambda pod: pod.name)
 
     def plans(self) -> list[ObservedPlan]:
-        """Return the plans in the order in which they were first seen."""
+        """Return the plans, the oldest first, and as first seen within a second."""
         return sorted(self._plans.values(), key=lambda plan: self._plan_order[plan.uid])

@@ -53,12 +53,18 @@ def leaving(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def plan(
-    name: str, phase: str, *, optimal: bool = True, mode: str = "Execute"
+    name: str,
+    phase: str,
+    *,
+    optimal: bool = True,
+    mode: str = "Execute",
+    created: str = "",
 ) -> tuple[str, dict[str, Any]]:
+    metadata = {"uid": f"uid-{name}", "name": name, "creationTimestamp": created}
     return (
         "PackingPlan",
         {
-            "metadata": {"uid": f"uid-{name}", "name": name},
+            "metadata": metadata,
             "spec": {"mode": mode},
             "status": {"phase": phase, "optimal": optimal, "message": "so it is"},
         },
@@ -110,6 +116,17 @@ def test_an_unproved_completed_plan_is_no_proof() -> None:
     state = state_of(refused("b"), plan("p", "Completed", optimal=False))
 
     assert not packed("ns", 1)(state).holds
+
+
+def test_the_newest_plan_is_the_one_made_last() -> None:
+    """A list gives plans by name, and its last one may have been overtaken."""
+    state = state_of(
+        refused("b"),
+        plan("a", "NoImprovement", created="2026-01-01T00:00:09Z"),
+        plan("z", "Completed", optimal=False, created="2026-01-01T00:00:01Z"),
+    )
+
+    assert packed("ns", 1)(state).holds
 
 
 def test_at_rest_needs_no_proof() -> None:
