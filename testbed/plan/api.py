@@ -87,7 +87,7 @@ class PlanApi:
         except ApiException as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 raise PlanKindMissingError from error
-            raise PlanRefusedError("list", str(error.reason)) from error
+            raise PlanRefusedError("list plans", str(error.reason)) from error
         return list(found["items"])
 
     def _patch(self, name: str, change: dict[str, Any]) -> None:
@@ -98,7 +98,8 @@ class PlanApi:
         try:
             self._api.patch_cluster_custom_object(GROUP, VERSION, PLURAL, name, change)
         except ApiException as error:
-            raise PlanRefusedError(name, str(error.reason)) from error
+            what = f"change plan {name}"
+            raise PlanRefusedError(what, str(error.reason)) from error
 
 
 def _phase(plan: JsonObject) -> str:

@@ -43,5 +43,5 @@ class PlanPhaseError(StowageError):
 class PlanRefusedError(StowageError):
     """The API server does not allow it."""
 
-    def __init__(self, name: str, cause: str) -> None:
-        super().__init__(f"the API server refuses to change plan {name}: {cause}")
+    def __init__(self, what: str, cause: str) -> None:
+        super().__init__(f"the API server refuses to {what}: {cause}")

@@ -1,0 +1,30 @@
+"""What the API server's refusals are made of."""
+
+from __future__ import annotations
+
+import pytest
+from watch_server import WatchServer, serving
+
+from testbed.plan import PlanApi
+from testbed.plan.errors import PlanKindMissingError, PlanRefusedError
+
+
+def test_who_may_not_look_at_plans_is_told_so() -> None:
+    """A plan called "list" is looked for in vain."""
+    server = WatchServer()
+    server.list_status = 403
+
+    with (
+        serving(server) as api,
+        pytest.raises(PlanRefusedError, match="refuses to list plans: Forbidden"),
+    ):
+        PlanApi(api).plan()
+
+
+def test_a_cluster_without_the_chart_is_told_from_one_without_plans() -> None:
+    """The way out is another one."""
+    server = WatchServer()
+    server.list_status = 404
+
+    with serving(server) as api, pytest.raises(PlanKindMissingError):
+        PlanApi(api).plan()
