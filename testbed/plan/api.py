@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from testbed.errors import StowageError
 from testbed.observe.change import JsonObject
 from testbed.observe.plan import FINISHED_PHASES
 from testbed.plan.errors import (
+    ClusterSilentError,
     PlanKindMissingError,
     PlanMissingError,
     PlanPhaseError,
@@ -22,6 +26,9 @@ GROUP, VERSION, PLURAL = "stowage.dev", "v1alpha1", "packingplans"
 
 class PlanApi:
     """The PackingPlans of one cluster.
+
+    Every method raises `PlanRefusedError` where the API server does not allow what it
+    asks for, and `ClusterSilentError` where there is no answer.
 
     Parameters
     ----------
@@ -78,28 +85,33 @@ class PlanApi:
         self._patch(name, {"spec": {"abort": True}})
 
     def _plans(self) -> list[JsonObject]:
-        from kubernetes.client import (  # noqa: PLC0415 - it takes long to import
-            ApiException,
-        )
-
-        try:
+        with _refusals("list plans", missing=PlanKindMissingError()):
             found: Any = self._api.list_cluster_custom_object(GROUP, VERSION, PLURAL)
-        except ApiException as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                raise PlanKindMissingError from error
-            raise PlanRefusedError("list plans", str(error.reason)) from error
         return list(found["items"])
 
     def _patch(self, name: str, change: dict[str, Any]) -> None:
-        from kubernetes.client import (  # noqa: PLC0415 - it takes long to import
-            ApiException,
-        )
-
-        try:
+        with _refusals(f"change plan {name}", missing=PlanMissingError(name)):
             self._api.patch_cluster_custom_object(GROUP, VERSION, PLURAL, name, change)
-        except ApiException as error:
-            what = f"change plan {name}"
-            raise PlanRefusedError(what, str(error.reason)) from error
+
+
+@contextmanager
+def _refusals(what: str, *, missing: StowageError) -> Iterator[None]:
+    """Raise the client's errors as our own; ``missing`` if there is no such thing."""
+    from kubernetes.client import (  # noqa: PLC0415 - it takes long to import
+        ApiException,
+    )
+    from urllib3.exceptions import (  # noqa: PLC0415 - so does this
+        HTTPError,
+    )
+
+    try:
+        yield
+    except ApiException as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            raise missing from error
+        raise PlanRefusedError(what, str(error.reason)) from error
+    except HTTPError as error:
+        raise ClusterSilentError(str(error)) from error
 
 
 def _phase(plan: JsonObject) -> str:

@@ -15,6 +15,16 @@ class NoClusterError(StowageError):
         )
 
 
+class ClusterSilentError(StowageError):
+    """The cluster does not answer."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            f"the cluster does not answer: {cause}; see whether it is up, and whether "
+            "the kubeconfig names the right one"
+        )
+
+
 class PlanMissingError(StowageError):
     """There is no such plan."""
 

@@ -6,7 +6,11 @@ import pytest
 from watch_server import WatchServer, serving
 
 from testbed.plan import PlanApi
-from testbed.plan.errors import PlanKindMissingError, PlanRefusedError
+from testbed.plan.errors import (
+    ClusterSilentError,
+    PlanKindMissingError,
+    PlanRefusedError,
+)
 
 
 def test_who_may_not_look_at_plans_is_told_so() -> None:
@@ -27,4 +31,13 @@ def test_a_cluster_without_the_chart_is_told_from_one_without_plans() -> None:
     server.list_status = 404
 
     with serving(server) as api, pytest.raises(PlanKindMissingError):
+        PlanApi(api).plan()
+
+
+def test_a_cluster_that_is_down_is_told_without_a_traceback() -> None:
+    """The kubeconfig of a cluster often outlives it."""
+    with serving(WatchServer()) as api:
+        pass
+
+    with pytest.raises(ClusterSilentError, match="does not answer"):
         PlanApi(api).plan()
