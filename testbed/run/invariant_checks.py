@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from testbed.invariants import History, check
 from testbed.observe.audit import audit_entries
-from testbed.observe.source import BUDGETS, PACKING_PLANS, REPLICA_SETS, RESERVATIONS
+from testbed.observe.source import (
+    BUDGETS,
+    PACKING_PLANS,
+    REPLICA_SETS,
+    RESERVATIONS,
+    STATEFUL_SETS,
+)
 from testbed.run.bench import Bench
 from testbed.run.diary import Diary
 from testbed.scenario.check import CheckResult
 
-WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS)
+WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS, STATEFUL_SETS)
 """What the rules look at beside pods and nodes."""
 
 NAME = "invariants"
