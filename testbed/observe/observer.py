@@ -116,6 +116,12 @@ class Observer:
             journal, self._journal = self._journal, []
         return sorted(journal, key=lambda change: change.receipt)
 
+    def restart_journal(self) -> list[Change]:
+        """Forget the changes so far, and return what is there as a list shows it."""
+        with self._changed:
+            self._journal = []
+            return self._state.listed(self.clock.now())
+
     def wait_for(
         self,
         what: str,

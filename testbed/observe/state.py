@@ -45,6 +45,14 @@ class State:
         known = self._bodies.get(kind, {})
         return [body for uid, body in known.items() if uid not in present]
 
+    def listed(self, receipt: Receipt) -> list[Change]:
+        """Return all objects as a list of this moment would show them."""
+        return [
+            Change(kind, Verb.LISTED, receipt, body)
+            for kind, bodies in self._bodies.items()
+            for body in bodies.values()
+        ]
+
     def last_change(self, kind: str) -> Receipt | None:
         """Return when an object of this kind last changed."""
         return self._changed.get(kind)

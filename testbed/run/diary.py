@@ -27,6 +27,13 @@ class Diary:
         Where it runs.
     listener
         Is told when a step begins.
+
+    Attributes
+    ----------
+    audit_start
+        Where the scenario's part of the audit log begins, in bytes.
+    there_before
+        What there was when the scenario began.
     """
 
     def __init__(self, bench: Bench, listener: Listener) -> None:
@@ -39,7 +46,7 @@ class Diary:
         self._configs: dict[str, str] = {}
         self._stopwatch = Stopwatch()
         self.audit_start = audit_end(bench.cluster.audit_log)
-        bench.observer.take_journal()
+        self.there_before = bench.observer.restart_journal()
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

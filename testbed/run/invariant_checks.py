@@ -24,7 +24,9 @@ NAME = "invariants"
 def invariant_checks(bench: Bench, diary: Diary) -> tuple[CheckResult, ...]:
     """Check a run that has come to rest; every violation is a failed check."""
     entries = audit_entries(bench.cluster.audit_log, diary.audit_start)
-    violations = check(History(tuple(diary.changes()), tuple(entries)))
+    # What was there comes first: a change that was on its way then was stamped earlier.
+    changes = sorted(diary.changes(), key=lambda change: change.receipt)
+    violations = check(History((*diary.there_before, *changes), tuple(entries)))
     if not violations:
         return (CheckResult(NAME, passed=True, expected="kept", actual="kept"),)
     return tuple(

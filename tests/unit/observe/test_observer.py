@@ -44,6 +44,11 @@ def bound(count: int) -> Condition:
     return condition
 
 
+def alone_and_bound(state: State) -> Verdict:
+    pods = state.pods("ns")
+    return Verdict([pod.bound for pod in pods] == [True], f"{len(pods)} pods")
+
+
 def test_sees_what_was_there_and_what_comes(
     server: WatchServer, api: client.ApiClient
 ) -> None:
@@ -62,6 +67,23 @@ def test_sees_what_was_there_and_what_comes(
         Verb.MODIFIED,
     ]
     assert "managedFields" not in journal[0].body["metadata"]
+
+
+def test_a_new_journal_begins_with_what_is_there(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """What a scenario finds is neither a change of its own nor unknown to it."""
+    server.items = [a_pod("old"), a_pod("gone")]
+
+    with Observer(api, [PODS]) as observer:
+        server.send("MODIFIED", a_pod("old", node="n1", version="2"))
+        server.send("DELETED", a_pod("gone", version="3"))
+        observer.wait_for("the old pod", alone_and_bound, timeout_s=SOON_S)
+
+        (there,) = observer.restart_journal()
+        assert (there.verb, there.name) == (Verb.LISTED, "old")
+        assert there.body["spec"]["nodeName"] == "n1"
+        assert observer.take_journal() == []
 
 
 def test_resumes_after_the_server_ends_the_connection(

@@ -2,9 +2,103 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubernetes import client
+from watch_server import WatchServer, a_pod, serving
+
 from testbed.invariants.settled import COUNTED
-from testbed.observe.source import CORE_SOURCES
-from testbed.run.invariant_checks import WATCHED
+from testbed.observe.observer import Observer
+from testbed.observe.receipt import Receipt
+from testbed.observe.settled import pods_gone
+from testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
+from testbed.run.bench import Bench
+from testbed.run.diary import Diary
+from testbed.run.invariant_checks import WATCHED, invariant_checks
+from testbed.run.listener import Listener
+
+SOON_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class SilentCluster:
+    """A cluster of which there is only a folder."""
+
+    workdir: Path
+    name: str = "silent"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.workdir / "kubeconfig.yaml"
+
+    @property
+    def audit_log(self) -> Path:
+        return self.workdir / "audit.log"
+
+    def up(self) -> None:
+        """Start nothing."""
+
+    def down(self) -> None:
+        """Stop nothing."""
+
+    def api_client(self) -> client.ApiClient:
+        raise NotImplementedError
+
+
+def an_eviction(name: str, at: Receipt) -> str:
+    record = {
+        "stage": "ResponseComplete",
+        "verb": "create",
+        "user": {"username": "system:serviceaccount:stowage-system:stowage"},
+        "objectRef": {
+            "resource": "pods",
+            "subresource": "eviction",
+            "namespace": "ns",
+            "name": name,
+        },
+        "responseStatus": {"code": 201},
+        "stageTimestamp": at.wall_text(),
+    }
+    return json.dumps(record, separators=(",", ":")) + "\n"
+
+
+def test_a_pod_that_was_there_before_the_run_is_watched_over(tmp_path: Path) -> None:
+    """Whoever installs a scheduler cares most for what runs already."""
+    server, cluster = WatchServer(), SilentCluster(tmp_path)
+    server.items = [a_pod("old", node="n1")]
+    with serving(server) as api, Observer(api, [PODS]) as observer:
+        bench = Bench(cluster, api, observer, tag="test")
+        diary = Diary(bench, Listener())
+
+        cluster.audit_log.write_text(an_eviction("old", observer.clock.now()))
+        server.send("DELETED", a_pod("old", node="n1", version="2"))
+        observer.wait_for("the eviction", pods_gone("ns"), timeout_s=SOON_S)
+        checks = invariant_checks(bench, diary)
+
+    assert "planned-eviction" in {check.actual for check in checks}
+    assert not any(check.passed for check in checks)
+
+
+def test_pods_that_were_there_before_the_run_are_not_lost(tmp_path: Path) -> None:
+    """Controllers are watched later than pods, and find all of theirs."""
+    server, cluster = WatchServer(), SilentCluster(tmp_path)
+    cluster.audit_log.write_text("")
+    old = a_pod("old", node="n1")
+    owner = {"kind": "ReplicaSet", "name": "rs", "uid": "uid-rs", "controller": True}
+    old["metadata"]["ownerReferences"] = [owner]
+    server.items = [old]
+    with serving(server) as api, Observer(api, [PODS]) as observer:
+        bench = Bench(cluster, api, observer, tag="test")
+        diary = Diary(bench, Listener())
+
+        metadata = {"namespace": "ns", "name": "rs", "uid": "uid-rs"}
+        server.items = [{"metadata": metadata, "spec": {"replicas": 1}}]
+        observer.watch(REPLICA_SETS)
+        (check,) = invariant_checks(bench, diary)
+
+    assert check.passed, check.message
 
 
 def test_every_controller_whose_pods_are_counted_is_watched() -> None:
