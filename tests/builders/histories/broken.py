@@ -1,0 +1,189 @@
+"""Histories that break one rule each, by what goes wrong."""
+
+from __future__ import annotations
+
+from history_builder import took
+
+from histories.stories import Story, annotated, planned, replaced, worse
+
+BROKEN: dict[str, tuple[str, Story]] = {
+    "a pod comes to a full node": (
+        "overcommit",
+        lambda s: s.node(cpu="1").pod("a", "n1").pod("b").pod("b", "n1"),
+    ),
+    "a pod comes while another one terminates": (
+        "overcommit",
+        lambda s: (
+            s.node(cpu="1").pod("a", "n1", terminating=True).pod("b").pod("b", "n1")
+        ),
+    ),
+    "a pod comes to a node that has shrunk": (
+        "overcommit",
+        lambda s: s.node(cpu="2").pod("a", "n1").node(cpu="1").pod("b").pod("b", "n1"),
+    ),
+    "a pod comes to a full node while nobody watches": (
+        "overcommit",
+        lambda s: s.node(cpu="1").pod("a", "n1").pod("b").pod("b", "n1").listed_anew(),
+    ),
+    "the last healthy pod is evicted": (
+        "budget",
+        lambda s: planned(s.budget(1).pod("a", "n1"), "a").evict("a"),
+    ),
+    "a budget chosen by an expression is broken": (
+        "budget",
+        lambda s: planned(
+            s.budget(
+                1,
+                selector={
+                    "matchExpressions": [
+                        {"key": "app", "operator": "In", "values": ["a"]}
+                    ]
+                },
+            ).pod("a", "n1"),
+            "a",
+        ).evict("a"),
+    ),
+    "a budget over a whole namespace is broken": (
+        "budget",
+        lambda s: planned(s.budget(1, selector={}).pod("a", "n1"), "a").evict("a"),
+    ),
+    "a pod of a DaemonSet is evicted": (
+        "protected",
+        lambda s: planned(s.pod("a", "n1", kind="DaemonSet"), "a").evict("a"),
+    ),
+    "a bare pod is evicted": (
+        "protected",
+        lambda s: planned(s.pod("a", "n1", kind=""), "a").evict("a"),
+    ),
+    "a system-critical pod is evicted": (
+        "protected",
+        lambda s: planned(s.pod("a", "n1", priority=2_000_000_000), "a").evict("a"),
+    ),
+    "a pod that opted out is evicted": (
+        "protected",
+        lambda s: annotated(s, "stowage.dev/do-not-move", "true"),
+    ),
+    "a pod that opted out without a value is evicted": (
+        "protected",
+        lambda s: annotated(s, "stowage.dev/do-not-move", ""),
+    ),
+    "a pod that opted out of Karpenter's disruptions is evicted": (
+        "protected",
+        lambda s: annotated(s, "karpenter.sh/do-not-disrupt", "true"),
+    ),
+    "a pod that opted out of the autoscaler's evictions is evicted": (
+        "protected",
+        lambda s: annotated(
+            s, "cluster-autoscaler.kubernetes.io/safe-to-evict", "false"
+        ),
+    ),
+    "a mirror pod is evicted": (
+        "protected",
+        lambda s: annotated(s, "kubernetes.io/config.mirror", ""),
+    ),
+    "a static pod is evicted": (
+        "protected",
+        lambda s: annotated(s, "kubernetes.io/config.source", "file"),
+    ),
+    "a pod of an unknown controller is evicted": (
+        "protected",
+        lambda s: planned(s.pod("a", "n1", kind="Rollout"), "a").evict("a"),
+    ),
+    "a pod with data on its node's disk is evicted": (
+        "protected",
+        lambda s: planned(
+            s.pod("a", "n1", volumes=[{"name": "v", "hostPath": {"path": "/x"}}]), "a"
+        ).evict("a"),
+    ),
+    "a pod that has not started is evicted": (
+        "protected",
+        lambda s: planned(s.pod("a", "n1", phase="Pending"), "a").evict("a"),
+    ),
+    "a pod that has finished is evicted": (
+        "protected",
+        lambda s: planned(s.pod("a", "n1", phase="Failed"), "a").evict("a"),
+    ),
+    "no plan names the evicted pod": (
+        "planned-eviction",
+        lambda s: planned(s.pod("a", "n1"), "b").evict("a"),
+    ),
+    "the eviction comes before the plan": (
+        "planned-eviction",
+        lambda s: planned(s.pod("a", "n1").evict("a"), "a"),
+    ),
+    "the plan was refused when it was to be stored": (
+        "planned-eviction",
+        lambda s: (
+            s.pod("a", "n1")
+            .plan("p", "Solving")
+            .plan_refused("p")
+            .evict("a")
+            .plan("p", "Completed", "a")
+        ),
+    ),
+    "only an earlier plan of that name was stored": (
+        "planned-eviction",
+        lambda s: (
+            planned(s.pod("a", "n1"))
+            .gone("PackingPlan", "p")
+            .plan("p", "Solving")
+            .evict("a")
+            .plan("p", "Completed", "a")
+        ),
+    ),
+    "a pod is evicted twice": (
+        "evicted-once",
+        lambda s: planned(s.pod("a", "n1"), "a").evict("a").evict("a"),
+    ),
+    "a pod of a name that was evicted before is in no plan": (
+        "planned-eviction",
+        lambda s: replaced(s).evict("web-0").gone("Pod", "web-0"),
+    ),
+    "a pod is told by its UID as long as its deletion is not seen": (
+        "planned-eviction",
+        lambda s: replaced(s).evict("web-0", uid="uid-web-0-2"),
+    ),
+    "a replacement never comes": (
+        "lost-pod",
+        lambda s: s.replica_set(2).pod("a", "n1"),
+    ),
+    "fewer pods of the highest priority run": ("fewer-placed", worse),
+    "fewer pods run than before the first plan of the run": (
+        "fewer-placed",
+        lambda s: worse(
+            s.plan("old", "Completed")
+            .there_before()
+            .gone("PackingPlan", "old")
+            .node()
+            .node(cpu="8")
+        ),
+    ),
+    "a reservation tells of more than was taken": (
+        "reservation-books",
+        lambda s: s.node().reservation("r", "2").pod("a", "n1", annotations=took("r")),
+    ),
+    "a reservation does not tell what was taken": (
+        "reservation-books",
+        lambda s: s.node().reservation("r").pod("a", "n1", annotations=took("r")),
+    ),
+    "a plan leaves a reservation behind": (
+        "reservation-leaked",
+        lambda s: s.reservation("p-0", plan="p"),
+    ),
+    "two plans are live at once": (
+        "one-live-plan",
+        lambda s: (
+            s.plan("p", "Executing", "a")
+            .plan("q", "Solving")
+            .plan("p", "Completed")
+            .plan("q", "NoImprovement")
+        ),
+    ),
+    "a plan is left open": ("plan-left-open", lambda s: s.plan("p", "Executing")),
+    "a plan is stored and not begun": (
+        "plan-left-open",
+        lambda s: s.plan("p", "Proposed", "a"),
+    ),
+    "a plan never has its turn": ("plan-left-open", lambda s: s.plan("p", "Pending")),
+}
+"""With the name of the rule."""

@@ -1,0 +1,95 @@
+"""Histories that come near to breaking a rule, and break none."""
+
+from __future__ import annotations
+
+from history_builder import took
+
+from histories.stories import Story, annotated, moved, planned, replaced
+
+SOUND: dict[str, Story] = {
+    "a plan that moves a pod": moved,
+    "a pod comes once another one has gone": lambda s: (
+        s.node(cpu="1").pod("a", "n1").gone("Pod", "a").pod("b").pod("b", "n1")
+    ),
+    "a pod comes once another one has finished": lambda s: (
+        s.node(cpu="1")
+        .pod("a", "n1")
+        .pod("a", "n1", phase="Succeeded")
+        .pod("b")
+        .pod("b", "n1")
+    ),
+    "a node shrinks below its pods": lambda s: (
+        s.node(cpu="2").pod("a", "n1", "2").node(cpu="1")
+    ),
+    "a pod is first seen where there is too little room by now": lambda s: (
+        s.node(cpu="1").pod("a", "n1").pod("b", "n1").listed_anew()
+    ),
+    "a pod is seen only once it has finished": lambda s: (
+        s.node(cpu="2")
+        .pod("a", "n1", "2")
+        .node(cpu="1")
+        .pod("b", "n1", phase="Succeeded")
+    ),
+    "a healthy pod goes and enough are left": lambda s: planned(
+        s.budget(1).pod("a", "n1").pod("b", "n1"), "a"
+    ).evict("a"),
+    "a budget of others": lambda s: planned(
+        s.budget(1, selector={"matchLabels": {"app": "b"}}).pod("a", "n1"), "a"
+    ).evict("a"),
+    "a budget that selects nobody": lambda s: planned(
+        s.budget(1, selector=None).pod("a", "n1"), "a"
+    ).evict("a"),
+    "a pod that opted out of nothing": lambda s: annotated(
+        s, "stowage.dev/do-not-move", "false"
+    ),
+    "a pod that came by way of the API": lambda s: annotated(
+        s, "kubernetes.io/config.source", "api"
+    ),
+    "an eviction that was refused": lambda s: (
+        s.budget(1).pod("a", "n1").evict("a", code=429)
+    ),
+    "an eviction by somebody else": lambda s: s.pod("a", "n1").evict("a", user="admin"),
+    "a pod of a name that was evicted before is in a plan too": lambda s: (
+        planned(replaced(s), "web-0-2").evict("web-0").gone("Pod", "web-0")
+    ),
+    "a plan from before the run is carried on": lambda s: (
+        s.pod("a", "n1")
+        .plan("p", "Executing", "a")
+        .there_before()
+        .evict("a")
+        .plan("p", "Completed", "a")
+    ),
+    "an owner that was scaled down": lambda s: (
+        s.replica_set(2).pod("a", "n1").replica_set(1)
+    ),
+    "fewer of a lower priority for more of a higher one": lambda s: (
+        planned(s.pod("high", priority=9).pod("low", "n1", priority=1), "high", "low")
+        .pod("high", "n1", priority=9)
+        .pod("low", priority=1)
+    ),
+    "fewer pods run since a node is gone": lambda s: (
+        planned(s.node().pod("a", "n1"), "a").gone("Node", "n1").pod("a")
+    ),
+    "the books of a reservation balance": lambda s: (
+        s.node().reservation("r", "1").pod("a", "n1", annotations=took("r"))
+    ),
+    "a pod says in no known way what it took": lambda s: (
+        s.node()
+        .reservation("r")
+        .pod("a", "n1", annotations={"stowage.dev/reservation-allocated": "r"})
+        .pod("b", "n1", annotations={"stowage.dev/reservation-allocated": '["r"]'})
+        .pod("c", "n1", annotations={"stowage.dev/reservation-allocated": "{}"})
+    ),
+    "a reservation that has ended tells nothing": lambda s: (
+        s.node().reservation("r", phase="Failed").pod("a", "n1", annotations=took("r"))
+    ),
+    "a dry run rests as a proposal": lambda s: s.plan(
+        "p", "Proposed", "a", mode="DryRun"
+    ),
+    "one plan after the other": lambda s: (
+        s.plan("p", "Executing")
+        .plan("p", "Aborted")
+        .plan("q", "Solving")
+        .plan("q", "NoImprovement")
+    ),
+}
