@@ -36,3 +36,18 @@ func spare(of *plan.Plan, evictions []*step, free map[string]resources.Vector) {
 		}
 	}
 }
+
+// Insist takes back what was spared: the plan needs these evictions for something else than their
+// room. It reports whether there are any.
+func (e *Execution) Insist() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	some := false
+	for _, eviction := range e.evictions {
+		if eviction.state == NotNeeded {
+			eviction.state = Waiting
+			some = true
+		}
+	}
+	return some
+}

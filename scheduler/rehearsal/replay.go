@@ -46,20 +46,44 @@ func (e *StaleError) Error() string {
 // Unwrap returns the cause.
 func (e *StaleError) Unwrap() error { return e.Cause }
 
-// Replay carries the plan out on copies of the nodes. Without refusals, every pod of the plan
-// has its node in the end. The error is a *StaleError, unless something is broken.
-func (s *Stage) Replay(ctx context.Context, of *plan.Plan) ([]Refusal, error) {
+// Outcome is how a replay went.
+type Outcome struct {
+	// Refusals are empty if every pod of the plan has its node in the end.
+	Refusals []Refusal
+	// Insist says that the plan needs evictions which room alone would spare: the evicted pod and
+	// one that arrives want the same host port, or keep apart.
+	Insist bool
+}
+
+// Replay carries the plan out on copies of the nodes. The error is a *StaleError, unless something
+// is broken.
+func (s *Stage) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
-		return nil, fmt.Errorf("replaying the plan: %w", err)
+		return Outcome{}, fmt.Errorf("replaying the plan: %w", err)
 	}
-	r := newReplay(ctx, s, of)
-	refusals, err := r.run(ctx)
+	defer func() { s.sight.SharedLister = s.snapshot }()
+	sparing, err := s.newReplay(of)
 	if err != nil {
-		return nil, &StaleError{err}
+		return Outcome{}, err
 	}
-	return refusals, nil
+	refusals, err := sparing.run(ctx)
+	if err == nil && len(refusals) == 0 {
+		return Outcome{}, nil
+	}
+	insisting, otherwise := s.newReplay(of)
+	if otherwise != nil {
+		return Outcome{}, otherwise
+	}
+	insist := insisting.execution.Insist()
+	if insist {
+		refusals, err = insisting.run(ctx)
+	}
+	if err != nil {
+		return Outcome{}, &StaleError{err}
+	}
+	return Outcome{Refusals: refusals, Insist: insist}, nil
 }
 
 // arrival is a pod on its way to a node.
@@ -80,8 +104,14 @@ type replay struct {
 	gone      map[types.UID]bool
 }
 
-func newReplay(ctx context.Context, stage *Stage, of *plan.Plan) *replay {
-	r := &replay{gone: map[types.UID]bool{}}
+// newReplay shows the plugins a world of its own.
+func (s *Stage) newReplay(of *plan.Plan) (*replay, error) {
+	world, err := newWorld(s.framework, s.snapshot)
+	if err != nil {
+		return nil, err
+	}
+	s.sight.SharedLister = world
+	r := &replay{world: world, gone: map[types.UID]bool{}}
 	expect := func(pod *snapshot.Pod, node string, leaves types.UID) {
 		r.arrivals = append(r.arrivals, &arrival{of: pod, pod: unbound(pod.Object, leaves), node: node, leaves: leaves})
 	}
@@ -91,9 +121,8 @@ func newReplay(ctx context.Context, stage *Stage, of *plan.Plan) *replay {
 	for _, placement := range of.Placements {
 		expect(placement.Pod, placement.Node, "")
 	}
-	r.world = newWorld(ctx, stage.framework, r.arrivals)
 	r.execution = executor.New(of, r.freeOf(of), 0)
-	return r
+	return r, nil
 }
 
 // freeOf is the room on the nodes of the plan.
@@ -145,11 +174,7 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 }
 
 func (r *replay) evict(ctx context.Context) (some bool, err error) {
-	free, err := r.world.frees()
-	if err != nil {
-		return false, err
-	}
-	for _, departure := range r.execution.Next(free) {
+	for _, departure := range r.execution.Next(r.world.frees()) {
 		uid := departure.Pod.Object.UID
 		if err := r.world.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
 			return false, err
@@ -186,7 +211,7 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 	if one.leaves != "" && !r.gone[one.leaves] {
 		return false, nil
 	}
-	status, err := r.world.fits(ctx, one.of.Class, one.node)
+	status, err := r.world.fits(ctx, one.of.Class, one.pod, one.node)
 	if err != nil {
 		return false, err
 	}
@@ -197,7 +222,7 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 		return false, nil
 	}
 	r.execution.Bound(one.pod.UID)
-	return true, r.world.arrive(ctx, one.pod, one.node)
+	return true, r.world.arrive(one.pod, one.node)
 }
 
 // refusals are the pods whose turn had come and that were turned away. Who only lacks room may

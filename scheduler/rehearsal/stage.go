@@ -30,6 +30,7 @@ type Stage struct {
 
 	mu       sync.Mutex
 	snapshot *cache.Snapshot
+	sight    *sight
 }
 
 // Profile is what a stage is built from.
@@ -51,6 +52,7 @@ func NewStage(ctx context.Context, of Profile, known Cache) (*Stage, error) {
 		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
 	}
 	snapshot := cache.NewEmptySnapshot()
+	seen := &sight{snapshot}
 	built, err := frameworkruntime.NewFramework(ctx, registry, without(of.Configuration, of.Without),
 		frameworkruntime.WithClientSet(of.Original.ClientSet()),
 		frameworkruntime.WithKubeConfig(of.Original.KubeConfig()),
@@ -58,7 +60,7 @@ func NewStage(ctx context.Context, of Profile, known Cache) (*Stage, error) {
 		frameworkruntime.WithInformerFactory(of.Original.SharedInformerFactory()),
 		frameworkruntime.WithSharedDRAManager(of.Original.SharedDRAManager()),
 		frameworkruntime.WithSharedCSIManager(of.Original.SharedCSIManager()),
-		frameworkruntime.WithSnapshotSharedLister(snapshot),
+		frameworkruntime.WithSnapshotSharedLister(seen),
 		frameworkruntime.WithExtenders(of.Original.Extenders()),
 		frameworkruntime.WithPodGroupManager(of.Original.PodGroupManager()),
 		frameworkruntime.WithPodNominator(of.Original),
@@ -67,7 +69,7 @@ func NewStage(ctx context.Context, of Profile, known Cache) (*Stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
 	}
-	return &Stage{cache: known, framework: built, snapshot: snapshot}, nil
+	return &Stage{cache: known, framework: built, snapshot: snapshot, sight: seen}, nil
 }
 
 // without is the profile less some of its plugins.

@@ -86,14 +86,19 @@ func must(t *testing.T, err error) {
 // replay says who is refused, as in "pod on node: plugin".
 func (c *cluster) replay(t *testing.T, of *plan.Plan) map[string]string {
 	t.Helper()
-	_, ctx := ktesting.NewTestContext(t)
-	refusals, err := c.stage.Replay(ctx, of)
-	must(t, err)
 	refused := map[string]string{}
-	for _, refusal := range refusals {
+	for _, refusal := range c.outcome(t, of).Refusals {
 		refused[refusal.Pod.Object.Name+" on "+refusal.Node] = refusal.Plugin
 	}
 	return refused
+}
+
+func (c *cluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
+	t.Helper()
+	_, ctx := ktesting.NewTestContext(t)
+	outcome, err := c.stage.Replay(ctx, of)
+	must(t, err)
+	return outcome
 }
 
 func (c *cluster) pod(name string) *snapshot.Pod { return c.seen.Pods[types.UID(name)] }
@@ -104,6 +109,10 @@ func (c *cluster) move(name, to string) plan.Move {
 
 func (c *cluster) place(name, node string) plan.Placement {
 	return plan.Placement{Pod: c.pod(name), Node: node}
+}
+
+func (c *cluster) evict(name string) plan.Eviction {
+	return plan.Eviction{Pod: c.pod(name), Node: c.pod(name).Node}
 }
 
 func nodes(names ...string) (nodes []*v1.Node) {
@@ -148,4 +157,16 @@ func besideOf(app, key string) func(*v1.Pod) {
 			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: key,
 				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
 	}
+}
+
+// withPort gives the pod a host port.
+func withPort(pod *v1.Pod) {
+	pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: v1.ProtocolTCP}}
+}
+
+// evenly spreads the pod, with all like it, over the zones.
+func evenly(pod *v1.Pod) {
+	pod.Labels["app"] = "web"
+	pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone",
+		WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -12,18 +13,19 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// world is the cluster in the course of a plan: copies of the nodes that change, and for each
-// class of arriving pods what PreFilter knows about it, kept up to date.
+// world is the cluster in the course of a plan: the nodes of the scheduler's snapshot, those that
+// change replaced by copies. The stage's plugins look at it in the place of that snapshot.
 type world struct {
-	framework framework.Framework
-	before    fwk.NodeInfoLister
-	changed   map[string]fwk.NodeInfo
-	trials    map[string]*trial
+	fwk.SharedLister // as it was before
+	framework        framework.Framework
+	nodes            []fwk.NodeInfo
+	index            map[string]int
+	copied           sets.Set[string]
+	trials           map[string]*trial
 }
 
-// trial is PreFilter's answer for a class of pods.
+// trial is what PreFilter says to a class of pods in the present state.
 type trial struct {
-	pod   *v1.Pod
 	state fwk.CycleState
 	// nodes are those PreFilter leaves; nil means all.
 	nodes *fwk.PreFilterResult
@@ -31,78 +33,76 @@ type trial struct {
 	status *fwk.Status
 }
 
-// newWorld asks PreFilter about each class that arrives, before anything changes.
-func newWorld(ctx context.Context, of framework.Framework, arriving []*arrival) *world {
-	w := &world{framework: of, before: of.SnapshotSharedLister().NodeInfos(),
-		changed: map[string]fwk.NodeInfo{}, trials: map[string]*trial{}}
-	for _, next := range arriving {
-		if w.trials[next.of.Class] != nil {
-			continue
-		}
-		one := &trial{pod: next.pod, state: framework.NewCycleState()}
-		one.nodes, one.status, _ = of.RunPreFilterPlugins(ctx, one.state, next.pod)
-		w.trials[next.of.Class] = one
+func newWorld(of framework.Framework, before fwk.SharedLister) (*world, error) {
+	nodes, err := before.NodeInfos().List()
+	if err != nil {
+		return nil, err
 	}
-	return w
+	w := &world{SharedLister: before, framework: of, nodes: append([]fwk.NodeInfo(nil), nodes...),
+		index: make(map[string]int, len(nodes)), copied: sets.New[string](), trials: map[string]*trial{}}
+	for i, node := range nodes {
+		w.index[node.Node().Name] = i
+	}
+	return w, nil
 }
 
-// node is the node as it is by now.
+// node is a copy of the node as it is by now.
 func (w *world) node(name string) (fwk.NodeInfo, error) {
-	if changed, ok := w.changed[name]; ok {
-		return changed, nil
+	if _, err := w.Get(name); err != nil {
+		return nil, err
 	}
-	before, err := w.before.Get(name)
-	if err != nil {
-		return nil, fmt.Errorf("node %q: %w", name, err)
+	i := w.index[name]
+	if !w.copied.Has(name) {
+		w.nodes[i] = w.nodes[i].Snapshot()
+		w.copied.Insert(name)
 	}
-	w.changed[name] = before.Snapshot()
-	return w.changed[name], nil
+	return w.nodes[i], nil
 }
 
 // free is the room on a node, none at all on one that is gone.
 func (w *world) free(name string) resources.Vector {
-	node, ok := w.changed[name]
-	if !ok {
-		before, err := w.before.Get(name)
-		if err != nil {
-			return resources.Vector{}
-		}
-		node = before
+	node, err := w.Get(name)
+	if err != nil {
+		return resources.Vector{}
 	}
 	return resources.FreeOn(node)
 }
 
 // frees is the room on every node.
-func (w *world) frees() (map[string]resources.Vector, error) {
-	nodes, err := w.before.List()
-	if err != nil {
-		return nil, err
+func (w *world) frees() map[string]resources.Vector {
+	free := make(map[string]resources.Vector, len(w.nodes))
+	for _, node := range w.nodes {
+		free[node.Node().Name] = resources.FreeOn(node)
 	}
-	free := make(map[string]resources.Vector, len(nodes))
-	for _, node := range nodes {
-		name := node.Node().Name
-		free[name] = w.free(name)
-	}
-	return free, nil
+	return free
 }
 
-// fits asks Filter whether pods of the class, which was announced, may go to the node now.
-func (w *world) fits(ctx context.Context, class, name string) (*fwk.Status, error) {
-	one := w.trials[class]
-	if one == nil {
-		return nil, fmt.Errorf("class %s was not announced", class)
-	}
+// fits asks Filter whether the pod, which is of the class, may go to the node now.
+func (w *world) fits(ctx context.Context, class string, pod *v1.Pod, name string) (*fwk.Status, error) {
+	one := w.trialOf(ctx, class, pod)
 	if !one.status.IsSuccess() {
 		return one.status, nil
 	}
 	if !one.nodes.AllNodes() && !one.nodes.NodeNames.Has(name) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "PreFilter leaves out the node"), nil
 	}
-	node, err := w.node(name)
+	node, err := w.Get(name)
 	if err != nil {
 		return nil, err
 	}
-	return w.framework.RunFilterPluginsWithNominatedPods(ctx, one.state, one.pod, node), nil
+	return w.framework.RunFilterPluginsWithNominatedPods(ctx, one.state, pod, node), nil
+}
+
+// trialOf asks PreFilter anew after each change. Its extensions, which update an answer, are made
+// for preemption: a plugin that had nothing to say is never asked again, and the spread of pods is
+// right as long as they leave a single node.
+func (w *world) trialOf(ctx context.Context, class string, pod *v1.Pod) *trial {
+	if w.trials[class] == nil {
+		one := &trial{state: framework.NewCycleState()}
+		one.nodes, one.status, _ = w.framework.RunPreFilterPlugins(ctx, one.state, pod)
+		w.trials[class] = one
+	}
+	return w.trials[class]
 }
 
 // leave takes a pod off its node.
@@ -111,24 +111,15 @@ func (w *world) leave(ctx context.Context, pod *v1.Pod, name string) error {
 	if err != nil {
 		return err
 	}
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
-		return err
-	}
 	if err := node.RemovePod(klog.FromContext(ctx), pod); err != nil {
 		return fmt.Errorf("pod %s/%s is not on node %q: %w", pod.Namespace, pod.Name, name, err)
 	}
-	for _, one := range w.trials {
-		status := w.framework.RunPreFilterExtensionRemovePod(ctx, one.state, one.pod, info, node)
-		if err := status.AsError(); one.status.IsSuccess() && err != nil {
-			return err
-		}
-	}
+	clear(w.trials)
 	return nil
 }
 
 // arrive puts a pod on a node.
-func (w *world) arrive(ctx context.Context, pod *v1.Pod, name string) error {
+func (w *world) arrive(pod *v1.Pod, name string) error {
 	node, err := w.node(name)
 	if err != nil {
 		return err
@@ -140,11 +131,6 @@ func (w *world) arrive(ctx context.Context, pod *v1.Pod, name string) error {
 		return err
 	}
 	node.AddPodInfo(info)
-	for _, one := range w.trials {
-		status := w.framework.RunPreFilterExtensionAddPod(ctx, one.state, one.pod, info, node)
-		if err := status.AsError(); one.status.IsSuccess() && err != nil {
-			return err
-		}
-	}
+	clear(w.trials)
 	return nil
 }

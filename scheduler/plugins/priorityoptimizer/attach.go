@@ -11,7 +11,7 @@ import (
 
 // stage is where plans are tried before anything is done.
 type stage interface {
-	Replay(ctx context.Context, of *plan.Plan) ([]rehearsal.Refusal, error)
+	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
 }
 
 // Attach hands over where plans are rehearsed, without which no plan is made, and who holds the

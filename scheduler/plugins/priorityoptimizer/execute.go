@@ -108,10 +108,14 @@ func (l *loop) makeRunning(ctx context.Context, q *question) (*carrying, error) 
 		if err := plan.CheckNodesUnchanged(checked, q.asked, now); err != nil {
 			return nil, err
 		}
-		if err := l.rehearse(ctx, checked); err != nil {
+		insist, err := l.rehearse(ctx, checked)
+		if err != nil {
 			return nil, err
 		}
 		execution := executor.New(checked, now.Free(), int(*l.args.Limits.MaxUnavailablePerWorkload))
+		if insist {
+			execution.Insist()
+		}
 		l.running.Store(execution)
 		if l.inFlight.generation() == before {
 			nodes := checked.NodesAfter()

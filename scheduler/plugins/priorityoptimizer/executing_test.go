@@ -161,20 +161,7 @@ func (c *cluster) stateChanged() func() bool {
 // A pod of higher priority goes first, and the evicted pod's replacement does not come back
 // into the room that was made for it.
 func TestReplacementOfAnEvictedPodDoesNotStealItsRoomBack(t *testing.T) {
-	o := startOptimizer(t, answers(func(s *contract.Snapshot) *contract.Plan {
-		plan := &contract.Plan{Optimal: true}
-		for _, pod := range s.Pods {
-			if pod.Node == "" && pod.Name == "high" {
-				plan.Placements = []*contract.Placement{{PodUid: pod.Uid, Node: "n1"}}
-			}
-		}
-		for _, pod := range s.Pods {
-			if pod.Node != "" && len(plan.Placements) > 0 {
-				plan.Evictions = []*contract.Eviction{{PodUid: pod.Uid, Node: pod.Node}}
-			}
-		}
-		return plan
-	}))
+	o := startOptimizer(t, answers(makeWayForHigh))
 	c := startCluster(t, o.socket, nil, testNode("n1", 4))
 	c.addInTurn(testPod("low", 3, 1))
 	c.add(testPod("high", 3, 9))
@@ -186,5 +173,39 @@ func TestReplacementOfAnEvictedPodDoesNotStealItsRoomBack(t *testing.T) {
 	}
 	if states := c.plansOf()[0].Status.Evictions; len(states) != 1 || states[0].State != "Gone" {
 		t.Errorf("evictions = %+v", states)
+	}
+}
+
+// makeWayForHigh evicts everybody for the pod called high.
+func makeWayForHigh(s *contract.Snapshot) *contract.Plan {
+	plan := &contract.Plan{Optimal: true}
+	for _, pod := range s.Pods {
+		if pod.Node == "" && pod.Name == "high" {
+			plan.Placements = []*contract.Placement{{PodUid: pod.Uid, Node: "n1"}}
+		}
+	}
+	for _, pod := range s.Pods {
+		if pod.Node != "" && len(plan.Placements) > 0 {
+			plan.Evictions = []*contract.Eviction{{PodUid: pod.Uid, Node: pod.Node}}
+		}
+	}
+	return plan
+}
+
+// An eviction that is not for room, but for a host port, is carried out although there is room.
+func TestPodThatHoldsAPortMakesWay(t *testing.T) {
+	withPort := func(pod *v1.Pod) *v1.Pod {
+		pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: v1.ProtocolTCP}}
+		return pod
+	}
+	o := startOptimizer(t, answers(makeWayForHigh))
+	c := startCluster(t, o.socket, nil, testNode("n1", 4))
+	c.addInTurn(withPort(testPod("low", 1, 1)))
+	c.add(withPort(testPod("high", 1, 9)))
+
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	if c.nodeOf("high") != "n1" || c.nodesOf("low")[0] != "" {
+		t.Errorf("high on %q, low on %q", c.nodeOf("high"), c.nodesOf("low"))
 	}
 }

@@ -57,7 +57,8 @@ func (l *loop) judge(ctx context.Context, q *question, message *contract.Plan) (
 	if raised := l.unwanted(q, checked); raised != nil {
 		return nil, raised
 	}
-	return checked, l.rehearse(ctx, checked)
+	_, err = l.rehearse(ctx, checked)
+	return checked, err
 }
 
 // judgeOnTheWay judges a plan that is not the last, as long as that costs little.
@@ -90,14 +91,15 @@ func (l *loop) unwanted(q *question, checked *plan.Plan) error {
 	return raised
 }
 
-// rehearse objects to pods that the profile's plugins do not let onto their nodes.
-func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) error {
-	refusals, err := (*l.stage.Load()).Replay(ctx, checked)
-	if err != nil || len(refusals) == 0 {
-		return err
+// rehearse objects to pods that the profile's plugins do not let onto their nodes. It reports
+// whether the plan needs evictions that room alone would spare.
+func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) (insist bool, err error) {
+	outcome, err := (*l.stage.Load()).Replay(ctx, checked)
+	if err != nil || len(outcome.Refusals) == 0 {
+		return outcome.Insist, err
 	}
 	raised := &objection{roomless: true}
-	for _, refusal := range refusals {
+	for _, refusal := range outcome.Refusals {
 		raised.roomless = raised.roomless && refusal.Roomless
 		raised.add(refusal.Pod, reasonNodeRefused, refusal.Error(), func(s *snapshot.Snapshot) {
 			s.Forbid(refusal.Pod.Class, refusal.Node)
@@ -106,7 +108,7 @@ func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) error {
 			l.lessons.learn(snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}, l.clock.Now())
 		}
 	}
-	return raised
+	return false, raised
 }
 
 // neverPreempting objects to a plan that evicts for the sake of pods that must not preempt.
