@@ -179,6 +179,49 @@ func TestHigherTiersAreComparedFirst(t *testing.T) {
 	}
 }
 
+// Tier by tier, fewest disturbances come right after most pods: for lower priorities alone nobody of
+// a higher one is moved.
+func TestNobodyIsDisturbedForLowerPrioritiesAlone(t *testing.T) {
+	s := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1"), node("n2")}, Pods: []*v1.Pod{
+		pod("high", "n1", "2G", 5), pod("next", "", "1G", 5), pod("low", "", "3G", 1),
+	}, Rules: snapshot.Rules{SchedulerName: "default-scheduler"}})
+	forLow := &contract.Plan{SnapshotId: "s1", Placements: placements("low", "n1"), Moves: moves("high", "n1", "n2")}
+	forBoth := &contract.Plan{SnapshotId: "s1", Placements: placements("low", "n1", "next", "n2"), Moves: moves("high", "n1", "n2")}
+
+	var refused *plan.RefusedError
+	if _, err := plan.Decode(forLow, s, plan.Strict); !errors.As(err, &refused) || refused.Reason != plan.NotBetter {
+		t.Errorf("for a pod of lower priority: %v, want a refusal for %s", err, plan.NotBetter)
+	}
+	if _, err := plan.Decode(forBoth, s, plan.Strict); err != nil {
+		t.Errorf("for one of its own priority too: %v", err)
+	}
+}
+
+// A cordon is a taint like any other: who tolerates it may come, or no plan for him would ever pass.
+// To a node that is being deleted nobody may.
+func TestCordonedNodesTakeWhoToleratesIt(t *testing.T) {
+	cordoned, leaving := node("n1"), node("n2")
+	cordoned.Spec.Unschedulable = true
+	leaving.DeletionTimestamp = &metav1.Time{}
+	everything := func(p *v1.Pod) { p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}} }
+	s := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{cordoned, leaving},
+		Pods:  []*v1.Pod{pod("tough", "", "1G", 0, everything), pod("tender", "", "1G", 0)},
+		Rules: snapshot.Rules{SchedulerName: "default-scheduler"}})
+	for pair, want := range map[[2]string]plan.Reason{
+		{"tough", "n1"}: "", {"tender", "n1"}: plan.NodeUnschedulable, {"tough", "n2"}: plan.ForbiddenPair,
+	} {
+		_, err := plan.Decode(&contract.Plan{SnapshotId: "s1", Placements: placements(pair[0], pair[1])}, s, plan.Strict)
+
+		var refused *plan.RefusedError
+		if errors.As(err, &refused) != (want != "") || refused != nil && refused.Reason != want {
+			t.Errorf("%s on %s: %v, want %q", pair[0], pair[1], err, want)
+		}
+	}
+	if len(s.Message.ForbiddenPairs) != 2 {
+		t.Errorf("the optimiser is told %v, want both classes kept off n2", s.Message.ForbiddenPairs)
+	}
+}
+
 // The number of pods is a resource like any other.
 func TestPodCountIsACapacity(t *testing.T) {
 	pods := []*v1.Pod{}

@@ -115,7 +115,7 @@ func (r *reader) target(pod *snapshot.Pod, node string) error {
 	if !ok {
 		return refuse(UnknownNode, "no node is called %.64q", node)
 	}
-	if !known.Schedulable {
+	if !known.Takes(pod) {
 		return refuse(NodeUnschedulable, "node %q takes no pods", node)
 	}
 	if r.on.Forbids(pod.Class, node) {

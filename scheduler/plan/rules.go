@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -47,27 +49,29 @@ func checkBudgets(plan *Plan, _ *snapshot.Snapshot) error {
 	return nil
 }
 
-// checkImprovement: from the highest priority down, the first difference in the number of
-// placed pods is a gain.
+// checkImprovement: from the highest priority down, the first that anything changes for has more
+// pods placed than before. Nobody is disturbed for the sake of lower priorities alone.
 func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
-	gains := map[int32]int{}
+	gains, disturbed := map[int32]int{}, map[int32]int{}
 	for _, placement := range plan.Placements {
 		gains[placement.Pod.Priority]++
 	}
 	for _, eviction := range plan.Evictions {
 		gains[eviction.Pod.Priority]--
 	}
-	priorities := make([]int32, 0, len(gains))
-	for priority := range gains {
-		priorities = append(priorities, priority)
+	for _, pod := range plan.Disturbed() {
+		disturbed[pod.Priority]++
 	}
-	slices.Sort(priorities)
+	priorities := sets.List(sets.KeySet(gains).Union(sets.KeySet(disturbed)))
 	slices.Reverse(priorities)
 	for _, priority := range priorities {
-		if gain := gains[priority]; gain < 0 {
-			return refuse(NotBetter, "%d pods fewer of priority %d", -gain, priority)
-		} else if gain > 0 {
+		switch gain := gains[priority]; {
+		case gain > 0:
 			return nil
+		case gain < 0:
+			return refuse(NotBetter, "%d pods fewer of priority %d", -gain, priority)
+		case disturbed[priority] > 0:
+			return refuse(NotBetter, "%d pods of priority %d are disturbed, and none is gained", disturbed[priority], priority)
 		}
 	}
 	return refuse(NotBetter, "as many pods of every priority as before")

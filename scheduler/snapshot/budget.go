@@ -1,6 +1,9 @@
 package snapshot
 
 import (
+	"cmp"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +51,10 @@ func (i *budgetIndex) of(pod *v1.Pod) []*Budget {
 }
 
 func budgetMessages(objects []*policyv1.PodDisruptionBudget) []*contract.DisruptionBudget {
+	objects = slices.Clone(objects)
+	slices.SortFunc(objects, func(a, b *policyv1.PodDisruptionBudget) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	var messages []*contract.DisruptionBudget
 	for _, object := range objects {
 		messages = append(messages, &contract.DisruptionBudget{

@@ -41,8 +41,8 @@ type Node struct {
 	Allocatable resources.Vector
 	// Used is what the pods on it take.
 	Used resources.Vector
-	// Schedulable is false for a cordoned node and one that is being deleted.
-	Schedulable bool
+	// Cordoned nodes take only pods that tolerate it.
+	Cordoned bool
 	// State is equal for two looks at the node between which nothing changed that matters.
 	State string
 }
@@ -120,6 +120,7 @@ func Build(input Input) *Snapshot {
 	}
 	s.addHeld(input.Held)
 	s.Message.PodClasses = index.classes.messages()
+	s.forbidLeaving(input.Nodes)
 	s.Message.Namespaces = namespaceMessages(input.Namespaces)
 	s.Message.DisruptionBudgets = budgetMessages(input.Budgets)
 	s.Fingerprint = s.FingerprintAfter(nil)
@@ -135,7 +136,7 @@ func (s *Snapshot) addNodes(nodes []*v1.Node) {
 		s.Nodes[node.Name] = &Node{
 			Name:        node.Name,
 			Allocatable: resources.OfList(node.Status.Allocatable),
-			Schedulable: !message.Unschedulable,
+			Cordoned:    node.Spec.Unschedulable,
 			State:       nodeLine(message),
 		}
 		s.nodeLines = append(s.nodeLines, s.Nodes[node.Name].State)
