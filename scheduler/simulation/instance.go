@@ -40,13 +40,18 @@ func ParseInstance(data []byte) (Instance, error) {
 	if err != nil {
 		return Instance{ID: instance.ID}, fmt.Errorf("not an instance in JSON: %w", err)
 	}
+	instance.complete()
+	faults = append(faults, instance.faults()...)
+	return instance, errors.Join(faults...)
+}
+
+// complete fills in the namespace of pods that name none.
+func (instance *Instance) complete() {
 	for i := range instance.Pods {
 		if instance.Pods[i].Namespace == "" {
 			instance.Pods[i].Namespace = metav1.NamespaceDefault
 		}
 	}
-	faults = append(faults, instance.faults()...)
-	return instance, errors.Join(faults...)
 }
 
 // faults lists what would keep the instance from existing in a cluster.

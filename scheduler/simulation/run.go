@@ -95,6 +95,15 @@ func (r *run) prepare(instance Instance) error {
 	return nil
 }
 
+// watch starts the informers that have been asked for since it was last called.
+func (r *run) watch() error {
+	r.informers.StartWithContext(r.ctx)
+	if err := r.informers.WaitForCacheSyncWithContext(r.ctx).AsError(); err != nil {
+		return fmt.Errorf("starting the scheduler's informers: %w", err)
+	}
+	return nil
+}
+
 // populate brings in the nodes, then the placed pods, then the others, one after the other.
 func (r *run) populate(instance Instance) error {
 	for i := range instance.Nodes {
@@ -128,15 +137,19 @@ func (r *run) addPod(pod *v1.Pod) error {
 	if pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil {
 		return nil // the scheduler leaves a terminating pod alone
 	}
+	if err := r.storePod(pod); err != nil {
+		return err
+	}
+	return r.rest()
+}
+
+func (r *run) storePod(pod *v1.Pod) error {
 	corev1.SetObjectDefaults_Pod(pod)
 	if pod.UID == "" {
 		pod.UID = types.UID(key(pod))
 	}
 	r.clock.Step(betweenPods)
-	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
-		return err
-	}
-	return r.rest()
+	return r.api.Create(podResource, pod, pod.Namespace)
 }
 
 // rest lets the scheduler work until its queue is empty and every event has been handled.

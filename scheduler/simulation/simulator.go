@@ -66,10 +66,9 @@ func (s *Simulator) start(parent context.Context, instance Instance) (*run, erro
 		r.stop()
 		return nil, err
 	}
-	r.informers.StartWithContext(ctx)
-	if err := r.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+	if err := r.watch(); err != nil {
 		r.stop()
-		return nil, fmt.Errorf("starting the scheduler's informers: %w", err)
+		return nil, err
 	}
 	return r, nil
 }

@@ -14,13 +14,31 @@ import (
 // fails gets a result with an error that names its line, and the rest go on. It returns how many
 // failed; the error is about reading or writing.
 func (s *Simulator) Stream(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
+	return stream(ctx, in, out, func(number int, line []byte) (any, bool) {
+		result := s.runLine(ctx, number, line)
+		return result, result.Error != ""
+	})
+}
+
+// StreamJudgements does with questions and judgements what Stream does with instances and results.
+func (s *Simulator) StreamJudgements(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
+	return stream(ctx, in, out, func(number int, line []byte) (any, bool) {
+		judgement := s.judgeLine(ctx, number, line)
+		return judgement, judgement.Error != ""
+	})
+}
+
+// stream answers each line of in with a line of out.
+func stream(
+	ctx context.Context, in io.Reader, out io.Writer, answer func(number int, line []byte) (result any, failed bool),
+) (failed int, err error) {
 	reader := bufio.NewReader(in)
 	encoder := json.NewEncoder(out)
 	for number := 1; ; number++ {
 		line, readError := reader.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
-			result := s.runLine(ctx, number, line)
-			if result.Error != "" {
+			result, bad := answer(number, line)
+			if bad {
 				failed++
 			}
 			if err := encoder.Encode(result); err != nil {
@@ -48,4 +66,15 @@ func (s *Simulator) runLine(ctx context.Context, number int, line []byte) Result
 		}
 	}
 	return Result{ID: instance.ID, Placements: map[string]string{}, Error: fmt.Sprintf("line %d: %v", number, err)}
+}
+
+func (s *Simulator) judgeLine(ctx context.Context, number int, line []byte) Judgement {
+	question, err := ParseQuestion(line)
+	if err == nil {
+		var judgement Judgement
+		if judgement, err = s.Judge(ctx, question); err == nil {
+			return judgement
+		}
+	}
+	return Judgement{ID: question.ID, Error: fmt.Sprintf("line %d: %v", number, err)}
 }

@@ -5,6 +5,9 @@
 // pods are Kubernetes objects (core/v1); pods are in the order of arrival, and one that has a nodeName is
 // already placed. A further key, objects, may hold what else the scheduler looks at, such as Services.
 //
+// With --judge it reads questions: an instance, and plans for it in the contract's JSON form. It answers
+// with the snapshot that the optimiser would get, and with what the scheduler says to each plan.
+//
 // It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
 package main
 
@@ -34,6 +37,7 @@ const (
 
 func main() {
 	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
+	judges := flag.Bool("judge", false, "read questions about plans, and write judgements, in place of placing pods")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "simulate: instances come from standard input; there is no use for %q\n", flag.Args())
@@ -41,7 +45,7 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	failed, err := simulate(ctx, *configPath, os.Stdin, os.Stdout)
+	failed, err := simulate(ctx, *configPath, *judges, os.Stdin, os.Stdout)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
 		os.Exit(exitBroken)
@@ -52,7 +56,7 @@ func main() {
 	}
 }
 
-func simulate(ctx context.Context, configPath string, in io.Reader, out io.Writer) (int, error) {
+func simulate(ctx context.Context, configPath string, judges bool, in io.Reader, out io.Writer) (int, error) {
 	debug.SetGCPercent(gcPercent)
 	klog.SetLogger(logr.Discard())
 	if err := simulation.SetFeatureGates(); err != nil {
@@ -68,6 +72,9 @@ func simulate(ctx context.Context, configPath string, in io.Reader, out io.Write
 			err = fmt.Errorf("%s: %w", configPath, err)
 		}
 		return 0, err
+	}
+	if judges {
+		return simulator.StreamJudgements(ctx, in, out)
 	}
 	return simulator.Stream(ctx, in, out)
 }

@@ -1,0 +1,154 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Verdict is what the scheduler says to one plan.
+type Verdict struct {
+	Accepted bool `json:"accepted"`
+	// Reason is the typed refusal, "rehearsal" where a plugin of the profile refuses, or "stale" where
+	// a pod never gets its turn.
+	Reason string `json:"reason,omitempty"`
+	// Plugin is who refuses in the rehearsal; empty if no single one is to blame.
+	Plugin string `json:"plugin,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Judgement is the answer: the snapshot in the contract's JSON form, and a verdict on each plan.
+type Judgement struct {
+	ID       string          `json:"id"`
+	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+	Verdicts []Verdict       `json:"verdicts,omitempty"`
+	// Error says why there is no answer.
+	Error string `json:"error,omitempty"`
+}
+
+// Reasons of refusals that are not the plan's own.
+const (
+	rehearsalReason = "rehearsal"
+	staleReason     = "stale"
+)
+
+// Judge stores the instance as it is, and says to each plan what the running scheduler would.
+func (s *Simulator) Judge(ctx context.Context, question Question) (Judgement, error) {
+	r, err := s.start(ctx, question.Instance)
+	if err != nil {
+		return Judgement{}, err
+	}
+	defer r.stop()
+	on, err := s.newCourt(r, question)
+	if err != nil {
+		return Judgement{}, err
+	}
+	message, err := protojson.Marshal(on.seen.Message)
+	if err != nil {
+		return Judgement{}, err
+	}
+	judgement := Judgement{ID: question.ID, Snapshot: message}
+	for i, text := range question.Plans {
+		verdict, err := on.judge(r.ctx, text)
+		if err != nil {
+			return Judgement{}, fmt.Errorf("plans[%d]: %w", i, err)
+		}
+		judgement.Verdicts = append(judgement.Verdicts, verdict)
+	}
+	return judgement, nil
+}
+
+// court is where plans for one cluster are judged, as the plugin does with answers of the optimiser.
+type court struct {
+	stage  *rehearsal.Stage
+	seen   *snapshot.Snapshot
+	policy plan.Policy
+}
+
+func (s *Simulator) newCourt(r *run, question Question) (*court, error) {
+	profile := s.configuration.Profiles[0]
+	handle := r.scheduler.Profiles[profile.SchedulerName]
+	stage, err := rehearsal.NewStage(r.ctx, rehearsal.Profile{
+		Original: handle, Configuration: profile, OutOfTree: s.plugins}, r.scheduler.Cache)
+	if err != nil {
+		return nil, err
+	}
+	observer := priorityoptimizer.NewObserver(handle, r.clock.Now)
+	if err := r.watch(); err != nil {
+		return nil, err
+	}
+	if err := r.store(question.Instance); err != nil {
+		return nil, err
+	}
+	seen, err := observer.Snapshot(question.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range question.Forbidden {
+		pair.forbid(seen)
+	}
+	return &court{stage: stage, seen: seen, policy: question.policy()}, nil
+}
+
+// judge fails only if the text is no plan; everything else is a verdict.
+func (c *court) judge(ctx context.Context, text []byte) (Verdict, error) {
+	message := &contract.Plan{}
+	if err := protojson.Unmarshal(text, message); err != nil {
+		return Verdict{}, fmt.Errorf("not a plan: %w", err)
+	}
+	checked, err := plan.Decode(message, c.seen, c.policy)
+	var refused *plan.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return Verdict{Reason: string(refused.Reason), Detail: refused.Detail}, nil
+	case err != nil:
+		return Verdict{}, err
+	case checked.Empty():
+		return Verdict{Accepted: true}, nil
+	}
+	return c.rehearse(ctx, checked)
+}
+
+func (c *court) rehearse(ctx context.Context, checked *plan.Plan) (Verdict, error) {
+	outcome, err := c.stage.Replay(ctx, checked)
+	var stale *rehearsal.StaleError
+	switch {
+	case errors.As(err, &stale):
+		return Verdict{Reason: staleReason, Detail: stale.Error()}, nil
+	case err != nil:
+		return Verdict{}, err
+	case len(outcome.Refusals) > 0:
+		first := outcome.Refusals[0]
+		return Verdict{Reason: rehearsalReason, Plugin: first.Plugin, Detail: first.Error()}, nil
+	}
+	return Verdict{Accepted: true}, nil
+}
+
+// store brings in nodes and pods without scheduling any. Pods that have finished are left out, which
+// the scheduler's informer never asks the API server for.
+func (r *run) store(instance Instance) error {
+	for i := range instance.Nodes {
+		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
+			return fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
+		}
+	}
+	for i := range instance.Pods {
+		pod := &instance.Pods[i]
+		if finished(pod) {
+			continue
+		}
+		if err := r.storePod(pod.DeepCopy()); err != nil {
+			return fmt.Errorf("pod %s: %w", key(pod), err)
+		}
+	}
+	return r.api.pods.settle(r.ctx)
+}

@@ -1,0 +1,92 @@
+package simulation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Question asks what the scheduler says to plans for a cluster in which nothing is scheduled.
+type Question struct {
+	Instance
+	// Policy is Strict, as it is without one, or Paper.
+	Policy priorityoptimizer.Policy `json:"policy,omitempty"`
+	// Forbidden are what earlier rehearsals refused.
+	Forbidden []ForbiddenPair `json:"forbidden,omitempty"`
+	// Plans are in the contract's JSON form. Without any, the snapshot alone is asked for.
+	Plans []json.RawMessage `json:"plans,omitempty"`
+}
+
+// ForbiddenPair is a node that refused pods like the one named.
+type ForbiddenPair struct {
+	// Pod is namespace/name.
+	Pod  string `json:"pod"`
+	Node string `json:"node"`
+}
+
+// ParseQuestion reads a question from JSON. Unknown fields are errors, and all faults are reported
+// together.
+func ParseQuestion(data []byte) (Question, error) {
+	var question Question
+	faults, err := kjson.UnmarshalStrict(data, &question)
+	if err != nil {
+		return Question{}, fmt.Errorf("not a question in JSON: %w", err)
+	}
+	question.complete()
+	faults = append(faults, question.Instance.faults()...)
+	return question, errors.Join(append(faults, question.faults()...)...)
+}
+
+// faults lists what is wrong beside the instance.
+func (question *Question) faults() []error {
+	var faults []error
+	switch question.Policy {
+	case "", priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper:
+	default:
+		faults = append(faults, fmt.Errorf("policy: %q is neither %s nor %s", question.Policy,
+			priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper))
+	}
+	pods, nodes := map[string]bool{}, map[string]bool{}
+	for i := range question.Pods {
+		pods[key(&question.Pods[i])] = true
+	}
+	for i := range question.Nodes {
+		nodes[question.Nodes[i].Name] = true
+	}
+	for i, pair := range question.Forbidden {
+		if !pods[pair.Pod] {
+			faults = append(faults, fmt.Errorf("forbidden[%d].pod: the instance has no pod %q", i, pair.Pod))
+		}
+		if !nodes[pair.Node] {
+			faults = append(faults, fmt.Errorf("forbidden[%d].node: the instance has no node %q", i, pair.Node))
+		}
+	}
+	return faults
+}
+
+func (question *Question) policy() plan.Policy {
+	if question.Policy == priorityoptimizer.PolicyPaper {
+		return plan.Paper
+	}
+	return plan.Strict
+}
+
+// forbid tells the snapshot, unless the pod does not belong there.
+func (pair ForbiddenPair) forbid(seen *snapshot.Snapshot) {
+	for _, pod := range seen.Pods {
+		if key(pod.Object) == pair.Pod {
+			seen.Forbid(pod.Class, pair.Node)
+		}
+	}
+}
+
+func finished(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}
