@@ -45,16 +45,22 @@ func theDisks() disks {
 	zonal := &v1.PersistentVolume{Spec: v1.PersistentVolumeSpec{NodeAffinity: &v1.VolumeNodeAffinity{
 		Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
 			{MatchExpressions: []v1.NodeSelectorRequirement{zone}}}}}}}
+	byName := v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n1"}}
+	named := &v1.PersistentVolume{Spec: v1.PersistentVolumeSpec{NodeAffinity: &v1.VolumeNodeAffinity{
+		Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+			{MatchFields: []v1.NodeSelectorRequirement{byName}}}}}}}
+	both := zonal.DeepCopy()
+	both.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchFields = []v1.NodeSelectorRequirement{byName}
 	deleted := aClaim("zonal")
 	deleted.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	return disks{
 		claims: map[string]*v1.PersistentVolumeClaim{
 			"zonal": aClaim("zonal"), "anywhere": aClaim("anywhere"), "unbound": aClaim(""), "lost": aClaim("gone"),
-			"scarce": aClaim("scarce"), "plenty": aClaim("plenty"),
+			"scarce": aClaim("scarce"), "plenty": aClaim("plenty"), "named": aClaim("named"), "both": aClaim("both"),
 			"alone": aClaim("anywhere", v1.ReadWriteOncePod), "deleted": deleted,
 		},
 		volumes: map[string]*v1.PersistentVolume{"zonal": zonal, "anywhere": {},
-			"scarce": drivenBy("scarce"), "plenty": drivenBy("plenty")},
+			"scarce": drivenBy("scarce"), "plenty": drivenBy("plenty"), "named": named, "both": both},
 	}
 }
 
@@ -74,6 +80,17 @@ func TestBoundVolumesTellTheirNodes(t *testing.T) {
 	got := class.VolumeNodeAffinity[0].Terms[0].MatchExpressions[0]
 	if got.Key != "zone" || got.Operator != "In" || len(got.Values) != 1 || got.Values[0] != "x" {
 		t.Errorf("requirement = %v", got)
+	}
+}
+
+// The scheduler shows a volume's node affinity the labels of nodes alone.
+func TestFieldsInTheNodeAffinityOfVolumesAreNotTold(t *testing.T) {
+	if class := onlyClass(theDisks(), mounting("named")); len(class.VolumeNodeAffinity) != 0 {
+		t.Errorf("named: volume affinity = %v", class.VolumeNodeAffinity)
+	}
+	class := onlyClass(theDisks(), mounting("both"))
+	if terms := class.VolumeNodeAffinity[0].Terms; len(terms) != 1 || len(terms[0].MatchFields) != 0 || len(terms[0].MatchExpressions) != 1 {
+		t.Errorf("both: terms = %v", terms)
 	}
 }
 

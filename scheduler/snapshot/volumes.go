@@ -40,10 +40,25 @@ func (c *classes) volumeAffinity(namespace string, claims []string) (selectors [
 			return nil, false
 		}
 		if affinity := volume.Spec.NodeAffinity; affinity != nil && affinity.Required != nil {
-			selectors = append(selectors, &contract.NodeSelector{Terms: nodeTermMessages(affinity.Required)})
+			if terms, some := labelTerms(affinity.Required); some {
+				selectors = append(selectors, &contract.NodeSelector{Terms: terms})
+			}
 		}
 	}
 	return selectors, true
+}
+
+// labelTerms are the terms of a volume's node affinity as the scheduler reads them: it looks at a
+// node's labels alone, so that a term about fields alone holds everywhere, and then there are none.
+func labelTerms(selector *v1.NodeSelector) (terms []*contract.NodeSelectorTerm, some bool) {
+	terms = nodeTermMessages(selector)
+	for _, term := range terms {
+		if len(term.MatchExpressions) == 0 && len(term.MatchFields) > 0 {
+			return nil, false
+		}
+		term.MatchFields = nil
+	}
+	return terms, true
 }
 
 func (c *classes) boundVolume(namespace, name string) *v1.PersistentVolume {
