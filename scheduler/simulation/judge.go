@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -21,9 +22,9 @@ type Verdict struct {
 	// Reason is the typed refusal, "rehearsal" where a plugin of the profile refuses, or "stale" where
 	// a pod never gets its turn.
 	Reason string `json:"reason,omitempty"`
-	// Plugin is who refuses in the rehearsal; empty if no single one is to blame.
-	Plugin string `json:"plugin,omitempty"`
-	Detail string `json:"detail,omitempty"`
+	// Plugins are those that refuse in the rehearsal; "" where no single one is to blame.
+	Plugins []string `json:"plugins,omitempty"`
+	Detail  string   `json:"detail,omitempty"`
 }
 
 // Judgement is the answer: the snapshot in the contract's JSON form, and a verdict on each plan.
@@ -127,10 +128,20 @@ func (c *court) rehearse(ctx context.Context, checked *plan.Plan) (Verdict, erro
 	case err != nil:
 		return Verdict{}, err
 	case len(outcome.Refusals) > 0:
-		first := outcome.Refusals[0]
-		return Verdict{Reason: rehearsalReason, Plugin: first.Plugin, Detail: first.Error()}, nil
+		return refusedBy(outcome.Refusals), nil
 	}
 	return Verdict{Accepted: true}, nil
+}
+
+// refusedBy names every plugin once, and the first refusal in full.
+func refusedBy(refusals []rehearsal.Refusal) Verdict {
+	verdict := Verdict{Reason: rehearsalReason, Detail: refusals[0].Error()}
+	for _, refusal := range refusals {
+		if !slices.Contains(verdict.Plugins, refusal.Plugin) {
+			verdict.Plugins = append(verdict.Plugins, refusal.Plugin)
+		}
+	}
+	return verdict
 }
 
 // store brings in nodes and pods without scheduling any. Pods that have finished are left out, which

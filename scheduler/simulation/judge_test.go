@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,10 +173,14 @@ func TestEachWayToRefuseAPlanIsTold(t *testing.T) {
 
 // TestAPluginOfTheProfileHasTheLastWord on what the contract's own rules let through.
 func TestAPluginOfTheProfileHasTheLastWord(t *testing.T) {
-	verdict := judged(t, figure1(steps(placed("wants", "n1")))).Verdicts[0]
+	picky := pod("picky", 0, 0, func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} })
+	asked := figure1(steps(placed("wants", "n1"), placed("picky", "n2")))
+	asked.Pods = append(asked.Pods, picky)
 
-	if verdict.Accepted || verdict.Reason != "rehearsal" || verdict.Plugin != "NodePorts" {
-		t.Errorf("want a refusal of NodePorts, got %+v", verdict)
+	verdict := judged(t, asked).Verdicts[0]
+
+	if verdict.Accepted || verdict.Reason != "rehearsal" || !slices.Equal(verdict.Plugins, []string{"NodePorts", "NodeAffinity"}) {
+		t.Errorf("want refusals of NodePorts and NodeAffinity, got %+v", verdict)
 	}
 }
 
