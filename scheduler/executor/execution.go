@@ -41,7 +41,9 @@ type step struct {
 	opened bool
 	// bound: a replacement arrived before the pod itself was gone.
 	bound bool
-	grace int64
+	// hurried: the pod goes without room for its replacement although others are expected.
+	hurried bool
+	grace   int64
 }
 
 // Execution is one plan being carried out. It is safe for concurrent use.

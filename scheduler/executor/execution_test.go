@@ -96,6 +96,29 @@ func TestCircleIsBrokenByTheShortestGap(t *testing.T) {
 	}
 }
 
+// A waiting pod with room to come to is waited for, unless it is known to wait for one of the others.
+func TestHurriedPodGoesAlthoughAnotherIsExpected(t *testing.T) {
+	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	first, second := w.add("first", "n0", size(60, 60), 0), w.add("second", "n1", size(60, 60), 0)
+	waiting := w.add("waiting", "", size(30, 30), 0)
+	e := executor.New(&plan.Plan{Moves: []plan.Move{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n1", To: "n0"}},
+		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, w.free(), 0)
+
+	patient := e.Next(w.free())
+	e.Hurry(second.Object.UID)
+	hurried := e.Next(w.free())
+
+	if len(patient) != 0 || len(hurried) != 1 || hurried[0].Pod != second || !hurried[0].Early {
+		t.Errorf("first wave %+v, then %+v; want nobody, then the second pod", patient, hurried)
+	}
+	if uid, some := e.Unblock(w.free()); !some || uid != first.Object.UID {
+		t.Errorf("unblocked %q, want the other one", uid)
+	}
+	if uid, some := e.Unblock(w.free()); some {
+		t.Errorf("unblocked %q, though nobody is left", uid)
+	}
+}
+
 // Evictions that turn out not to be needed are spared, the most important pods first.
 func TestNeedlessEvictionsAreSpared(t *testing.T) {
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), 1, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})

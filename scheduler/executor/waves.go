@@ -43,10 +43,10 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 			away[step.kind.Owner]++
 		}
 	}
-	if len(wave) > 0 || len(waiting) == 0 || expected || e.anyLeaving() {
+	if len(wave) > 0 || len(waiting) == 0 || e.anyLeaving() {
 		return wave
 	}
-	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) })
+	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) || expected && !s.hurried })
 	if len(waiting) == 0 {
 		return nil
 	}

@@ -53,6 +53,9 @@ type Outcome struct {
 	// Insist says that the plan needs evictions which room alone would spare: the evicted pod and
 	// one that arrives want the same host port, or keep apart.
 	Insist bool
+	// Early are the moved pods that must go before there is room for their replacements although
+	// others are expected to come.
+	Early []types.UID
 }
 
 // Replay carries the plan out on copies of the nodes. The error is a *StaleError, unless something
@@ -70,7 +73,7 @@ func (s *Stage) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) {
 	}
 	refusals, err := sparing.run(ctx)
 	if err == nil && len(refusals) == 0 {
-		return Outcome{}, nil
+		return Outcome{Early: sparing.early}, nil
 	}
 	insisting, otherwise := s.newReplay(of)
 	if otherwise != nil {
@@ -83,7 +86,7 @@ func (s *Stage) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, &StaleError{err}
 	}
-	return Outcome{Refusals: refusals, Insist: insist}, nil
+	return Outcome{Refusals: refusals, Insist: insist, Early: insisting.early}, nil
 }
 
 // arrival is a pod on its way to a node.
@@ -102,6 +105,7 @@ type replay struct {
 	execution *executor.Execution
 	arrivals  []*arrival
 	gone      map[types.UID]bool
+	early     []types.UID
 }
 
 // newReplay shows the plugins a world of its own.
@@ -156,7 +160,8 @@ func unbound(pod *v1.Pod, leaves types.UID) *v1.Pod {
 	return arriving
 }
 
-// run alternates waves of evictions and arrivals until nothing more happens.
+// run alternates waves of evictions and arrivals until nothing more happens. Before it gives up,
+// everybody who is to move has left: nobody is refused for the sake of one who will not stay.
 func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 	for {
 		left, err := r.evict(ctx)
@@ -167,10 +172,19 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(r.arrivals) == 0 || !left && !came {
+		if len(r.arrivals) == 0 || !left && !came && !r.unblock() {
 			return r.refusals()
 		}
 	}
+}
+
+// unblock makes one of those who wait for their turn go early.
+func (r *replay) unblock() bool {
+	uid, some := r.execution.Unblock(r.world.frees())
+	if some {
+		r.early = append(r.early, uid)
+	}
+	return some
 }
 
 func (r *replay) evict(ctx context.Context) (some bool, err error) {

@@ -152,6 +152,21 @@ func TestEvictionsThatRoomWouldSpareAreCarriedOutWhereSomethingElseNeedsThem(t *
 	}
 }
 
+// A pod with room to come to waits for the port of one that waits for room itself: somebody has to
+// go early although the first is expected.
+func TestWhoWaitsForAPortBreaksNoPlan(t *testing.T) {
+	at := newCluster(t, &refusing{}, nodes("a1", "b1"),
+		pod("holder", "a1", "2G", withPort), pod("other", "b1", "3G"), pod("new", "", "1G", withPort))
+	of := &plan.Plan{Moves: []plan.Move{at.move("holder", "b1"), at.move("other", "a1")},
+		Placements: []plan.Placement{at.place("new", "a1")}}
+
+	outcome := at.outcome(t, of)
+
+	if len(outcome.Refusals) != 0 || len(outcome.Early) != 1 || outcome.Insist {
+		t.Errorf("%+v, want one pod to go early", outcome)
+	}
+}
+
 // A rehearsal is no performance: the next one starts from the same state.
 func TestReplayChangesNothing(t *testing.T) {
 	at := newCluster(t, &refusing{}, nodes("a1", "b1"), pod("one", "a1", "2G"), pod("two", "b1", "2G"), pod("three", "", "3G"))

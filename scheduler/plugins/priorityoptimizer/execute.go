@@ -108,12 +108,13 @@ func (l *loop) makeRunning(ctx context.Context, q *question) (*carrying, error) 
 		if err := plan.CheckNodesUnchanged(checked, q.asked, now); err != nil {
 			return nil, err
 		}
-		insist, err := l.rehearse(ctx, checked)
+		outcome, err := l.rehearse(ctx, checked)
 		if err != nil {
 			return nil, err
 		}
 		execution := executor.New(checked, now.Free(), int(*l.args.Limits.MaxUnavailablePerWorkload))
-		if insist {
+		execution.Hurry(outcome.Early...)
+		if outcome.Insist {
 			execution.Insist()
 		}
 		l.running.Store(execution)

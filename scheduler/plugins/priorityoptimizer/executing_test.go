@@ -192,12 +192,18 @@ func makeWayForHigh(s *contract.Snapshot) *contract.Plan {
 	return plan
 }
 
+func withPort(pod *v1.Pod) *v1.Pod {
+	pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: v1.ProtocolTCP}}
+	return pod
+}
+
+func runningOn(node string, pod *v1.Pod) *v1.Pod {
+	pod.Spec.NodeName, pod.Status.Phase = node, v1.PodRunning
+	return pod
+}
+
 // An eviction that is not for room, but for a host port, is carried out although there is room.
 func TestPodThatHoldsAPortMakesWay(t *testing.T) {
-	withPort := func(pod *v1.Pod) *v1.Pod {
-		pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: v1.ProtocolTCP}}
-		return pod
-	}
 	o := startOptimizer(t, answers(makeWayForHigh))
 	c := startCluster(t, o.socket, nil, testNode("n1", 4))
 	c.addInTurn(withPort(testPod("low", 1, 1)))
@@ -207,5 +213,32 @@ func TestPodThatHoldsAPortMakesWay(t *testing.T) {
 
 	if c.nodeOf("high") != "n1" || c.nodesOf("low")[0] != "" {
 		t.Errorf("high on %q, low on %q", c.nodeOf("high"), c.nodesOf("low"))
+	}
+}
+
+// A pod that has room to come to, but waits for a port, keeps no circle of moves from being broken.
+func TestCircleIsBrokenForAPodThatWaitsForAPort(t *testing.T) {
+	o := startOptimizer(t, answers(func(s *contract.Snapshot) *contract.Plan {
+		plan := &contract.Plan{Optimal: true}
+		for _, pod := range s.Pods {
+			switch {
+			case pod.Name == "new" && pod.Node == "":
+				plan.Placements = []*contract.Placement{{PodUid: pod.Uid, Node: "n1"}}
+			case pod.Name == "holder":
+				plan.Moves = append(plan.Moves, &contract.Move{PodUid: pod.Uid, FromNode: "n1", ToNode: "n2"})
+			case pod.Name == "other":
+				plan.Moves = append(plan.Moves, &contract.Move{PodUid: pod.Uid, FromNode: "n2", ToNode: "n1"})
+			}
+		}
+		return plan
+	}))
+	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 3),
+		runningOn("n1", withPort(testPod("holder", 2, 0))), runningOn("n2", testPod("other", 3, 0)))
+	c.add(withPort(testPod("new", 1, 0)))
+
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	if c.nodeOf("new") != "n1" || c.nodesOf("holder")[0] != "n2" || c.nodesOf("other")[0] != "n1" {
+		t.Errorf("new on %q, holder on %v, other on %v", c.nodeOf("new"), c.nodesOf("holder"), c.nodesOf("other"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -91,12 +92,11 @@ func (l *loop) unwanted(q *question, checked *plan.Plan) error {
 	return raised
 }
 
-// rehearse objects to pods that the profile's plugins do not let onto their nodes. It reports
-// whether the plan needs evictions that room alone would spare.
-func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) (insist bool, err error) {
+// rehearse objects to pods that the profile's plugins do not let onto their nodes.
+func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) (rehearsal.Outcome, error) {
 	outcome, err := (*l.stage.Load()).Replay(ctx, checked)
 	if err != nil || len(outcome.Refusals) == 0 {
-		return outcome.Insist, err
+		return outcome, err
 	}
 	raised := &objection{roomless: true}
 	for _, refusal := range outcome.Refusals {
@@ -108,7 +108,7 @@ func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) (insist bool, e
 			l.lessons.learn(snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}, l.clock.Now())
 		}
 	}
-	return false, raised
+	return outcome, raised
 }
 
 // neverPreempting objects to a plan that evicts for the sake of pods that must not preempt.

@@ -1,0 +1,35 @@
+package executor
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// Hurry lets pods go before there is room for their replacements although others are expected:
+// those have room, but are kept out by a pod that waits for its turn to leave.
+func (e *Execution) Hurry(uids ...types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, uid := range uids {
+		if step := e.byUID[uid]; step != nil {
+			step.hurried = true
+		}
+	}
+}
+
+// Unblock hurries the pod with the shortest gap of those that wait for their turn. It reports false
+// if there is none left.
+func (e *Execution) Unblock(free map[string]resources.Vector) (types.UID, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	waiting := slices.DeleteFunc(e.waitingMoves(), func(s *step) bool { return s.hurried })
+	if len(waiting) == 0 {
+		return "", false
+	}
+	next := e.shortestGap(waiting, free)
+	next.hurried = true
+	return next.uid(), true
+}
