@@ -1,7 +1,18 @@
-"""Placements of the real scheduler without a cluster: milliseconds an instance."""
+"""The real scheduler without a cluster: its placements, and what it says to plans."""
 
 from testbed.simulate.instance import Instance, Placements
+from testbed.simulate.judge import Judge
 from testbed.simulate.profile import profile_file
+from testbed.simulate.question import Judgement, Question, Verdict
 from testbed.simulate.simulator import Simulator
 
-__all__ = ["Instance", "Placements", "Simulator", "profile_file"]
+__all__ = [
+    "Instance",
+    "Judge",
+    "Judgement",
+    "Placements",
+    "Question",
+    "Simulator",
+    "Verdict",
+    "profile_file",
+]

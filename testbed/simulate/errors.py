@@ -30,6 +30,18 @@ class InstanceRefusedError(StowageError):
         )
 
 
+class QuestionRefusedError(StowageError):
+    """The scheduler cannot judge; the reason names every fault."""
+
+    def __init__(self, instance_id: str, reason: str) -> None:
+        self.instance_id = instance_id
+        self.reason = reason
+        super().__init__(
+            f"the question about instance {instance_id!r} has no answer: {reason}; "
+            "repair what the reason names and ask again"
+        )
+
+
 class SimulatorEndedError(StowageError):
     """The process ended before it answered."""
 
@@ -46,6 +58,6 @@ class SimulatorTimeoutError(StowageError):
 
     def __init__(self, instance_id: str, timeout_s: float) -> None:
         super().__init__(
-            f"instance {instance_id!r} was not placed within {timeout_s:g} s; "
+            f"instance {instance_id!r} was not answered within {timeout_s:g} s; "
             "give the simulator a longer timeout_s or make the instance smaller"
         )

@@ -25,13 +25,23 @@ class Instance:
         A pod with ``spec.nodeName`` is placed already.
     objects
         What else the scheduler looks at, with ``apiVersion`` and ``kind``: Services and
-        ReplicaSets, by which it spreads pods that do not say how.
+        ReplicaSets, by which it spreads pods that do not say how, namespaces, volumes
+        and their claims, disruption budgets.
     """
 
     id: str
     nodes: tuple[Manifest, ...]
     pods: tuple[Manifest, ...]
     objects: tuple[Manifest, ...] = ()
+
+    def content(self) -> dict[str, Any]:
+        """Return the instance as ``stowage-simulate`` reads it."""
+        return {
+            "id": self.id,
+            "nodes": self.nodes,
+            "pods": self.pods,
+            "objects": self.objects,
+        }
 
 
 @dataclass(frozen=True, slots=True)

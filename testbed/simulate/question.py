@@ -1,0 +1,85 @@
+"""What a judge is asked about plans, and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+
+from optimizer.contract import optimizer_pb2 as pb
+from testbed.simulate.instance import Instance
+
+POLICY_NAMES = {pb.POLICY_STRICT: "Strict", pb.POLICY_PAPER: "Paper"}
+"""Policies as the plugin's arguments name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Plans for a cluster in which nothing is scheduled.
+
+    Attributes
+    ----------
+    instance
+        The cluster as it is: a pod without ``spec.nodeName`` waits.
+    plans
+        The plans. Without any, the snapshot alone is asked for.
+    policy
+        The policy that they must keep.
+    forbidden
+        What earlier rehearsals refused: a pod as ``namespace/name``, for all like it,
+        and the node.
+    """
+
+    instance: Instance
+    plans: tuple[pb.Plan, ...] = ()
+    policy: pb.Policy = pb.POLICY_STRICT
+    forbidden: tuple[tuple[str, str], ...] = ()
+
+    def content(self) -> dict[str, Any]:
+        """Return the question as ``stowage-simulate --judge`` reads it."""
+        return {
+            **self.instance.content(),
+            "policy": POLICY_NAMES[self.policy],
+            "forbidden": [{"pod": pod, "node": node} for pod, node in self.forbidden],
+            "plans": [MessageToDict(plan) for plan in self.plans],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the scheduler says to one plan.
+
+    Attributes
+    ----------
+    accepted
+        Whether it would carry the plan out.
+    reason
+        The typed refusal; ``rehearsal`` where a plugin refuses, ``stale`` where a pod
+        never gets its turn.
+    plugins
+        Those that refuse in the rehearsal; empty text where no single one is to blame.
+    detail
+        What is wrong.
+    """
+
+    accepted: bool
+    reason: str = ""
+    plugins: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answer to a question.
+
+    Attributes
+    ----------
+    snapshot
+        What the plugin would send to the optimiser.
+    verdicts
+        One for each plan.
+    """
+
+    snapshot: pb.Snapshot
+    verdicts: tuple[Verdict, ...]
