@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from related_pods import crowded_pods
-from scheduler_manifests import namespace_manifest, node_manifest, pod_manifest
 from solving_in_process import finished_answer_to
 
 from optimizer.contract import optimizer_pb2 as pb
+from testbed.agreement.manifests import namespace_manifest, node_manifest, pod_manifest
+from testbed.agreement.related_pods import crowded_pods
 from testbed.simulate import Instance, Simulator, profile_file
 from testbed.toolchain import install_tools
 

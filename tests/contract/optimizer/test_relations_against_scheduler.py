@@ -7,8 +7,6 @@ from functools import cache
 from random import Random
 
 import pytest
-from related_pods import NODES, related_pods
-from scheduler_manifests import namespace_manifest, node_manifest, pod_manifest
 
 from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.contract import optimizer_pb2 as pb
@@ -16,6 +14,8 @@ from optimizer.model.decode import decode_snapshot
 from optimizer.model.decode.faults import Faults
 from optimizer.strategies.layout import Layout
 from optimizer.verify import verify_plan
+from testbed.agreement.manifests import namespace_manifest, node_manifest, pod_manifest
+from testbed.agreement.related_pods import NODES, related_pods
 from testbed.simulate import Instance, Simulator, profile_file
 from testbed.toolchain import install_tools
 

@@ -9,7 +9,6 @@ import pytest
 from brute_force import outcome, value_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from related_pods import related_pods
 from small_snapshots import small_snapshots, tight_snapshots
 from solving_in_process import finished_answer_to
 
@@ -17,6 +16,7 @@ from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.encode import encode_plan
 from optimizer.model.plan import Plan
 from optimizer.verify import verify_plan
+from testbed.agreement.related_pods import related_pods
 
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
 MANY = settings(

@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 from brute_force import Where, outcome, value_of
-from related_pods import crowded_pods
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 from wishes import contentment, with_wishes
@@ -22,6 +21,7 @@ from optimizer.model.options import Policy
 from optimizer.strategies.preferring import Preferring
 from optimizer.strategies.preferring.improving import Improver
 from optimizer.verify import verify_plan
+from testbed.agreement.related_pods import crowded_pods
 
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
 

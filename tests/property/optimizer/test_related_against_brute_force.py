@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 from brute_force import Where, outcome, value_of
-from related_pods import crowded_pods
 from small_plans import feasible
 from solving_in_process import finished_answer_to
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.encode import encode_plan
 from optimizer.verify import verify_plan
+from testbed.agreement.related_pods import crowded_pods
 
 SEEDS = range(40)
 MOST_ASSIGNMENTS = 1_100

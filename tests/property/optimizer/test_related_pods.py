@@ -6,7 +6,6 @@ import time
 from random import Random
 
 import pytest
-from related_pods import NODES, crowded_pods
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
@@ -25,6 +24,7 @@ from optimizer.strategies.related import Related
 from optimizer.strategies.settling import make_whole
 from optimizer.strategies.strategy import Answer
 from optimizer.verify import verify_plan
+from testbed.agreement.related_pods import NODES, crowded_pods
 
 CASES = 100
 

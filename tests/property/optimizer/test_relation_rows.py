@@ -6,7 +6,6 @@ from random import Random
 
 import pytest
 from brute_force import Where
-from related_pods import crowded_pods
 from small_plans import feasible
 from snapshot_builder import SnapshotBuilder
 
@@ -18,6 +17,7 @@ from optimizer.model.packing import Assignment, Packing
 from optimizer.strategies.linear.counts import CountFormulation
 from optimizer.strategies.linear.program import Row, total
 from optimizer.strategies.related.formulation import RelatedFormulation, told_apart
+from testbed.agreement.related_pods import crowded_pods
 
 TRIES = 150
 

@@ -10,9 +10,9 @@ from optimizer.contract import optimizer_pb2 as pb
 Manifest = dict[str, Any]
 
 
-def node_manifest(node: pb.Node, cpu_milli: int) -> Manifest:
-    """Return ``node`` with another amount of CPU."""
-    capacity = {"cpu": f"{cpu_milli}m", "memory": "1Gi", "pods": "110"}
+def node_manifest(node: pb.Node, cpu_milli: int, pods: int = 110) -> Manifest:
+    """Return ``node`` with another amount of CPU, and room for so many pods."""
+    capacity = {"cpu": f"{cpu_milli}m", "memory": "1Gi", "pods": str(pods)}
     taints = [
         {"key": one.key, "value": one.value, "effect": one.effect}
         for one in node.taints
@@ -25,6 +25,7 @@ def node_manifest(node: pb.Node, cpu_milli: int) -> Manifest:
 
 
 def namespace_manifest(namespace: pb.Namespace) -> Manifest:
+    """Return ``namespace`` with its labels."""
     return {
         "apiVersion": "v1",
         "kind": "Namespace",

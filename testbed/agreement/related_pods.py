@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from snapshot_builder import SnapshotBuilder
-
 from optimizer.contract import optimizer_pb2 as pb
 
 NODES = ["n0", "n1", "n2", "n3"]
 APPS = ["a", "b"]
+ROOMY = pb.Resources(cpu_milli=100_000, memory_bytes=100 * 10**9, pods=110)
 
 
 def related_pods(chance: Random, *, waiting: int = 1) -> pb.Snapshot:
@@ -17,7 +16,7 @@ def related_pods(chance: Random, *, waiting: int = 1) -> pb.Snapshot:
 
     Running pods ask for nothing, waiting ones for 1 milli of CPU.
     """
-    builder = SnapshotBuilder()
+    snapshot = pb.Snapshot(id="snapshot-1")
     for name in NODES:
         labels = {"host": name, "zone": chance.choice(["x", "y"])}
         for key in list(labels):
@@ -28,22 +27,19 @@ def related_pods(chance: Random, *, waiting: int = 1) -> pb.Snapshot:
             taints = []
         if chance.randrange(3):
             labels["disk"] = chance.choice(["ssd", "hdd"])
-        builder.node(name, labels=labels, taints=taints)
+        snapshot.nodes.add(name=name, allocatable=ROOMY, labels=labels, taints=taints)
     for name in ("default", "other"):
         labels = {"team": chance.choice(["red", "blue"])}
-        builder.message.namespaces.add(name=name, labels=labels)
+        snapshot.namespaces.add(name=name, labels=labels)
     for index in range(chance.randrange(2, 5)):
-        pod_class = _pod_class(builder, chance, f"c{index}")
+        pod_class = _pod_class(snapshot, chance, f"c{index}")
         for pod in range(chance.randrange(1, 3)):
-            node = chance.choice(NODES)
-            builder.pod(f"p{index}-{pod}", of=f"c{index}", node=node, movable=False)
-            builder.message.pods[-1].namespace = pod_class.namespace
+            _add_pod(snapshot, f"p{index}-{pod}", pod_class).node = chance.choice(NODES)
     for index in range(waiting):
-        pod_class = _pod_class(builder, chance, f"w{index}")
+        pod_class = _pod_class(snapshot, chance, f"w{index}")
         pod_class.requests.cpu_milli = 1
-        builder.pod(f"w{index}", of=f"w{index}")
-        builder.message.pods[-1].namespace = pod_class.namespace
-    return builder.message
+        _add_pod(snapshot, f"w{index}", pod_class).movable = True
+    return snapshot
 
 
 def crowded_pods(chance: Random, *, waiting: int = 4) -> pb.Snapshot:
@@ -61,8 +57,14 @@ def crowded_pods(chance: Random, *, waiting: int = 4) -> pb.Snapshot:
     return snapshot
 
 
-def _pod_class(builder: SnapshotBuilder, chance: Random, name: str) -> pb.PodClass:
-    one = builder.pod_class(name)
+def _add_pod(snapshot: pb.Snapshot, name: str, of: pb.PodClass) -> pb.Pod:
+    return snapshot.pods.add(
+        uid=name, name=name, class_id=of.id, namespace=of.namespace
+    )
+
+
+def _pod_class(snapshot: pb.Snapshot, chance: Random, name: str) -> pb.PodClass:
+    one = snapshot.pod_classes.add(id=name, requests=pb.Resources())
     one.namespace = chance.choice(["default", "default", "other"])
     one.labels.update(app=chance.choice(APPS), version=chance.choice(APPS))
     if not chance.randrange(3):

@@ -1,0 +1,61 @@
+"""Random clusters that have been filled by the scheduler and have aged since."""
+
+from __future__ import annotations
+
+from random import Random
+
+from optimizer.contract import optimizer_pb2 as pb
+from testbed.agreement.ageing import age
+from testbed.agreement.demands import add_demands
+from testbed.agreement.draft import Draft, named
+from testbed.agreement.families import FAMILIES
+from testbed.agreement.protections import protect_some
+from testbed.agreement.volumes import add_volumes
+from testbed.simulate import Question, Simulator
+
+STRICT_SHARE = 0.8
+MOST_FORBIDDEN = 3
+
+
+def random_cluster(name: str, draw: Random, simulator: Simulator) -> Question:
+    """Return a cluster as a question that has no plans yet.
+
+    Parameters
+    ----------
+    name
+        Names the instance, and the snapshot with it.
+    draw
+        Source of every random choice.
+    simulator
+        Fills the cluster, so that nobody runs where he was never welcome.
+    """
+    draft = draw.choice(FAMILIES)(draw)
+    add_demands(draw, draft)
+    add_volumes(draw, draft)
+    draw.shuffle(draft.pods)
+    _fill(draft, name, simulator)
+    protect_some(draw, draft)
+    age(draw, draft)
+    return Question(
+        draft.instance(name),
+        policy=pb.POLICY_STRICT if draw.random() < STRICT_SHARE else pb.POLICY_PAPER,
+        forbidden=_forbidden(draw, draft),
+    )
+
+
+def _fill(draft: Draft, name: str, simulator: Simulator) -> None:
+    nodes = simulator.place(draft.instance(name)).nodes
+    for pod in draft.pods:
+        node = nodes[named(pod)]
+        if node:
+            pod["spec"]["nodeName"] = node
+            pod["status"] = {"phase": "Running"}
+
+
+def _forbidden(draw: Random, draft: Draft) -> tuple[tuple[str, str], ...]:
+    if not draft.pods:
+        return ()
+    return tuple(
+        (named(draw.choice(draft.pods)), draw.choice(draft.nodes)["metadata"]["name"])
+        for _ in range(draw.randrange(MOST_FORBIDDEN))
+    )

@@ -1,0 +1,79 @@
+"""Both judges of a plan say the same, and it would be noticed if they did not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from optimizer.verify import checker
+from optimizer.verify.checker import NAMES, RULES, Rule
+from testbed.agreement.comparison import Judges, compare
+from testbed.agreement.kinship import CLAIM_RULES
+
+SEED = 5
+PLANS = 200
+SEARCHED = 2000
+
+NOT_HELD_AGAINST = {"check_limits"}
+"""The questions ask for no limits."""
+
+OF_CLAIMS = {"check_tiers", "check_bounds", "check_gains", "check_nodes_in_use"}
+
+JUDGED_BY_BOTH = [
+    rule
+    for rule in (*NAMES, *RULES)
+    if rule.__name__ not in NOT_HELD_AGAINST | OF_CLAIMS
+]
+
+
+def test_both_say_the_same_to_random_plans(judges: Judges) -> None:
+    """What one lets through and the other does not is a mistake of one of them."""
+    found = compare(judges, SEED, PLANS)
+
+    assert found.examples == ()
+    assert found.unexplained == 0
+    explained = sum(found.explained.values())
+    assert found.accepted + found.refused + explained == found.plans == PLANS
+    assert found.valid + found.mutated == PLANS
+    # Neither says the same to everything.
+    assert min(found.accepted, found.refused, found.valid, found.mutated) > PLANS // 8
+    assert sum(found.confusion.values()) == found.refused
+
+
+def test_a_seed_brings_the_same_plans_again(judges: Judges) -> None:
+    """A disagreement that cannot be had again cannot be mended."""
+    first, again = (compare(judges, SEED, 60).figures() for _ in range(2))
+
+    assert first == again
+    assert json.loads(json.dumps(first)) == first
+
+
+@pytest.mark.parametrize("left_out", JUDGED_BY_BOTH, ids=lambda rule: rule.__name__)
+def test_a_rule_that_the_checker_forgets_is_missed(
+    judges: Judges, left_out: Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every rule decides some plan; no explanation covers for it."""
+    for name, rules in (("NAMES", NAMES), ("RULES", RULES)):
+        kept = tuple(rule for rule in rules if rule is not left_out)
+        monkeypatch.setattr(checker, name, kept)
+
+    assert _missed(judges)
+
+
+def test_claims_are_the_only_rules_that_the_scheduler_leaves_to_the_checker() -> None:
+    """A new rule belongs to one of the two kinds."""
+    assert {"tiers", "bounds", "gains", "nodes-in-use"} == CLAIM_RULES
+    assert {rule.__name__ for rule in RULES} >= OF_CLAIMS | NOT_HELD_AGAINST
+
+
+def _missed(judges: Judges) -> bool:
+    """Tell whether some plan is judged differently; names that lead nowhere count."""
+    for seed in range(SEARCHED // PLANS):
+        try:
+            if compare(judges, seed, PLANS).unexplained:
+                return True
+        except KeyError:
+            # Other rules cannot look where names are not what they seem.
+            return True
+    return False

@@ -1,0 +1,154 @@
+"""Each explanation is of one case, and nothing explains a mistake."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from judged_clusters import a_node, a_plan, a_pod, asked_about, beside, figure_1
+
+from optimizer.contract import optimizer_pb2 as pb
+from testbed.agreement.comparison import Judges
+from testbed.agreement.explanations import CHANGES, CLAIMS, explain
+from testbed.agreement.hearing import Hearing, hear
+from testbed.agreement.volumes import claim, volume
+from testbed.simulate import Instance, Verdict
+
+
+def heard(
+    judges: Judges,
+    instance: Instance,
+    plan: pb.Plan,
+    policy: pb.Policy = pb.POLICY_STRICT,
+) -> Hearing:
+    (hearing,) = hear(judges.judge, asked_about(judges.judge, instance, plan, policy))
+    return hearing
+
+
+def claims(judges: Judges) -> Hearing:
+    """Return a good plan that claims to place one pod more."""
+    plan = a_plan(placed={"three": "n1"}, moved={"one": ("n1", "n2")})
+    asked = asked_about(judges.judge, figure_1(), plan)
+    plan.tiers[0].placed = plan.tiers[0].upper_bound = 4
+    (hearing,) = hear(judges.judge, asked)
+    return hearing
+
+
+def own_kind(judges: Judges) -> Hearing:
+    """Return an eviction for a pod of the same priority, beside a gain above it."""
+    pods = (
+        a_pod("out", 900, node="n1", priority=1),
+        a_pod("equal-1", 450, priority=1),
+        a_pod("equal-2", 450, priority=1),
+        a_pod("high", 900, priority=2),
+    )
+    instance = Instance("own-kind", (a_node("n1"), a_node("n2")), pods)
+    placed = {"equal-1": "n1", "equal-2": "n1", "high": "n2"}
+    return heard(judges, instance, a_plan(placed=placed, evicted={"out": "n1"}))
+
+
+def preemption_policy(judges: Judges) -> Hearing:
+    """Return an eviction for a pod that never preempts."""
+    pods = (
+        a_pod("low", 900, node="n1"),
+        a_pod("polite", 900, priority=1, preemptionPolicy="Never"),
+    )
+    instance = Instance("polite", (a_node("n1"),), pods)
+    plan = a_plan(placed={"polite": "n1"}, evicted={"low": "n1"})
+    return heard(judges, instance, plan)
+
+
+def zones_of_volumes(judges: Judges) -> Hearing:
+    """Return a pod that is sent to another zone than its volume's label names."""
+    zone = "topology.kubernetes.io/zone"
+    mounted: list[dict[str, Any]] = [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    ]
+    labelled = volume("default", "data")
+    labelled["metadata"]["labels"] = {zone: "east"}
+    instance = Instance(
+        "zones",
+        (a_node("n1", labels={zone: "west"}), a_node("n2", labels={zone: "east"})),
+        (a_pod("mounts", 100, volumes=mounted),),
+        (claim("default", "data", bound=True), labelled),
+    )
+    return heard(judges, instance, a_plan(placed={"mounts": "n1"}))
+
+
+def order(judges: Judges) -> Hearing:
+    """Return a pod that comes while its company is still there, which then leaves."""
+    pods = (
+        a_pod("friend", 500, node="n1"),
+        a_pod("blocker", 900, node="n2"),
+        a_pod("new", 500, affinity=beside("friend")),
+    )
+    nodes = (a_node("n1"), a_node("n2"), a_node("n3"))
+    moved = {"friend": ("n1", "n2"), "blocker": ("n2", "n3")}
+    plan = a_plan(placed={"new": "n1"}, moved=moved)
+    return heard(judges, Instance("order", nodes, pods), plan)
+
+
+def spared(judges: Judges) -> Hearing:
+    """Return a pod whose company is evicted, though no room is needed."""
+    pods = (
+        a_pod("friend", 100, node="n1"),
+        a_pod("new-1", 100, priority=1, affinity=beside("friend")),
+    )
+    plan = a_plan(placed={"new-1": "n1"}, evicted={"friend": "n1"})
+    instance = Instance("spared", (a_node("n1"),), pods)
+    return heard(judges, instance, plan, pb.POLICY_PAPER)
+
+
+CASES = {
+    CLAIMS: claims,
+    "own-kind": own_kind,
+    "preemption-policy": preemption_policy,
+    "zones-of-volumes": zones_of_volumes,
+    "order": order,
+    "spared": spared,
+}
+
+
+def test_every_explanation_has_its_case() -> None:
+    """An explanation without one would be a blanket."""
+    assert set(CASES) == {CLAIMS, *CHANGES}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_only_one_side_knows_explains_why_they_differ(
+    judges: Judges, name: str
+) -> None:
+    """Each of these is a difference that stays, and why is written beside it."""
+    hearing = CASES[name](judges)
+
+    assert not hearing.agreed
+    assert explain(judges.judge, hearing) == name
+
+
+def test_two_differences_at_once_are_told_as_two(judges: Judges) -> None:
+    """Evicted for its own kind, and company for another while it was spared."""
+    pods = (
+        a_pod("friend", 100, node="n1"),
+        a_pod("new", 100, priority=1, affinity=beside("friend")),
+    )
+    plan = a_plan(placed={"new": "n1"}, evicted={"friend": "n1"})
+    instance = Instance("both", (a_node("n1"),), pods)
+
+    hearing = heard(judges, instance, plan)
+
+    assert hearing.substance == {"policy", "pod-affinity"}
+    assert explain(judges.judge, hearing) == "own-kind+spared"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_explains_a_rule_that_the_checker_forgot(
+    judges: Judges, name: str
+) -> None:
+    """The scheduler says there is no room, the checker says nothing."""
+    crowded = Verdict(accepted=False, reason="over-capacity")
+
+    mistaken = replace(CASES[name](judges), scheduler=crowded, violations=())
+
+    assert not mistaken.agreed
+    assert explain(judges.judge, mistaken) is None

@@ -1,0 +1,71 @@
+"""The Python side of stowage-simulate --judge, against the real binary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from judged_clusters import a_plan, asked_about, figure_1
+
+from optimizer.contract import optimizer_pb2 as pb
+from testbed.simulate import Judge, Question, Verdict, profile_file
+from testbed.simulate.errors import QuestionRefusedError
+from testbed.toolchain import install_tools
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    install_tools(["stowage-simulate"], quiet=True)
+    with Judge(profile_file("deterministic")) as running:
+        yield running
+
+
+def best(judge: Judge) -> Question:
+    plan = a_plan(placed={"three": "n1"}, moved={"one": ("n1", "n2")})
+    return asked_about(judge, figure_1(), plan)
+
+
+def test_each_plan_gets_its_own_verdict_in_order(judge: Judge) -> None:
+    """The caller pairs them with the checker's."""
+    good = best(judge)
+    stale = a_plan(placed={"three": "n1"})
+    full = a_plan(placed={"three": "n2"})
+    full.snapshot_id = good.plans[0].snapshot_id
+
+    said = judge.judge(replace(good, plans=(stale, *good.plans, full))).verdicts
+
+    assert said[1] == Verdict(accepted=True)
+    assert [one.reason for one in said] == ["wrong-snapshot", "", "over-capacity"]
+
+
+def test_the_snapshot_is_the_contract_s(judge: Judge) -> None:
+    """The optimiser solves it as it comes."""
+    snapshot = judge.judge(Question(figure_1())).snapshot
+
+    assert isinstance(snapshot, pb.Snapshot)
+    assert {pod.name: (pod.node, pod.movable) for pod in snapshot.pods} == {
+        "one": ("n1", True),
+        "two": ("n2", True),
+        "three": ("", False),
+    }
+
+
+def test_a_forbidden_pair_is_kept_and_told(judge: Judge) -> None:
+    """What an earlier rehearsal refused is part of the question."""
+    asked = replace(best(judge), forbidden=(("default/three", "n1"),))
+
+    said = judge.judge(asked)
+
+    assert [pair.node for pair in said.snapshot.forbidden_pairs] == ["n1"]
+    assert said.verdicts[0].reason == "forbidden-pair"
+
+
+def test_a_refused_question_does_not_stop_the_next(judge: Judge) -> None:
+    """Thousands of questions go through one process; one bad one is one error."""
+    asked = replace(best(judge), forbidden=(("default/nobody", "n1"),))
+
+    with pytest.raises(QuestionRefusedError, match="has no pod"):
+        judge.judge(asked)
+
+    assert judge.judge(best(judge)).verdicts[0].accepted

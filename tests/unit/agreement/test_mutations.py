@@ -1,0 +1,74 @@
+"""Every way to spoil a plan changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from snapshot_builder import SnapshotBuilder
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.verify.case import Index
+from testbed.agreement.accounts import give_true_account
+from testbed.agreement.mutations import CLAIMS, MUTATIONS, Mutation, Scene
+
+SEEDS = range(8)
+
+
+def busy_scene(seed: int) -> Scene:
+    """Return a plan with steps of every kind, and others whom it leaves alone."""
+    builder = SnapshotBuilder()
+    for name in ("n1", "n2", "n3"):
+        builder.node(name)
+    builder.pod("moved", node="n1").pod("gone", node="n1").pod("placed")
+    builder.pod("other", priority=1).pod("fixed", node="n2", movable=False)
+    builder.pod("kept-1", node="n2").pod("kept-2", node="n3").pod("late")
+    selector = pb.LabelSelector()
+    builder.message.disruption_budgets.add(
+        namespace="default", name="all", selector=selector
+    )
+    plan = pb.Plan(snapshot_id=builder.message.id)
+    plan.placements.add(pod_uid="placed", node="n1")
+    plan.placements.add(pod_uid="other", node="n2")
+    plan.moves.add(pod_uid="moved", from_node="n1", to_node="n3")
+    plan.evictions.add(pod_uid="gone", node="n1")
+    index = Index(builder.message)
+    give_true_account(plan, builder.message, index)
+    return Scene(Random(seed), index, builder.message, plan)  # noqa: S311
+
+
+def empty_scene() -> Scene:
+    builder = SnapshotBuilder().node("n1")
+    plan = pb.Plan(snapshot_id=builder.message.id)
+    return Scene(Random(1), Index(builder.message), builder.message, plan)  # noqa: S311
+
+
+def name(mutation: Callable[..., object]) -> str:
+    return mutation.__name__
+
+
+@pytest.mark.parametrize("mutation", [*MUTATIONS, *CLAIMS], ids=name)
+def test_a_mutation_changes_the_plan_and_says_so(mutation: Mutation) -> None:
+    """One that changes nothing would count good plans as spoiled ones."""
+    changed = 0
+    for seed in SEEDS:
+        scene = busy_scene(seed)
+        before = scene.plan.SerializeToString(deterministic=True)
+
+        assert mutation(scene)
+
+        changed += scene.plan.SerializeToString(deterministic=True) != before
+    assert changed > len(SEEDS) // 2
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=name)
+def test_where_there_is_nothing_to_change_it_says_so(mutation: Mutation) -> None:
+    """Then another one is tried."""
+    scene = empty_scene()
+    before = scene.plan.SerializeToString(deterministic=True)
+
+    changed = mutation(scene)
+
+    after = scene.plan.SerializeToString(deterministic=True)
+    assert changed == (after != before)
