@@ -24,7 +24,9 @@ type Verdict struct {
 	Reason string `json:"reason,omitempty"`
 	// Plugins are those that refuse in the rehearsal; "" where no single one is to blame.
 	Plugins []string `json:"plugins,omitempty"`
-	Detail  string   `json:"detail,omitempty"`
+	// Pods are the UIDs of those whom the plugins refuse.
+	Pods   []string `json:"pods,omitempty"`
+	Detail string   `json:"detail,omitempty"`
 }
 
 // Judgement is the answer: the snapshot in the contract's JSON form, and a verdict on each plan.
@@ -133,10 +135,11 @@ func (c *court) rehearse(ctx context.Context, checked *plan.Plan) (Verdict, erro
 	return Verdict{Accepted: true}, nil
 }
 
-// refusedBy names every plugin once, and the first refusal in full.
+// refusedBy names every plugin once and every pod, and tells the first refusal in full.
 func refusedBy(refusals []rehearsal.Refusal) Verdict {
 	verdict := Verdict{Reason: rehearsalReason, Detail: refusals[0].Error()}
 	for _, refusal := range refusals {
+		verdict.Pods = append(verdict.Pods, string(refusal.Pod.Object.UID))
 		if !slices.Contains(verdict.Plugins, refusal.Plugin) {
 			verdict.Plugins = append(verdict.Plugins, refusal.Plugin)
 		}

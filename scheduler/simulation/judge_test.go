@@ -179,7 +179,9 @@ func TestAPluginOfTheProfileHasTheLastWord(t *testing.T) {
 
 	verdict := judged(t, asked).Verdicts[0]
 
-	if verdict.Accepted || verdict.Reason != "rehearsal" || !slices.Equal(verdict.Plugins, []string{"NodePorts", "NodeAffinity"}) {
+	if verdict.Accepted || verdict.Reason != "rehearsal" ||
+		!slices.Equal(verdict.Plugins, []string{"NodePorts", "NodeAffinity"}) ||
+		!slices.Equal(verdict.Pods, []string{"default/wants", "default/picky"}) {
 		t.Errorf("want refusals of NodePorts and NodeAffinity, got %+v", verdict)
 	}
 }

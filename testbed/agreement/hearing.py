@@ -60,7 +60,7 @@ class Hearing:
         """Whether both accept, or both refuse for reasons that are akin."""
         if self.scheduler.accepted or not self.substance:
             return self.scheduler.accepted and not self.rules
-        return akin(self.scheduler, self.substance)
+        return akin(self.scheduler, self.violations)
 
 
 def hear(

@@ -7,8 +7,9 @@ has missed something.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping
 
+from optimizer.verify import Violation
 from testbed.simulate import Verdict
 
 CLAIM_RULES = frozenset({"tiers", "bounds", "gains", "nodes-in-use"})
@@ -51,10 +52,22 @@ PLUGINS: Mapping[str, frozenset[str]] = {
 """Rules by the plugin that refuses in the rehearsal."""
 
 
-def akin(refusal: Verdict, rules: Set[str]) -> bool:
-    """Tell whether one of ``rules`` says what ``refusal`` says."""
+ARRIVAL_RULES = frozenset().union(*PLUGINS.values()) - {"capacity"}
+"""Rules that keep a pod off a node; the violation names the pod."""
+
+
+def akin(refusal: Verdict, violations: Collection[Violation]) -> bool:
+    """Tell whether one of ``violations`` says what ``refusal`` says.
+
+    Of the plugins that keep a pod off a node the scheduler asks the others no more, so
+    that the same pod is enough.
+    """
+    rules = {one.rule for one in violations}
     if rules & NAME_RULES:
         return True
-    if refusal.reason == "rehearsal":
-        return any(PLUGINS.get(one, frozenset()) & rules for one in refusal.plugins)
-    return bool(REASONS.get(refusal.reason, frozenset()) & rules)
+    if refusal.reason != "rehearsal":
+        return bool(REASONS.get(refusal.reason, frozenset()) & rules)
+    kept_off = {one.subject for one in violations if one.rule in ARRIVAL_RULES}
+    return bool(kept_off.intersection(refusal.pods)) or any(
+        PLUGINS.get(one, frozenset()) & rules for one in refusal.plugins
+    )

@@ -48,5 +48,6 @@ def _verdict(said: Mapping[str, Any]) -> Verdict:
         accepted=said["accepted"],
         reason=said.get("reason", ""),
         plugins=tuple(said.get("plugins", ())),
+        pods=tuple(said.get("pods", ())),
         detail=said.get("detail", ""),
     )

@@ -59,6 +59,8 @@ class Verdict:
         never gets its turn.
     plugins
         Those that refuse in the rehearsal; empty text where no single one is to blame.
+    pods
+        The UIDs of those whom the plugins refuse.
     detail
         What is wrong.
     """
@@ -66,6 +68,7 @@ class Verdict:
     accepted: bool
     reason: str = ""
     plugins: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
     detail: str = ""
 
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from optimizer.verify.violation import RuleName
+from optimizer.verify.violation import RuleName, Violation
 from testbed.agreement.kinship import CLAIM_RULES, NAME_RULES, PLUGINS, REASONS, akin
 from testbed.simulate import Verdict
 
@@ -45,11 +45,16 @@ def test_every_rule_of_the_checker_says_something_that_the_scheduler_says() -> N
         (Verdict(False, "rehearsal", ("NodePorts",)), {"eligibility"}, False),
         (Verdict(False, "rehearsal", ("Custom", "NodePorts")), {"host-ports"}, True),
         (Verdict(False, "rehearsal", ("Custom",)), {"host-ports"}, False),
+        (Verdict(False, "rehearsal", ("Custom",), ("pod",)), {"host-ports"}, True),
+        (Verdict(False, "rehearsal", ("Custom",), ("other",)), {"host-ports"}, False),
+        (Verdict(False, "rehearsal", ("Custom",), ("pod",)), {"immovable"}, False),
         (Verdict(False, "stale"), {"capacity"}, False),
     ],
 )
 def test_reasons_are_akin_if_one_of_the_rules_says_the_same(
-    refusal: Verdict, rules: set[str], *, same: bool
+    refusal: Verdict, rules: set[RuleName], *, same: bool
 ) -> None:
     """Two refusals for different reasons are two mistakes, not an agreement."""
-    assert akin(refusal, rules) == same
+    violations = [Violation(rule, "pod", "") for rule in rules]
+
+    assert akin(refusal, violations) == same
