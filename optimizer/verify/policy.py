@@ -22,15 +22,16 @@ def check_policy(case: Case) -> Iterator[Violation]:
     """
     if case.policy != pb.POLICY_STRICT:
         return
-    if not case.plan.evictions:
+    # Who waits for a node cannot be evicted: another rule says so.
+    evicted = [one.pod_uid for one in case.plan.evictions if case.before[one.pod_uid]]
+    if not evicted:
         return
     gained = [case.priority(one.pod_uid) for one in case.plan.placements]
     disturbable = disturbable_pods(case)
     on_nodes = case.on_nodes()
     company = Company(case)
     spare = SpareRoom(case, disturbable)
-    for eviction in case.plan.evictions:
-        uid = eviction.pod_uid
+    for uid in evicted:
         priority = case.priority(uid)
         if not any(other > priority for other in gained):
             yield Violation(

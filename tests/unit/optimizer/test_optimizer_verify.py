@@ -50,6 +50,22 @@ def test_equal_priority_may_be_traded_under_the_papers_policy_only() -> None:
     assert rules_broken(*trade(), pb.POLICY_PAPER) == set()
 
 
+def test_the_eviction_of_a_pod_that_waits_is_told_and_stumbled_over_by_no_rule() -> (
+    None
+):
+    """It stopped the checker with an error as soon as somebody above it gained."""
+    builder = SnapshotBuilder().node("n", cpu_milli=4)
+    builder.pod("waits", cpu_milli=2).pod("high", cpu_milli=2, priority=1)
+    plan = pb.Plan(
+        snapshot_id="snapshot-1",
+        placements=[pb.Placement(pod_uid="high", node="n")],
+        evictions=[pb.Eviction(pod_uid="waits", node="n")],
+        tiers=[tier(1, 0, 1), tier(0, 0, 1)],
+    )
+
+    assert rules_broken(builder.message, plan) == {"origin"}
+
+
 def test_an_eviction_that_higher_priority_did_not_force_is_caught() -> None:
     """A gain above is no licence to trade below."""
     builder = SnapshotBuilder().node("n", cpu_milli=6)
