@@ -1,7 +1,9 @@
 package customobject
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +24,7 @@ func NewStore[Spec, Status any](of Type, client dynamic.Interface) Store[Spec, S
 	return Store[Spec, Status]{of, client.Resource(of.Resource)}
 }
 
-// Create makes an object. The name, labels and owners are those of the metadata.
+// Create makes an object. The name, labels, annotations and owners are those of the metadata.
 func (s *Store[Spec, Status]) Create(ctx context.Context, metadata metav1.ObjectMeta, spec Spec) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
 	if err != nil {
@@ -33,6 +35,7 @@ func (s *Store[Spec, Status]) Create(ctx context.Context, metadata metav1.Object
 	object.SetKind(s.of.Kind)
 	object.SetName(metadata.Name)
 	object.SetLabels(metadata.Labels)
+	object.SetAnnotations(metadata.Annotations)
 	object.SetOwnerReferences(metadata.OwnerReferences)
 	created, err := s.api.Create(ctx, object, metav1.CreateOptions{})
 	if err != nil {
@@ -49,20 +52,32 @@ func (s *Store[Spec, Status]) WriteStatus(ctx context.Context, object *Object[Sp
 	}
 	written, err := s.api.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
+		if !apierrors.IsConflict(err) {
+			object.tried = next
+		}
 		return fmt.Errorf("writing the status of %s %s: %w", s.of.Kind, object.Name(), err)
 	}
 	object.seen = written
 	return nil
 }
 
-// LookAgain takes note of what somebody else has changed. Spec and Status stay as they are.
-func (s *Store[Spec, Status]) LookAgain(ctx context.Context, object *Object[Spec, Status]) error {
+// LookAgain takes note of what somebody else has changed, and tells whether the status is part of it: it
+// is neither what was seen last nor what was sent last. Spec and Status stay as they are.
+func (s *Store[Spec, Status]) LookAgain(ctx context.Context, object *Object[Spec, Status]) (status bool, err error) {
 	latest, err := s.api.Get(ctx, object.Name(), metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("reading %s %s: %w", s.of.Kind, object.Name(), err)
+		return false, fmt.Errorf("reading %s %s: %w", s.of.Kind, object.Name(), err)
 	}
+	known := sameStatus(latest, object.seen) || object.tried != nil && sameStatus(latest, object.tried)
 	object.seen = latest
-	return nil
+	return !known, nil
+}
+
+// sameStatus compares what is written down: numbers may be of another type on the way back.
+func sameStatus(a, b *unstructured.Unstructured) bool {
+	one, errA := json.Marshal(a.Object["status"])
+	other, errB := json.Marshal(b.Object["status"])
+	return errA == nil && errB == nil && bytes.Equal(one, other)
 }
 
 // Delete removes the object of that name; one that is gone already is fine.

@@ -2,6 +2,7 @@ package packingplan
 
 import (
 	"context"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,25 +27,47 @@ func NewStore(client dynamic.Interface) *Store {
 
 // Create makes an object for a solve of the scheduler's own.
 func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
-	created, err := s.objects.Create(ctx, metav1.ObjectMeta{
-		Name:   "plan-" + rand.String(suffixLength),
-		Labels: map[string]string{CreatedByLabel: CreatedByValue},
-	}, spec)
+	return s.create(ctx, spec, metav1.ObjectMeta{Labels: map[string]string{CreatedByLabel: CreatedByValue}})
+}
+
+// CreateFor makes an object for a user, who could have created it himself.
+func (s *Store) CreateFor(ctx context.Context, user string, spec Spec) (*Record, error) {
+	return s.create(ctx, spec, metav1.ObjectMeta{
+		Labels:      map[string]string{CreatedByLabel: CreatedForValue},
+		Annotations: map[string]string{RequestedByAnnotation: user},
+	})
+}
+
+func (s *Store) create(ctx context.Context, spec Spec, as metav1.ObjectMeta) (*Record, error) {
+	as.Name = "plan-" + rand.String(suffixLength)
+	created, err := s.objects.Create(ctx, as, spec)
 	if err != nil {
 		return nil, err
 	}
 	return Read(created)
 }
 
-// WriteStatus writes the record's status. Somebody else's change to the object is read and
-// kept, save for the status, which is the scheduler's alone.
+// OvertakenError says that another process has written the plan's status.
+type OvertakenError struct{ Plan string }
+
+// Error says so.
+func (e *OvertakenError) Error() string {
+	return fmt.Sprintf("another process has gone on with plan %s", e.Plan)
+}
+
+// WriteStatus writes the record's status. Somebody else's change to the object is read and kept, save
+// for the status, which is that of one process alone: to find another one's there is an *OvertakenError.
 func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
 	err := s.objects.WriteStatus(ctx, &record.Object)
 	if !apierrors.IsConflict(err) {
 		return err
 	}
-	if err := s.objects.LookAgain(ctx, &record.Object); err != nil {
+	status, err := s.objects.LookAgain(ctx, &record.Object)
+	if err != nil {
 		return err
+	}
+	if status {
+		return &OvertakenError{record.Name()}
 	}
 	return s.objects.WriteStatus(ctx, &record.Object)
 }

@@ -41,16 +41,25 @@ func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
 
 // aborting lets a user be quicker than the first update.
 func aborting(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
-	aborted := false
+	return changing(t, tracker, name, func(object *unstructured.Unstructured) error {
+		return unstructured.SetNestedField(object.Object, true, "spec", "abort")
+	})
+}
+
+// changing changes the object before the first update, which comes too late by that.
+func changing(
+	t *testing.T, tracker clienttesting.ObjectTracker, name string, change func(*unstructured.Unstructured) error,
+) clienttesting.ReactionFunc {
+	changed := false
 	return func(clienttesting.Action) (bool, runtime.Object, error) {
-		if aborted {
+		if changed {
 			return false, nil, nil
 		}
-		aborted = true
+		changed = true
 		found, err := tracker.Get(packingplan.Resource, "", name)
 		must(t, err)
 		object := found.DeepCopyObject().(*unstructured.Unstructured)
-		must(t, unstructured.SetNestedField(object.Object, true, "spec", "abort"))
+		must(t, change(object))
 		must(t, tracker.Update(packingplan.Resource, object, ""))
 		return true, nil, apierrors.NewConflict(packingplan.Resource.GroupResource(), name, errors.New("it has changed"))
 	}
@@ -61,4 +70,68 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A process that was stopped wakes up with a status that is no longer the plan's: it must not write over
+// what its successor has written.
+func TestStatusOfAnotherProcessIsNotWrittenOver(t *testing.T) {
+	ctx := context.Background()
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
+	store := packingplan.NewStore(client)
+	record, err := store.Create(ctx, packingplan.Spec{Mode: packingplan.Execute})
+	must(t, err)
+	client.PrependReactor("update", "packingplans", finishing(t, client.Tracker(), record.Name()))
+
+	record.Status.Phase = packingplan.Executing
+	err = store.WriteStatus(ctx, record)
+
+	var overtaken *packingplan.OvertakenError
+	if !errors.As(err, &overtaken) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// An API server that breaks off may have stored the status that it never answered. To take it for another
+// process's would leave a plan alive for ever.
+func TestStatusWhoseAnswerWasLostIsItsOwn(t *testing.T) {
+	ctx := context.Background()
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
+	store := packingplan.NewStore(client)
+	record, err := store.Create(ctx, packingplan.Spec{Mode: packingplan.Execute})
+	must(t, err)
+	client.PrependReactor("update", "packingplans", storingUnanswered(t, client.Tracker(), record.Name()))
+	record.Status.Phase, record.Status.SolveSeconds = packingplan.Executing, 0.5
+
+	lost := store.WriteStatus(ctx, record)
+	record.Status.Phase = packingplan.Completed
+	err = store.WriteStatus(ctx, record)
+
+	if lost == nil || err != nil {
+		t.Errorf("first %v, then %v", lost, err)
+	}
+}
+
+// storingUnanswered breaks off after the first update has been stored; the second finds it has changed.
+func storingUnanswered(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
+	updates := 0
+	return func(action clienttesting.Action) (bool, runtime.Object, error) {
+		updates++
+		switch updates {
+		case 1:
+			must(t, tracker.Update(packingplan.Resource, action.(clienttesting.UpdateAction).GetObject(), ""))
+			return true, nil, errors.New("connection reset by peer")
+		case 2:
+			return true, nil, apierrors.NewConflict(packingplan.Resource.GroupResource(), name, errors.New("it has changed"))
+		}
+		return false, nil, nil
+	}
+}
+
+// finishing lets another process be quicker than the first update.
+func finishing(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
+	return changing(t, tracker, name, func(object *unstructured.Unstructured) error {
+		return unstructured.SetNestedField(object.Object, string(packingplan.Completed), "status", "phase")
+	})
 }

@@ -11,10 +11,13 @@ var Resource = schema.GroupVersionResource{Group: "stowage.dev", Version: "v1alp
 // Kind is the kind of the objects.
 const Kind = "PackingPlan"
 
-// CreatedBy labels the objects that the scheduler creates.
+// CreatedBy labels the objects that the scheduler creates: those of its own, and those that it creates because
+// a user asks it to, whose name is then in an annotation.
 const (
-	CreatedByLabel = "app.kubernetes.io/created-by"
-	CreatedByValue = "stowage-scheduler"
+	CreatedByLabel        = "app.kubernetes.io/created-by"
+	CreatedByValue        = "stowage-scheduler"
+	CreatedForValue       = "stowage-http-trigger"
+	RequestedByAnnotation = "stowage.dev/requested-by"
 )
 
 // Mode says whether a plan is carried out.

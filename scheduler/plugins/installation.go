@@ -98,6 +98,13 @@ func (i *Installation) Attach(ctx context.Context, to *scheduler.Scheduler, prof
 	return nil
 }
 
+// MakesPlans says whether a profile asks the optimiser.
+func (i *Installation) MakesPlans() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return len(i.optimizers) > 0
+}
+
 // client talks to the kinds of objects that Kubernetes does not know. It has a rate limit of its own.
 func client(of fwk.Handle) (dynamic.Interface, error) {
 	made, err := dynamic.NewForConfig(of.KubeConfig())

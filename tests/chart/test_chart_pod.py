@@ -81,6 +81,56 @@ def test_the_plugin_and_the_optimiser_agree_on_the_socket() -> None:
     assert f"socket: {socket}\n" in config["data"]["scheduler.yaml"]
 
 
+def test_the_http_trigger_is_off_unless_asked_for() -> None:
+    """It lets others than the scheduler's own operators ask for plans."""
+    objects = render()
+    arguments = containers()["scheduler"]["args"]
+
+    assert not [word for word in arguments if "http-trigger" in word]
+    assert not of_kind(objects, "Service")
+
+
+def test_the_http_trigger_knows_its_callers_and_is_reachable() -> None:
+    """A trigger without the API server's word on its callers would refuse them all."""
+    on = ("scheduler.httpTrigger.enabled=true", "networkPolicy.enabled=true")
+    objects = render(*on)
+    container = containers(*on)["scheduler"]
+    (service,) = of_kind(objects, "Service")
+    (policy,) = of_kind(objects, "NetworkPolicy")
+    (deployment,) = of_kind(objects, "Deployment")
+
+    assert "--http-trigger" in container["args"]
+    for what in ("authentication", "authorization"):
+        assert f"--{what}-kubeconfig=/etc/stowage/kubeconfig.yaml" in container["args"]
+    assert "extension-apiserver-authentication-reader" in [
+        binding["roleRef"]["name"] for binding in of_kind(objects, "RoleBinding")
+    ]
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items()
+    (port,) = service["spec"]["ports"]
+    assert port["targetPort"] in [one["name"] for one in container["ports"]]
+    assert policy["spec"]["ingress"] == [{"ports": [{"port": port["targetPort"]}]}]
+
+
+def test_the_secure_port_takes_its_certificate_from_a_secret() -> None:
+    """Tokens are sent to it, so callers must be able to verify it."""
+    objects = render("scheduler.tlsSecretName=serving")
+    scheduler = containers("scheduler.tlsSecretName=serving")["scheduler"]
+    folder = "/var/run/secrets/stowage"
+
+    assert f"--tls-cert-file={folder}/tls.crt" in scheduler["args"]
+    assert f"--tls-private-key-file={folder}/tls.key" in scheduler["args"]
+    assert [
+        (volume["name"], source["secret"]["name"])
+        for volume in pod_spec(objects)["volumes"]
+        for source in volume.get("projected", {}).get("sources", ())
+        if "secret" in source
+    ] == [("credentials", "serving")]
+    assert {"name": "credentials", "mountPath": folder, "readOnly": True} in (
+        scheduler["volumeMounts"]
+    )
+
+
 def test_without_the_optimiser_the_scheduler_is_alone() -> None:
     """The deterministic baseline must not carry what it does not use."""
     spec = pod_spec(render("profile=deterministic", "optimizer.enabled=false"))

@@ -70,10 +70,11 @@ def test_only_profiles_with_the_optimiser_may_evict(profile: str) -> None:
     assert ("stowage.dev", "packingplans/status", "patch") in with_optimiser
 
 
-def test_metrics_bring_only_the_rights_to_check_their_readers() -> None:
-    """Without metrics nobody has to be authenticated."""
+@pytest.mark.parametrize("what", ["metrics", "httpTrigger"])
+def test_what_is_served_brings_only_the_rights_to_check_callers(what: str) -> None:
+    """Where only health is served, nobody has to be authenticated."""
     without = set(rights(render()))
-    extra = set(rights(render("scheduler.metrics.enabled=true"))) - without
+    extra = set(rights(render(f"scheduler.{what}.enabled=true"))) - without
 
     assert extra == {
         ("authentication.k8s.io", "tokenreviews", "create"),

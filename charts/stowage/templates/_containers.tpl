@@ -24,9 +24,16 @@ args:
   {{- with include "stowage.featureGates" . }}
   - --feature-gates={{ . }}
   {{- end }}
-  {{- if $scheduler.metrics.enabled }}
+  {{- if include "stowage.knowsCallers" . }}
   - --authentication-kubeconfig={{ $kubeconfig }}
   - --authorization-kubeconfig={{ $kubeconfig }}
+  {{- end }}
+  {{- if $scheduler.httpTrigger.enabled }}
+  - --http-trigger
+  {{- end }}
+  {{- if $scheduler.tlsSecretName }}
+  - --tls-cert-file={{ .Values.paths.credentials }}/tls.crt
+  - --tls-private-key-file={{ .Values.paths.credentials }}/tls.key
   {{- end }}
   {{- with $scheduler.extraArgs }}
   {{- toYaml . | nindent 2 }}

@@ -24,6 +24,7 @@ import (
 // one keeps the scheduler to itself: between its building and its start the plugins are attached to it.
 func newCommand() *cobra.Command {
 	given := options.NewOptions()
+	triggered := given.Flags.FlagSet("stowage").Bool(triggerFlag, false, triggerUsage)
 	command := &cobra.Command{
 		Use:   "kube-scheduler",
 		Short: "The Kubernetes scheduler with Stowage's plugins",
@@ -32,7 +33,12 @@ func newCommand() *cobra.Command {
 		PersistentPreRunE: func(*cobra.Command, []string) error { return given.ComponentGlobalsRegistry.Set() },
 		RunE: func(command *cobra.Command, _ []string) error {
 			verflag.PrintAndExitIfRequested()
-			return run(command, given)
+			gates := given.ComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
+			if err := logsapi.ValidateAndApply(given.Logs, gates); err != nil {
+				return err
+			}
+			cliflag.PrintFlags(command.Flags())
+			return run(server.SetupSignalContext(), given, *triggered)
 		},
 	}
 	global := given.Flags.FlagSet("global")
@@ -47,13 +53,9 @@ func newCommand() *cobra.Command {
 }
 
 // run starts the scheduler and returns when it ends.
-func run(command *cobra.Command, given *options.Options) error {
+func run(ctx context.Context, given *options.Options, triggered bool) error {
 	gates := given.ComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
-	if err := logsapi.ValidateAndApply(given.Logs, gates); err != nil {
-		return err
-	}
-	cliflag.PrintFlags(command.Flags())
-	ctx, cancel := context.WithCancel(server.SetupSignalContext())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
 	installation := plugins.NewInstallation()
@@ -71,6 +73,11 @@ func run(command *cobra.Command, given *options.Options) error {
 	given.ComponentGlobalsRegistry.AddMetrics()
 	if err := installation.Attach(ctx, scheduler, completed.ComponentConfig.Profiles); err != nil {
 		return fmt.Errorf("%w; the plugins cannot work without it", err)
+	}
+	if triggered {
+		if err := serveTrigger(completed, installation); err != nil {
+			return err
+		}
 	}
 	return app.Run(ctx, completed, scheduler)
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 
+import plan_scene
 import pytest
 from release_scene import Scene
 
@@ -25,7 +26,18 @@ def scene() -> Iterator[Scene]:
                 running,
                 profile="optimizer-deterministic",
                 optimizer_enabled=True,
-                values={"priorityOptimizer": {"mode": "Manual", "coolDownSeconds": 0}},
+                values={
+                    "priorityOptimizer": {"mode": "Manual", "coolDownSeconds": 0},
+                    "scheduler": {"httpTrigger": {"enabled": True}},
+                },
             )
             yield Scene(running, client)
         uninstall_release(release)
+
+
+@pytest.fixture
+def figure_1(scene: Scene) -> Iterator[Scene]:
+    """Return the scene with figure 1's pods, the third of which does not fit."""
+    plan_scene.fill(scene)
+    yield scene
+    plan_scene.empty(scene)

@@ -1,0 +1,152 @@
+"""Plans that are asked for over HTTPS, as the paper's are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from kubernetes.client import CustomObjectsApi, RbacAuthorizationV1Api
+from plan_scene import nodes, wait_for
+from release_scene import Scene
+from trigger_caller import Trigger, token_of, trigger_of
+
+from testbed.helm import Release
+
+pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
+
+PLANS = ("stowage.dev", "v1alpha1", "packingplans")
+ROLE = "plan-creator"
+CREATOR = "system:serviceaccount:default:creator"
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """The release's trigger, with the tokens of one who may and one who may not."""
+
+    trigger: Trigger
+    creator: str
+    outsider: str
+
+
+@pytest.fixture(scope="module")
+def release(scene: Scene) -> Release:
+    return Release(scene.cluster, "stowage", "stowage-system")
+
+
+@pytest.fixture(scope="module")
+def callers(scene: Scene, release: Release) -> Iterator[Callers]:
+    """Return two accounts, one of which may create PackingPlans and nothing else."""
+    rbac: Any = RbacAuthorizationV1Api(scene.client)
+    rule = {"apiGroups": [PLANS[0]], "resources": [PLANS[2]], "verbs": ["create"]}
+    rbac.create_cluster_role({"metadata": {"name": ROLE}, "rules": [rule]})
+    rbac.create_cluster_role_binding(
+        {
+            "metadata": {"name": ROLE},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": ROLE,
+            },
+            "subjects": [
+                {"kind": "ServiceAccount", "name": "creator", "namespace": "default"}
+            ],
+        }
+    )
+    tokens = [token_of(scene.client, name) for name in ("creator", "outsider")]
+    yield Callers(trigger_of(release.pods()[0]), *tokens)
+    rbac.delete_cluster_role_binding(ROLE)
+    rbac.delete_cluster_role(ROLE)
+    for name in ("creator", "outsider"):
+        scene.core.delete_namespaced_service_account(name, "default")
+
+
+def names(scene: Scene) -> set[str]:
+    found: Any = CustomObjectsApi(scene.client).list_cluster_custom_object(*PLANS)
+    return {one["metadata"]["name"] for one in found["items"]}
+
+
+def test_a_plan_that_a_user_asks_for_is_carried_out(
+    figure_1: Scene, callers: Callers, release: Release
+) -> None:
+    """The paper's trigger: one request, and the pod that did not fit runs."""
+    answer = callers.trigger.ask(callers.creator, '{"mode": "Execute"}')
+
+    assert answer.code == 201, answer
+    done = wait_for(figure_1, answer.content["name"], "Completed")
+    assert done["metadata"]["uid"] == answer.content["uid"]
+    assert done["metadata"]["annotations"]["stowage.dev/requested-by"] == CREATOR
+    assert all(nodes(figure_1).values())
+    log = release.log_files()["scheduler"].read_text("utf-8")
+    (line,) = [line for line in log.splitlines() if "that a user asked for" in line]
+    assert f'user="{CREATOR}"' in line
+    assert f'plan="{answer.content["name"]}"' in line
+    assert callers.creator not in log
+
+
+def test_a_request_without_a_body_changes_nothing(
+    figure_1: Scene, callers: Callers
+) -> None:
+    """Whoever does not say that pods may be moved only gets a proposal."""
+    before = nodes(figure_1)
+
+    answer = callers.trigger.ask(callers.creator)
+
+    assert answer.code == 201, answer
+    proposed = wait_for(figure_1, answer.content["name"], "Proposed")
+    assert proposed["spec"] == {"mode": "DryRun", "trigger": "Manual"}
+    assert len(proposed["status"]["moves"]) == 1
+    assert nodes(figure_1) == before
+
+
+@pytest.mark.parametrize(
+    ("who", "code", "why"),
+    [
+        ("nobody", 401, "a bearer token is needed"),
+        ("stranger", 401, "a bearer token is needed"),
+        ("outsider", 403, 'cannot create resource "packingplans"'),
+    ],
+)
+def test_who_may_not_create_the_object_gets_none(
+    scene: Scene, callers: Callers, who: str, code: int, why: str
+) -> None:
+    """The trigger is no way round the right that kubectl needs."""
+    tokens = {"nobody": None, "stranger": "made-up", "outsider": callers.outsider}
+    before = names(scene)
+
+    answer = callers.trigger.ask(tokens[who], '{"mode": "Execute"}')
+
+    assert answer.code == code, answer
+    assert why in answer.content["message"]
+    assert names(scene) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "why"),
+    [
+        ('{"abort": true}', 400, 'unknown field "abort"'),
+        ('{"mode": "Now"}', 400, 'Unsupported value: "Now"'),
+        ('{"timeLimitSeconds": 0}', 400, "timeLimitSeconds"),
+        (" " * 5000, 413, "4096 bytes at most"),
+    ],
+)
+def test_what_the_kind_does_not_allow_is_refused(
+    scene: Scene, callers: Callers, body: str, code: int, why: str
+) -> None:
+    """The fault is named to the caller, since no plan is there to show it."""
+    before = names(scene)
+
+    answer = callers.trigger.ask(callers.creator, body)
+
+    assert answer.code == code, answer
+    assert why in answer.content["message"]
+    assert names(scene) == before
+
+
+def test_only_asking_is_possible(callers: Callers) -> None:
+    """Plans are read and changed where all objects are."""
+    answer = callers.trigger.ask(callers.creator, method="GET")
+
+    assert answer.code == 405, answer
+    assert "GET is not supported" in answer.content["message"]
