@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from kubernetes.client import CustomObjectsApi, RbacAuthorizationV1Api
+from kubernetes.client import (
+    AuthorizationV1Api,
+    CustomObjectsApi,
+    RbacAuthorizationV1Api,
+)
 from plan_scene import nodes, wait_for
 from release_scene import Scene
 from trigger_caller import Trigger, token_of, trigger_of
 
 from testbed.helm import Release
+from testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -54,12 +59,28 @@ def callers(scene: Scene, release: Release) -> Iterator[Callers]:
             ],
         }
     )
+    wait_until(
+        "the right to be there",
+        lambda: may_create(scene),
+        lambda may: may,
+        timeout_s=10,
+    )
     tokens = [token_of(scene.client, name) for name in ("creator", "outsider")]
     yield Callers(trigger_of(release.pods()[0]), *tokens)
     rbac.delete_cluster_role_binding(ROLE)
     rbac.delete_cluster_role(ROLE)
     for name in ("creator", "outsider"):
         scene.core.delete_namespaced_service_account(name, "default")
+
+
+def may_create(scene: Scene) -> bool:
+    """Ask as the trigger does, which remembers a refusal for ten seconds."""
+    api: Any = AuthorizationV1Api(scene.client)
+    attributes = {"group": PLANS[0], "resource": PLANS[2], "verb": "create"}
+    answer = api.create_subject_access_review(
+        {"spec": {"user": CREATOR, "resourceAttributes": attributes}}
+    )
+    return bool(answer.status.allowed)
 
 
 def names(scene: Scene) -> set[str]:
@@ -79,6 +100,7 @@ def test_a_plan_that_a_user_asks_for_is_carried_out(
     assert done["metadata"]["annotations"]["stowage.dev/requested-by"] == CREATOR
     assert all(nodes(figure_1).values())
     log = release.log_files()["scheduler"].read_text("utf-8")
+    assert "forbidden" not in log
     (line,) = [line for line in log.splitlines() if "that a user asked for" in line]
     assert f'user="{CREATOR}"' in line
     assert f'plan="{answer.content["name"]}"' in line
