@@ -56,10 +56,8 @@ def compare(judges: Judges, seed: int, plans: int) -> Agreement:
         name = f"{seed}-{tally.clusters}"
         tally.clusters += 1
         for hearing, mutated in judges.hearings(name, plans - tally.plans):
-            explanation = None
-            if not hearing.agreed:
-                explanation = explain(judges.judge, hearing)
-            tally.count(hearing, explanation, mutated=mutated)
+            why = () if hearing.agreed else explain(judges.judge, hearing)
+            tally.count(hearing, why, mutated=mutated)
     return tally.result()
 
 

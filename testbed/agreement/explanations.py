@@ -9,15 +9,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from optimizer.contract import optimizer_pb2 as pb
 from testbed.agreement.hearing import Hearing, hear
 from testbed.simulate import Judge, Question
 
-CLAIMS = "claims"
-"""The plan says of itself what is not true. The scheduler takes nothing from that but
-whether to ask again, so a false account does no harm there."""
+
+class Explanation(StrEnum):
+    """What only one of the two knows."""
+
+    CLAIMS = "claims"
+    """The plan says of itself what is not true. The scheduler takes nothing from that
+    but whether to ask again, so a false account does no harm there."""
+
+    OWN_KIND = "own-kind"
+    """See `without_own_kind`."""
+
+    PREEMPTION_POLICY = "preemption-policy"
+    """See `without_preemption_policy`."""
+
+    ZONES_OF_VOLUMES = "zones-of-volumes"
+    """See `without_zones_of_volumes`."""
+
+    ORDER = "order"
+    """See `with_movers_gone`."""
+
+    SPARED = "spared"
+    """See `with_evicted_gone`."""
+
 
 SCENE_RULES = frozenset({"pod-affinity", "topology-spread"})
 """Rules that look at who is there when somebody comes."""
@@ -35,8 +56,10 @@ Change = Callable[[Hearing], Changed | None]
 """Returns None where it does not apply."""
 
 
-def explain(judge: Judge, hearing: Hearing, *, changes: int = 2) -> str | None:
-    """Return the names of what explains the disagreement, if anything does.
+def explain(
+    judge: Judge, hearing: Hearing, *, changes: int = 2
+) -> tuple[Explanation, ...]:
+    """Return what explains the disagreement; nothing if that is not known.
 
     Parameters
     ----------
@@ -48,18 +71,18 @@ def explain(judge: Judge, hearing: Hearing, *, changes: int = 2) -> str | None:
         How many changes may be needed together, at most.
     """
     if hearing.scheduler.accepted and hearing.only_claims:
-        return CLAIMS
+        return (Explanation.CLAIMS,)
     for name, change in CHANGES.items() if changes else ():
         changed = change(hearing)
         if changed is None:
             continue
         (again,) = hear(judge, changed.question, checked=changed.checked)
         if again.agreed or (again.scheduler.accepted and again.only_claims):
-            return name
+            return (name,)
         further = explain(judge, again, changes=changes - 1)
-        if further is not None:
-            return f"{name}+{further}"
-    return None
+        if further:
+            return (name, *further)
+    return ()
 
 
 def without_own_kind(hearing: Hearing) -> Changed | None:
@@ -148,14 +171,14 @@ def with_evicted_gone(hearing: Hearing) -> Changed | None:
     return Changed(question, hearing.checked)
 
 
-CHANGES: Mapping[str, Change] = {
-    "own-kind": without_own_kind,
-    "preemption-policy": without_preemption_policy,
-    "zones-of-volumes": without_zones_of_volumes,
-    "order": with_movers_gone,
-    "spared": with_evicted_gone,
+CHANGES: Mapping[Explanation, Change] = {
+    Explanation.OWN_KIND: without_own_kind,
+    Explanation.PREEMPTION_POLICY: without_preemption_policy,
+    Explanation.ZONES_OF_VOLUMES: without_zones_of_volumes,
+    Explanation.ORDER: with_movers_gone,
+    Explanation.SPARED: with_evicted_gone,
 }
-"""By the name under which they are counted."""
+"""What takes each of them away."""
 
 
 def _about_the_scene(hearing: Hearing) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from testbed.agreement.explanations import Explanation
 from testbed.agreement.hearing import Hearing
 
 MOST_EXAMPLES = 20
@@ -24,7 +25,7 @@ class Agreement:
     accepted, refused
         Plans to which both said the same.
     explained
-        Plans about which they differed, by the name of the explanation.
+        Plans about which they differed, by the explanation; two are joined by ``+``.
     unexplained
         How many are left.
     examples
@@ -80,13 +81,13 @@ class Tally:
     _confusion: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def count(
-        self, hearing: Hearing, explanation: str | None, *, mutated: bool
+        self, hearing: Hearing, why: tuple[Explanation, ...], *, mutated: bool
     ) -> None:
         """Count one hearing, with what explains it if both did not agree."""
         self.plans += 1
         self._mutated += mutated
-        if explanation is not None:
-            self._explained[explanation] += 1
+        if why:
+            self._explained["+".join(why)] += 1
         elif not hearing.agreed:
             self._unexplained.append(hearing)
         elif hearing.scheduler.accepted:

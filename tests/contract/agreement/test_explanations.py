@@ -10,7 +10,7 @@ from judged_clusters import a_node, a_plan, a_pod, asked_about, beside, figure_1
 
 from optimizer.contract import optimizer_pb2 as pb
 from testbed.agreement.comparison import Judges
-from testbed.agreement.explanations import CHANGES, CLAIMS, explain
+from testbed.agreement.explanations import CHANGES, Explanation, explain
 from testbed.agreement.hearing import Hearing, hear
 from testbed.agreement.volumes import claim, volume
 from testbed.simulate import Instance, Verdict
@@ -101,29 +101,29 @@ def spared(judges: Judges) -> Hearing:
 
 
 CASES = {
-    CLAIMS: claims,
-    "own-kind": own_kind,
-    "preemption-policy": preemption_policy,
-    "zones-of-volumes": zones_of_volumes,
-    "order": order,
-    "spared": spared,
+    Explanation.CLAIMS: claims,
+    Explanation.OWN_KIND: own_kind,
+    Explanation.PREEMPTION_POLICY: preemption_policy,
+    Explanation.ZONES_OF_VOLUMES: zones_of_volumes,
+    Explanation.ORDER: order,
+    Explanation.SPARED: spared,
 }
 
 
 def test_every_explanation_has_its_case() -> None:
     """An explanation without one would be a blanket."""
-    assert set(CASES) == {CLAIMS, *CHANGES}
+    assert set(CASES) == set(Explanation) == {Explanation.CLAIMS, *CHANGES}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_only_one_side_knows_explains_why_they_differ(
-    judges: Judges, name: str
+    judges: Judges, name: Explanation
 ) -> None:
     """Each of these is a difference that stays, and why is written beside it."""
     hearing = CASES[name](judges)
 
     assert not hearing.agreed
-    assert explain(judges.judge, hearing) == name
+    assert explain(judges.judge, hearing) == (name,)
 
 
 def test_two_differences_at_once_are_told_as_two(judges: Judges) -> None:
@@ -138,12 +138,13 @@ def test_two_differences_at_once_are_told_as_two(judges: Judges) -> None:
     hearing = heard(judges, instance, plan)
 
     assert hearing.substance == {"policy", "pod-affinity"}
-    assert explain(judges.judge, hearing) == "own-kind+spared"
+    both = (Explanation.OWN_KIND, Explanation.SPARED)
+    assert explain(judges.judge, hearing) == both
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_explains_a_rule_that_the_checker_forgot(
-    judges: Judges, name: str
+    judges: Judges, name: Explanation
 ) -> None:
     """The scheduler says there is no room, the checker says nothing."""
     crowded = Verdict(accepted=False, reason="over-capacity")
@@ -151,4 +152,4 @@ def test_nothing_explains_a_rule_that_the_checker_forgot(
     mistaken = replace(CASES[name](judges), scheduler=crowded, violations=())
 
     assert not mistaken.agreed
-    assert explain(judges.judge, mistaken) is None
+    assert explain(judges.judge, mistaken) == ()
