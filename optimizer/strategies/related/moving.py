@@ -91,7 +91,9 @@ class Moving:
         judge.publish(judge.plan())
 
         def look(plan: Plan) -> None:
-            judge.limit(plan, repair=False)
+            # Which plans are seen on the way depends on the time.
+            if not self.options.deterministic:
+                judge.limit(plan, repair=False)
 
         self._limit(judge, self._solve(relaxed(self.snapshot), self._first(), look))
         self._go_on(judge)

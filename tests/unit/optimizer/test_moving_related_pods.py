@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
 import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.certificate import ProofMethod
+from optimizer.model.decode import decode_snapshot
+from optimizer.model.decode.faults import Faults
 from optimizer.model.encode import encode_plan
+from optimizer.model.options import SolveOptions
 from optimizer.model.plan import EndReason, Plan
-from optimizer.strategies.strategy import Answer
+from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
+from optimizer.strategies.related import Related
+from optimizer.strategies.strategy import Answer, Clock
 from optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})
@@ -191,3 +201,50 @@ def test_a_relation_that_is_broken_already_gets_no_worse(
     assert {one.node for one in plan.placements} == nodes
     assert len(plan.placements) == (2 if kind == "spread" else len(nodes))
     assert not plan.moves
+
+
+@dataclass(frozen=True, slots=True)
+class Chatty:
+    """Has plans on the way to its last one, if ``talks``: equal ones, elsewhere."""
+
+    talks: bool
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        answer = FirstFitDecreasing().solve(
+            snapshot, options, clock=clock, publish=_unheard
+        )
+        for node in ("c", "b") if self.talks else ():
+            placements = tuple(
+                replace(one, node=node) for one in answer.plan.placements
+            )
+            publish(replace(answer.plan, placements=placements))
+        return answer
+
+
+def _unheard(_plan: Plan) -> None:
+    """Take no notice."""
+
+
+def test_what_is_heard_on_the_way_changes_no_answer_where_steps_are_counted() -> None:
+    """A strategy with threads of its own tells of more or fewer plans each time."""
+    builder = zones(cpu_milli={"a": 4, "b": 4, "c": 4})
+    web_class(builder, "apart", cpu_milli=2)
+    snapshot = decode_snapshot(builder.pod("w0", of="web").message, Faults())
+    options = SolveOptions(deterministic=True, workers=1)
+
+    silent, talkative = (
+        Related(Chatty(talks)).solve(
+            snapshot, options, clock=time.monotonic, publish=_unheard
+        )
+        for talks in (False, True)
+    )
+
+    assert placed(silent.plan)
+    assert placed(talkative.plan) == placed(silent.plan)
