@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from optimizer.contract import optimizer_pb2 as pb
@@ -44,7 +45,15 @@ def random_cluster(name: str, draw: Random, simulator: Simulator) -> Question:
 
 
 def _fill(draft: Draft, name: str, simulator: Simulator) -> None:
-    nodes = simulator.place(draft.instance(name)).nodes
+    """Let the scheduler place the pods in their order, whatever their priorities.
+
+    Among pods of several priorities that it wakes up again, the order would depend on
+    the time.
+    """
+    equals = tuple(
+        {**pod, "spec": {**pod["spec"], "priority": 0}} for pod in draft.pods
+    )
+    nodes = simulator.place(replace(draft.instance(name), pods=equals)).nodes
     for pod in draft.pods:
         node = nodes[named(pod)]
         if node:
