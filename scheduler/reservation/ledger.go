@@ -1,7 +1,6 @@
 package reservation
 
 import (
-	"maps"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/utils/lru"
 
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -18,6 +18,8 @@ import (
 type Ledger struct {
 	mu      sync.RWMutex
 	entries map[types.UID]*entry
+	// gone are the reservations that were struck last: whoever still writes about one of them is late.
+	gone *lru.Cache
 	// takers are the pods that have taken from a reservation, also one that is not known (yet).
 	takers map[types.UID]taker
 }
@@ -41,15 +43,23 @@ type taker struct {
 	requests resources.Vector
 }
 
+// goneRemembered is how many reservations are known to be gone: far more than can end while a
+// single status is being written.
+const goneRemembered = 10_000
+
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{entries: map[types.UID]*entry{}, takers: map[types.UID]taker{}}
+	return &Ledger{entries: map[types.UID]*entry{}, takers: map[types.UID]taker{}, gone: lru.New(goneRemembered)}
 }
 
-// Put enters a reservation as it is now. One without a node, or that failed, holds nothing.
+// Put enters a reservation as it is now. One without a node, or that failed, or that has been
+// removed meanwhile, holds nothing.
 func (l *Ledger) Put(record *Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if _, gone := l.gone.Get(record.UID()); gone {
+		return
+	}
 	live := record.Status.Phase == Available || record.Status.Phase == Waiting
 	if !live || record.Status.NodeName == "" {
 		if known := l.entries[record.UID()]; known != nil && record.Status.Phase == Pending && record.Plan() != "" {
@@ -61,18 +71,34 @@ func (l *Ledger) Put(record *Record) {
 	l.entries[record.UID()] = &entry{record: record, node: record.Status.NodeName, capacity: record.Requests()}
 }
 
-// Remove strikes a reservation that is gone.
-func (l *Ledger) Remove(uid types.UID) {
+// Withdraw takes back what was entered of a reservation, which may be entered again.
+func (l *Ledger) Withdraw(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.entries, uid)
 }
 
-// RemovePlan strikes all that was reserved for a plan.
+// Remove strikes a reservation that is gone, for good.
+func (l *Ledger) Remove(uid types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.strike(uid)
+}
+
+// RemovePlan strikes all that was reserved for a plan, for good.
 func (l *Ledger) RemovePlan(plan string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.entries, func(_ types.UID, one *entry) bool { return one.record.Plan() == plan })
+	for uid, one := range l.entries {
+		if one.record.Plan() == plan {
+			l.strike(uid)
+		}
+	}
+}
+
+func (l *Ledger) strike(uid types.UID) {
+	delete(l.entries, uid)
+	l.gone.Add(uid, struct{}{})
 }
 
 // Standing is what is held on each node for others than a plan's pods.

@@ -169,3 +169,23 @@ func TestFailedReservationsHoldNothing(t *testing.T) {
 		}
 	}
 }
+
+// A status is written while the reservation is being deleted: who comes back from the API server with
+// it must not enter it again, for nobody would ever strike it.
+func TestReservationThatIsGoneIsNotEnteredAgain(t *testing.T) {
+	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
+	deleted, withdrawn := reserved(t, "r", "n1", "2", "a"), reserved(t, "w", "n2", "2", "a")
+	l.Put(deleted)
+	l.Put(withdrawn)
+
+	l.Remove(deleted.UID())
+	l.Withdraw(withdrawn.UID())
+	between := held(l, stranger, "n2")
+	l.Put(deleted)
+	l.Put(withdrawn)
+
+	if held(l, stranger, "n1") != 0 || between != 0 || held(l, stranger, "n2") != 2000 {
+		t.Errorf("%d held by what is gone, %d and then %d by what was withdrawn",
+			held(l, stranger, "n1"), between, held(l, stranger, "n2"))
+	}
+}

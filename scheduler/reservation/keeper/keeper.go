@@ -145,11 +145,11 @@ func (k *Keeper) place(ctx context.Context, record *reservation.Record, now time
 	k.Ledger.Put(record)
 	free, err := k.Stage.Free(ctx)
 	if err != nil {
-		k.Ledger.Remove(record.UID())
+		k.Ledger.Withdraw(record.UID())
 		return err
 	}
 	if !k.Ledger.HasRoom(record, free[node]) && !record.Spec.PreAllocation {
-		k.Ledger.Remove(record.UID())
+		k.Ledger.Withdraw(record.UID())
 		record.Status.NodeName, record.Status.Phase, record.Status.Allocatable = "", reservation.Pending, nil
 		return nil // somebody was quicker; it is tried again
 	}
