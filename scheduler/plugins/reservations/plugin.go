@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -164,27 +163,6 @@ func (p *Plugin) Unreserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 		found.taken = nil
 	}
 	p.Changed()
-}
-
-// Bind binds a pod that took from a reservation, and says so in the same step: the annotation is
-// there if and only if the pod is bound. All other pods are left to the next Bind plugin.
-func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
-	found, err := stateOf(cycle)
-	if err != nil {
-		return fwk.AsStatus(err)
-	}
-	if found.taken == nil {
-		return fwk.NewStatus(fwk.Skip)
-	}
-	binding := &v1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
-			Annotations: map[string]string{reservation.AllocatedAnnotation: found.taken.Text()}},
-		Target: v1.ObjectReference{Kind: "Node", Name: node},
-	}
-	if err := p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{}); err != nil {
-		return fwk.AsStatus(fmt.Errorf("binding pod %s/%s to reserved room: %w", pod.Namespace, pod.Name, err))
-	}
-	return nil
 }
 
 // EventsToRegister names what may let a pod pass that was turned away. Changes of reservations

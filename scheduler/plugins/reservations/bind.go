@@ -1,0 +1,69 @@
+package reservations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+const (
+	// askAgain is how often the API server is asked what became of a binding.
+	askAgain = 250 * time.Millisecond
+	// askFor is how long it is asked. Until then the pod keeps its room.
+	askFor = time.Minute
+)
+
+// Bind binds a pod as the default plugin does. One that took from a reservation says so in the same
+// step: the annotation is there if and only if the pod is bound.
+func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	found, err := stateOf(cycle)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	binding := &v1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Target:     v1.ObjectReference{Kind: "Node", Name: node},
+	}
+	if found.taken != nil {
+		binding.Annotations = map[string]string{reservation.AllocatedAnnotation: found.taken.Text()}
+	}
+	err = p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	if err == nil || answerLost(err) && p.wasBound(ctx, pod, node) {
+		return nil
+	}
+	return fwk.AsStatus(fmt.Errorf("binding pod %s/%s: %w", pod.Namespace, pod.Name, err))
+}
+
+// answerLost says that the error leaves open whether the pod has been bound: the server, or the way to
+// it, broke off. To take such a pod for unbound would give its room to somebody else.
+func answerLost(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return true
+	}
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) ||
+		apierrors.IsServiceUnavailable(err)
+}
+
+// wasBound asks the API server itself, once it is back, whether the pod is on the node.
+func (p *Plugin) wasBound(ctx context.Context, pod *v1.Pod, node string) bool {
+	bound := false
+	// Its error is that nobody answered in time: then the pod counts as unbound, as without this.
+	_ = wait.PollUntilContextTimeout(ctx, askAgain, askFor, true, func(ctx context.Context) (bool, error) {
+		live, err := p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err == nil {
+			bound = live.UID == pod.UID && live.Spec.NodeName == node
+		}
+		return err == nil || apierrors.IsNotFound(err), nil
+	})
+	return bound
+}

@@ -1,0 +1,92 @@
+package reservations
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+// connected is a handle with a client, and nothing else.
+type connected struct {
+	fwk.Handle
+	client kubernetes.Interface
+}
+
+func (c connected) ClientSet() kubernetes.Interface { return c.client }
+
+// A server that is killed may have stored the binding that it never answered. The pod is on its node
+// then, whatever the error said: to schedule it again would give its room away twice.
+func TestBindingWhoseAnswerIsLostIsLookedUp(t *testing.T) {
+	lost := errors.New("connection reset by peer")
+	for text, c := range map[string]struct {
+		err    error
+		stored string
+		want   bool
+	}{
+		"answered":       {nil, "", true},
+		"stored":         {lost, "n1", true},
+		"not stored":     {lost, "", false},
+		"elsewhere":      {lost, "n2", false},
+		"timed out":      {apierrors.NewTimeoutError("slow", 1), "n1", true},
+		"refused":        {apierrors.NewForbidden(v1.Resource("pods"), "p", errors.New("no right")), "n1", false},
+		"already placed": {apierrors.NewConflict(v1.Resource("pods"), "p", errors.New("bound")), "n1", false},
+	} {
+		t.Run(text, func(t *testing.T) {
+			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "uid"}}
+			live := pod.DeepCopy()
+			live.Spec.NodeName = c.stored
+			client := fake.NewClientset(live)
+			client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, c.err
+			})
+			away := 2
+			client.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				away--
+				return away >= 0, nil, lost
+			})
+			cycle := framework.NewCycleState()
+			cycle.Write(stateKey, &state{taken: &reservation.Taken{Name: "r", UID: "r"}})
+			plugin := &Plugin{handle: connected{client: client}}
+
+			status := plugin.Bind(context.Background(), cycle, pod, "n1")
+
+			if status.IsSuccess() != c.want {
+				t.Errorf("status %v", status)
+			}
+		})
+	}
+}
+
+// What a pod took stands where the pod is bound, and nothing stands where it took nothing.
+func TestBindingSaysWhatThePodTook(t *testing.T) {
+	for text, taken := range map[string]*reservation.Taken{"nothing": nil, "a part": {Name: "r", UID: "r"}} {
+		client := fake.NewClientset()
+		var binding *v1.Binding
+		client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			binding = action.(clienttesting.CreateAction).GetObject().(*v1.Binding)
+			return true, nil, nil
+		})
+		cycle := framework.NewCycleState()
+		cycle.Write(stateKey, &state{taken: taken})
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "uid"}}
+
+		status := (&Plugin{handle: connected{client: client}}).Bind(context.Background(), cycle, pod, "n1")
+
+		_, says := binding.Annotations[reservation.AllocatedAnnotation]
+		if !status.IsSuccess() || binding.Target.Name != "n1" || binding.UID != "uid" || says != (taken != nil) {
+			t.Errorf("%s: %v, %+v", text, status, binding)
+		}
+	}
+}
