@@ -23,8 +23,6 @@ type Object[Spec, Status any] struct {
 	Status Status
 	of     Type
 	seen   *unstructured.Unstructured
-	// tried is the object as it was last sent, which may have been stored although nobody said so.
-	tried *unstructured.Unstructured
 }
 
 // Name is the object's name.

@@ -1,9 +1,7 @@
 package customobject
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,32 +50,29 @@ func (s *Store[Spec, Status]) WriteStatus(ctx context.Context, object *Object[Sp
 	}
 	written, err := s.api.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
-		if !apierrors.IsConflict(err) {
-			object.tried = next
-		}
 		return fmt.Errorf("writing the status of %s %s: %w", s.of.Kind, object.Name(), err)
 	}
 	object.seen = written
 	return nil
 }
 
-// LookAgain takes note of what somebody else has changed, and tells whether the status is part of it: it
-// is neither what was seen last nor what was sent last. Spec and Status stay as they are.
-func (s *Store[Spec, Status]) LookAgain(ctx context.Context, object *Object[Spec, Status]) (status bool, err error) {
+// LookAgain takes note of what somebody else has changed. It returns the status as it was seen last and as
+// it is stored now; Spec and Status of the object stay as they are.
+func (s *Store[Spec, Status]) LookAgain(ctx context.Context, object *Object[Spec, Status]) (before, now Status, err error) {
 	latest, err := s.api.Get(ctx, object.Name(), metav1.GetOptions{})
 	if err != nil {
-		return false, fmt.Errorf("reading %s %s: %w", s.of.Kind, object.Name(), err)
+		return before, now, fmt.Errorf("reading %s %s: %w", s.of.Kind, object.Name(), err)
 	}
-	known := sameStatus(latest, object.seen) || object.tried != nil && sameStatus(latest, object.tried)
+	seen, err := Read[Spec, Status](s.of, object.seen)
+	if err != nil {
+		return before, now, err
+	}
+	stored, err := Read[Spec, Status](s.of, latest)
+	if err != nil {
+		return before, now, err
+	}
 	object.seen = latest
-	return !known, nil
-}
-
-// sameStatus compares what is written down: numbers may be of another type on the way back.
-func sameStatus(a, b *unstructured.Unstructured) bool {
-	one, errA := json.Marshal(a.Object["status"])
-	other, errB := json.Marshal(b.Object["status"])
-	return errA == nil && errB == nil && bytes.Equal(one, other)
+	return seen.Status, stored.Status, nil
 }
 
 // Delete removes the object of that name; one that is gone already is fine.

@@ -89,6 +89,7 @@ func (e *Execution) addStep(pod *snapshot.Pod, from, to string) *step {
 		s.grace = *seconds
 	}
 	e.byUID[pod.Object.UID] = s
+	e.owners.Insert(s.kind.Owner)
 	return s
 }
 

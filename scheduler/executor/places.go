@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -76,6 +77,21 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 		}
 	}
 	return nodes, planned
+}
+
+// Vacated are the nodes that the plan evicts pods of the same kind from. While it lasts their
+// replacements must not come back there, also if there is room: they may be in the way otherwise.
+func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	kind, _ := e.placesOf(pod)
+	vacated := sets.New[string]()
+	for _, step := range e.evictions {
+		if step.kind == kind && step.state != NotNeeded {
+			vacated.Insert(step.from)
+		}
+	}
+	return vacated
 }
 
 // inFlight is the room that replacements on their way to the node will take.

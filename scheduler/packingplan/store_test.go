@@ -102,7 +102,7 @@ func TestStatusWhoseAnswerWasLostIsItsOwn(t *testing.T) {
 	record, err := store.Create(ctx, packingplan.Spec{Mode: packingplan.Execute})
 	must(t, err)
 	client.PrependReactor("update", "packingplans", storingUnanswered(t, client.Tracker(), record.Name()))
-	record.Status.Phase, record.Status.SolveSeconds = packingplan.Executing, 0.5
+	record.Status.Phase, record.Status.Writer = packingplan.Executing, "me"
 
 	lost := store.WriteStatus(ctx, record)
 	record.Status.Phase = packingplan.Completed
@@ -132,6 +132,6 @@ func storingUnanswered(t *testing.T, tracker clienttesting.ObjectTracker, name s
 // finishing lets another process be quicker than the first update.
 func finishing(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
 	return changing(t, tracker, name, func(object *unstructured.Unstructured) error {
-		return unstructured.SetNestedField(object.Object, string(packingplan.Completed), "status", "phase")
+		return unstructured.SetNestedField(object.Object, "another", "status", "writer")
 	})
 }

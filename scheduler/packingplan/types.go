@@ -62,6 +62,7 @@ type Status struct {
 	Conditions     []metav1.Condition `json:"conditions,omitempty"`
 	Phase          Phase              `json:"phase,omitempty"`
 	SnapshotID     string             `json:"snapshotID,omitempty"`
+	Writer         string             `json:"writer,omitempty"`
 	Strategy       string             `json:"strategy,omitempty"`
 	EndReason      string             `json:"endReason,omitempty"`
 	Optimal        bool               `json:"optimal"`

@@ -68,8 +68,11 @@ func (i *Installation) newReserving(_ context.Context, args runtime.Object, hand
 }
 
 // Attach completes the plugins of a scheduler that was built with the installation's registry. It must be
-// called before the scheduler runs; until then no plan is made and nothing is reserved.
-func (i *Installation) Attach(ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile) error {
+// called before the scheduler runs; until then no plan is made and nothing is reserved. The lease is nil
+// where no other process can lead.
+func (i *Installation) Attach(
+	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, lease *leadership.Lease,
+) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	stages := map[string]*rehearsal.Stage{}
@@ -92,7 +95,7 @@ func (i *Installation) Attach(ctx context.Context, to *scheduler.Scheduler, prof
 		return err
 	}
 	for name, plugin := range i.optimizers {
-		plugin.Attach(stages[name], rooms)
+		plugin.Attach(stages[name], rooms, lease)
 		leadership.Announce(to, plugin.Lead)
 	}
 	return nil

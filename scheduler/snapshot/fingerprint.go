@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 
 	v1 "k8s.io/api/core/v1"
@@ -31,11 +32,21 @@ func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
 	}
 	sort.Strings(lines)
 	digest := sha256.New()
-	for _, line := range append(lines, s.nodeLines...) {
+	for _, line := range slices.Concat(lines, s.nodeLines, budgetLines(s.Message.DisruptionBudgets)) {
 		// A hash never fails to be written to.
 		_, _ = io.WriteString(digest, line+"\n")
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:16])
+}
+
+// budgetLines are all of the budgets that can change an answer.
+func budgetLines(budgets []*contract.DisruptionBudget) []string {
+	lines := make([]string, 0, len(budgets))
+	for _, one := range budgets {
+		lines = append(lines, fmt.Sprintf("%s/%s allows %d", one.Namespace, one.Name, one.DisruptionsAllowed))
+	}
+	sort.Strings(lines)
+	return lines
 }
 
 // NodeState is equal for two looks at a node between which nothing changed that matters.

@@ -15,8 +15,10 @@ import (
 	"k8s.io/component-base/term"
 	"k8s.io/component-base/version/verflag"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/config"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/plugins"
 )
 
@@ -71,7 +73,7 @@ func run(ctx context.Context, given *options.Options, triggered bool) error {
 		mutable.AddMetrics()
 	}
 	given.ComponentGlobalsRegistry.AddMetrics()
-	if err := installation.Attach(ctx, scheduler, completed.ComponentConfig.Profiles); err != nil {
+	if err := installation.Attach(ctx, scheduler, completed.ComponentConfig.Profiles, leaseOf(completed)); err != nil {
 		return fmt.Errorf("%w; the plugins cannot work without it", err)
 	}
 	if triggered {
@@ -80,4 +82,14 @@ func run(ctx context.Context, given *options.Options, triggered bool) error {
 		}
 	}
 	return app.Run(ctx, completed, scheduler)
+}
+
+// leaseOf is the lease for which the process stands; nil without an election.
+func leaseOf(completed *config.CompletedConfig) *leadership.Lease {
+	if completed.LeaderElection == nil {
+		return nil
+	}
+	election := completed.ComponentConfig.LeaderElection
+	return &leadership.Lease{Client: completed.Client.CoordinationV1(), Namespace: election.ResourceNamespace,
+		Name: election.ResourceName, Identity: completed.LeaderElection.Lock.Identity()}
 }

@@ -1,6 +1,7 @@
 package priorityoptimizer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -102,6 +103,13 @@ func (c *cluster) letGo() {
 			c.must(c.client.Tracker().Delete(podsResource, pod.Namespace, pod.Name))
 		}
 	}
+}
+
+// unlessAway is the answer of a server that is not there.
+func (c *cluster) unlessAway(clienttesting.Action) (bool, runtime.Object, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.away, nil, errors.New("connection refused")
 }
 
 // deleteReserved plays the API server's part: the fake one deletes no collections.

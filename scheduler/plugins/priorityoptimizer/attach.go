@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
@@ -15,11 +16,13 @@ type stage interface {
 }
 
 // Attach hands over where plans are rehearsed, without which no plan is made, and who holds the
-// room that they make; nil where the profile has no reservations.
-func (p *Plugin) Attach(to *rehearsal.Stage, rooms *reservation.Rooms) {
+// room that they make; nil where the profile has no reservations. The lease is nil where no other
+// process can lead.
+func (p *Plugin) Attach(to *rehearsal.Stage, rooms *reservation.Rooms, lease *leadership.Lease) {
 	var replaying stage = to
 	p.stage.Store(&replaying)
 	p.rooms.Store(rooms)
+	p.lease.Store(lease)
 	if rooms != nil {
 		p.view.held = rooms.Ledger.Standing
 	}

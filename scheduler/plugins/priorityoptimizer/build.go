@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -65,6 +66,10 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	if _, err := pods.AddEventHandler(p.podHandler()); err != nil {
 		return nil, fmt.Errorf("%s: watching pods: %w", Name, err)
 	}
+	budgets := handle.SharedInformerFactory().Policy().V1().PodDisruptionBudgets().Informer()
+	if _, err := budgets.AddEventHandler(p.budgetHandler()); err != nil {
+		return nil, fmt.Errorf("%s: watching disruption budgets: %w", Name, err)
+	}
 	if with.dynamic == nil {
 		logger.Info("No API server to keep PackingPlans in; scheduling goes on without the optimiser")
 		return p, nil
@@ -102,6 +107,25 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 				p.wakeUp()
 			}
 		},
+	}
+}
+
+// budgetHandler asks for another solve when more may be moved than before: no other plugin cares, so
+// that nobody tries the waiting pods again for it.
+func (p *Plugin) budgetHandler() cache.ResourceEventHandler {
+	again := func() {
+		p.trigger.again()
+		p.wakeUp()
+	}
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(old, object any) {
+			before, known := old.(*policyv1.PodDisruptionBudget)
+			now, ok := object.(*policyv1.PodDisruptionBudget)
+			if known && ok && now.Status.DisruptionsAllowed > before.Status.DisruptionsAllowed {
+				again()
+			}
+		},
+		DeleteFunc: func(any) { again() },
 	}
 }
 

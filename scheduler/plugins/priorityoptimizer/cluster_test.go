@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,6 +53,8 @@ type cluster struct {
 
 	args *PriorityOptimizerArgs
 	stop func()
+	// lease is nil where no other process can lead.
+	lease *leadership.Lease
 	// stubborn is a node that the test's own Filter plugin keeps pods off; "" is none.
 	stubborn string
 
@@ -60,6 +62,8 @@ type cluster struct {
 	names  int
 	linger bool
 	refuse bool
+	// away: the API server answers nothing about plans and reservations.
+	away bool
 	// childless: no controller creates replacements.
 	childless bool
 	evicted   []string
@@ -79,6 +83,7 @@ func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArg
 			reservation.Resource: reservation.Kind + "List"})
 	c.client.PrependReactor("create", "pods", c.react)
 	c.plans.PrependReactor("delete-collection", "reservations", c.deleteReserved)
+	c.plans.PrependReactor("*", "*", c.unlessAway)
 	args := &PriorityOptimizerArgs{Socket: socket}
 	if change != nil {
 		change(args)
@@ -140,7 +145,7 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	reserved := reservation.NewInformer(c.plans)
 	c.must(ledger.Keep(klogBackground(), reserved, informers.Core().V1().Pods().Informer(), func() {}))
 	go reserved.RunWithContext(ctx)
-	c.plugin.Attach(stage, &reservation.Rooms{Store: reservation.NewStore(c.plans), Ledger: ledger})
+	c.plugin.Attach(stage, &reservation.Rooms{Store: reservation.NewStore(c.plans), Ledger: ledger}, c.lease)
 	leadership.Announce(built, c.plugin.Lead)
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
@@ -157,11 +162,16 @@ func (c *cluster) rehearsing(ledger *reservation.Ledger) frameworkruntime.Regist
 	return registry
 }
 
+// stored are the objects of a custom resource, also while the API server is away.
+func (c *cluster) stored(of schema.GroupVersionResource, kind string) []unstructured.Unstructured {
+	found, err := c.plans.Tracker().List(of, of.GroupVersion().WithKind(kind), "")
+	c.must(err)
+	return found.(*unstructured.UnstructuredList).Items
+}
+
 // reserved are the names of the reservations there are.
 func (c *cluster) reserved() (names []string) {
-	list, err := c.plans.Resource(reservation.Resource).List(c.ctx, metav1.ListOptions{})
-	c.must(err)
-	for _, object := range list.Items {
+	for _, object := range c.stored(reservation.Resource, reservation.Kind) {
 		names = append(names, object.GetName())
 	}
 	return names
@@ -224,11 +234,9 @@ func (c *cluster) nodesOf(owner string) (nodes []string) {
 }
 
 func (c *cluster) plansOf() []*packingplan.Record {
-	list, err := c.plans.Resource(packingplan.Resource).List(c.ctx, metav1.ListOptions{LabelSelector: labels.Everything().String()})
-	c.must(err)
 	var records []*packingplan.Record
-	for i := range list.Items {
-		record, err := packingplan.Read(&list.Items[i])
+	for _, object := range c.stored(packingplan.Resource, packingplan.Kind) {
+		record, err := packingplan.Read(&object)
 		c.must(err)
 		records = append(records, record)
 	}

@@ -15,8 +15,10 @@ import (
 var (
 	// errGone: the pod is not there any more, or another one has its name.
 	errGone = errors.New("the pod is gone")
-	// errLater: a disruption budget is spent for now.
-	errLater = errors.New("a disruption budget does not allow the eviction now")
+	// errLater: something stands against it that may pass.
+	errLater = errors.New("not now")
+	// errBudget: a disruption budget is spent for now.
+	errBudget = fmt.Errorf("%w: a disruption budget does not allow the eviction", errLater)
 )
 
 // evictor evicts through the Eviction API, so that disruption budgets, admission and audit apply.
@@ -47,7 +49,7 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod) error {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return errGone
 	case apierrors.IsTooManyRequests(err):
-		return fmt.Errorf("evicting pod %s/%s: %w: %w", pod.Namespace, pod.Name, errLater, err)
+		return fmt.Errorf("evicting pod %s/%s: %w: %w", pod.Namespace, pod.Name, errBudget, err)
 	}
 	return fmt.Errorf("evicting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 }

@@ -187,8 +187,8 @@ func (l *loop) noteGone(c *carrying, pods []*v1.Pod) {
 	}
 }
 
-// evictWave evicts what the execution says. An eviction that a disruption budget refuses is
-// tried again later; any other failure ends the plan.
+// evictWave evicts what the execution says. An eviction that cannot be made now, since a disruption
+// budget refuses it or nobody tells who leads, is tried again later; any other failure ends the plan.
 func (l *loop) evictWave(ctx context.Context, c *carrying, free map[string]resources.Vector) error {
 	if l.clock.Now().Before(c.notBefore) {
 		return nil
@@ -218,6 +218,9 @@ func (l *loop) evict(ctx context.Context, c *carrying, departure executor.Depart
 	pod := departure.Pod.Object
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
+	if err := l.checkLead(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errLater, err)
+	}
 	c.execution.Opened(pod.UID)
 	err := l.evictor.evict(ctx, pod)
 	if err != nil && !errors.Is(err, errGone) {

@@ -34,11 +34,17 @@ type loop struct {
 	informer cache.SharedIndexInformer
 	recorder events.EventRecorderLogger
 
+	// deposed: this process led and does not any more.
+	deposed bool
 	// began is when this process began to lead.
 	began   time.Time
 	memory  memory
 	lessons lessons
 	records records
+	// ends are the plans that are over, which the API server has not been told yet.
+	ends []*packingplan.Record
+	// endsWait is why it has not, said once.
+	endsWait string
 	// current is the plan being carried out; nil otherwise.
 	current *carrying
 	solves  int
@@ -84,6 +90,12 @@ func (l *loop) run(ctx context.Context) {
 // step does what is due and returns when to look again at the latest.
 func (l *loop) step(ctx context.Context) time.Duration {
 	heldPods.Set(float64(l.hold.room.size()))
+	if l.rest(ctx) {
+		return idleTick
+	}
+	if !l.settleEnds(ctx) {
+		return executingTick
+	}
 	if l.current == nil {
 		l.wakeWaiting()
 		l.startDue(ctx)

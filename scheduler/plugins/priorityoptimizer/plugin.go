@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -30,6 +31,8 @@ type Plugin struct {
 	running atomic.Pointer[executor.Execution]
 	// leads is set once this process schedules: only then may it change anything.
 	leads atomic.Bool
+	// lease says whether it still does; nil if nobody else can.
+	lease atomic.Pointer[leadership.Lease]
 	// stage is where plans are rehearsed; nil until the scheduler is complete.
 	stage atomic.Pointer[stage]
 	// rooms holds the room of plans as objects; nil without reservations.
@@ -124,14 +127,16 @@ func freeByName(nodes []fwk.NodeInfo) func(string) resources.Vector {
 	}
 }
 
-// nodesBeside are the nodes on which the pod takes no room that the plan still needs.
+// nodesBeside are the nodes on which the pod takes no room that the plan still needs, and from which the
+// plan has not sent away its like.
 // restricted is false if these are all nodes.
 func (p *Plugin) nodesBeside(execution *executor.Execution, pod *v1.Pod, nodes []fwk.NodeInfo) (names []string, restricted bool) {
-	outstanding := execution.Outstanding()
+	outstanding, vacated := execution.Outstanding(), execution.Vacated(pod)
 	request := resources.OfPod(pod)
 	for _, node := range nodes {
 		name := node.Node().Name
-		if needed, some := outstanding[name]; some && !request.FitsIn(resources.FreeOn(node).Minus(needed)) {
+		needed, some := outstanding[name]
+		if vacated.Has(name) || some && !request.FitsIn(resources.FreeOn(node).Minus(needed)) {
 			restricted = true
 			continue
 		}

@@ -107,6 +107,10 @@ func (l *loop) nextManual(all []*packingplan.Record) *packingplan.Record {
 
 // write writes the record's status.
 func (l *loop) write(ctx context.Context, record *packingplan.Record) error {
+	if err := l.checkLead(ctx); err != nil {
+		return err
+	}
+	record.Status.Writer = l.nonce
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	return l.store.WriteStatus(ctx, record)
@@ -115,33 +119,15 @@ func (l *loop) write(ctx context.Context, record *packingplan.Record) error {
 // finish ends a plan, for good unless it is a proposal, and lets everybody go who waited for it.
 func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
 	l.hold.end()
+	if !l.leads.Load() {
+		return
+	}
 	now := metav1.NewTime(l.clock.Now())
 	record.Status.Phase, record.Status.Message, record.Status.CompletionTime = phase, message, &now
 	plansTotal.WithLabelValues(string(phase)).Inc()
 	logger := l.planLogger(record)
 	logger.Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)
-	if err := l.write(ctx, record); err != nil {
-		logger.Error(err, "The plan's end could not be written")
-	}
-	l.releaseRoom(ctx, record)
 	l.announce(record, phase, message)
-	l.prune(ctx, record)
-}
-
-// prune deletes the oldest finished plans beyond the limit.
-func (l *loop) prune(ctx context.Context, last *packingplan.Record) {
-	records := []*packingplan.Record{last}
-	for _, record := range l.allRecords() {
-		if record.UID() != last.UID() {
-			records = append(records, record)
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
-	for _, name := range packingplan.Outdated(records, int(*l.args.HistoryLimit)) {
-		if err := l.store.Delete(ctx, name); err != nil {
-			l.logger.Error(err, "An old plan could not be deleted", "plan", name)
-			return
-		}
-	}
+	l.ends = append(l.ends, record)
+	l.settleEnds(ctx)
 }

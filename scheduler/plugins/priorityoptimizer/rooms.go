@@ -35,15 +35,14 @@ func (l *loop) holdRoom(ctx context.Context, record *packingplan.Record, checked
 	return rooms.Hold(ctx, owner, arrivals, seconds(*l.args.PlanTimeoutSeconds)+roomOutlasts)
 }
 
-// releaseRoom ends what was reserved for a plan. What cannot be deleted now expires by itself.
-func (l *loop) releaseRoom(ctx context.Context, record *packingplan.Record) {
+// releaseRoom ends what was reserved for a plan, if it came so far that it sends pods anywhere. What is
+// never deleted expires by itself.
+func (l *loop) releaseRoom(ctx context.Context, record *packingplan.Record) error {
 	rooms := l.rooms.Load()
-	if rooms == nil {
-		return
+	if rooms == nil || len(record.Status.Placements)+len(record.Status.Moves) == 0 {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	if err := rooms.Release(ctx, record.Name()); err != nil {
-		l.planLogger(record).Error(err, "The plan's reservations will expire")
-	}
+	return rooms.Release(ctx, record.Name())
 }

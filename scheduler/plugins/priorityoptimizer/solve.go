@@ -42,6 +42,10 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 		l.trigger.failed()
 		return
 	}
+	if err := l.checkLead(ctx); err != nil {
+		l.trigger.failed()
+		return
+	}
 	create, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	record, err := l.store.Create(create, packingplan.Spec{Mode: packingplan.Execute, Trigger: string(l.args.Mode)})
@@ -79,8 +83,8 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	now := metav1.NewTime(l.clock.Now())
 	record.Status = packingplan.Status{Phase: packingplan.Solving, StartTime: &now, Strategy: l.args.Strategy}
 	if err := l.write(ctx, record); err != nil {
-		l.planLogger(record).Error(err, "Nothing is solved that cannot be recorded")
 		l.trigger.failed()
+		l.finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
 		return
 	}
 	q := l.newQuestion(record)

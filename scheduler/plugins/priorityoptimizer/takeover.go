@@ -64,6 +64,12 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		l.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be carried on: "+err.Error())
 		return false
 	}
+	// Whoever has gone on with the plan in the meantime has written so.
+	if err := l.write(ctx, record); err != nil {
+		l.running.Store(nil)
+		l.planLogger(record).Error(err, "The plan is not carried on")
+		return mayPass(err)
+	}
 	current.adopted = left.adopted
 	l.planLogger(record).Info("Carrying on with the plan of a former process", "placements", len(left.plan.Placements),
 		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))

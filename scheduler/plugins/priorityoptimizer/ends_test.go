@@ -1,0 +1,84 @@
+package priorityoptimizer
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+// A plan that ends while the API server is away must not look alive for ever, nor hold room for a
+// plan that is over; and none may begin beside it.
+func TestEndOfAPlanIsPutDownOnceTheAPIServerIsBack(t *testing.T) {
+	c := lingering(t)
+	c.set(func(c *cluster) { c.away = true })
+	c.letGo()
+	c.eventually("the plan is carried out", func() bool { return c.nodeOf("three") != "" && c.plugin.running.Load() == nil })
+	c.add(testPod("four", 4, 0))
+	c.letTimePass(5 * time.Second)
+
+	before, held := c.phases(), len(c.reserved())
+	c.set(func(c *cluster) { c.away = false })
+	c.eventually("the end is put down", func() bool {
+		return c.phases()[packingplan.Completed] == 1 && len(c.reserved()) == 0
+	})
+
+	if before[packingplan.Executing] != 1 || len(before) != 1 || held == 0 {
+		t.Errorf("before the server was back: %v, %d rooms", before, held)
+	}
+}
+
+// What the API server will never take is not tried for ever.
+func TestOnlyErrorsOfTheMomentAreTriedAgain(t *testing.T) {
+	plans := packingplan.Resource.GroupResource()
+	for text, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"refused":     {errors.New("connection refused"), true},
+		"busy":        {apierrors.NewTooManyRequests("later", 1), true},
+		"starting":    {apierrors.NewServiceUnavailable("not yet"), true},
+		"overtaken":   {apierrors.NewConflict(plans, "p", errors.New("changed")), true},
+		"deleted":     {apierrors.NewNotFound(plans, "p"), false},
+		"forbidden":   {apierrors.NewForbidden(plans, "p", errors.New("not synced")), true},
+		"overwritten": {&packingplan.OvertakenError{Plan: "p"}, false},
+		"too large":   {apierrors.NewRequestEntityTooLargeError("2 MiB"), false},
+		"not a plan":  {apierrors.NewInvalid(packingplan.Resource.GroupVersion().WithKind(packingplan.Kind).GroupKind(), "p", nil), false},
+	} {
+		if got := mayPass(c.err); got != c.want {
+			t.Errorf("%s: tried again: %t", text, got)
+		}
+	}
+}
+
+// Pods that wait since a budget was spent are not tried by anybody else when it allows more.
+func TestBudgetThatAllowsMoreAsksForAnotherSolve(t *testing.T) {
+	allows := func(count int32) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: count}}
+	}
+	for text, c := range map[string]struct {
+		change func(*Plugin)
+		want   bool
+	}{
+		"more":    {func(p *Plugin) { p.budgetHandler().OnUpdate(allows(0), allows(1)) }, true},
+		"gone":    {func(p *Plugin) { p.budgetHandler().OnDelete(allows(0)) }, true},
+		"as many": {func(p *Plugin) { p.budgetHandler().OnUpdate(allows(1), allows(1)) }, false},
+		"fewer":   {func(p *Plugin) { p.budgetHandler().OnUpdate(allows(1), allows(0)) }, false},
+	} {
+		trigger := newTrigger(testingclock.NewFakeClock(time.Now()), ModeOnUnschedulable, time.Second, time.Minute)
+		trigger.marked = sets.New[types.UID]("waiting")
+
+		c.change(&Plugin{trigger: trigger, wake: make(chan struct{}, 1)})
+
+		if _, due := trigger.due(); due != c.want {
+			t.Errorf("%s: due %t", text, due)
+		}
+	}
+}

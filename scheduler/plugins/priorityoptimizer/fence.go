@@ -1,0 +1,40 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stowage/stowage/scheduler/leadership"
+)
+
+// checkLead must pass before anything is evicted or put down: a process that was stopped for longer than
+// its lease wakes up in the middle of a plan that another one has taken over.
+func (l *loop) checkLead(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	err := l.lease.Load().Check(ctx)
+	var lost *leadership.LostError
+	if errors.As(err, &lost) && l.leads.Swap(false) {
+		l.deposed = true
+		l.logger.Error(err, "Plans are left to the leader")
+	}
+	return err
+}
+
+// rest forgets the plans that are another process's business now, and reports whether they still are. The
+// scheduler may have got the lease back before it noticed that it had lost it: then this is a new beginning.
+func (l *loop) rest(ctx context.Context) bool {
+	if !l.deposed {
+		return false
+	}
+	l.current, l.ends = nil, nil
+	l.running.Store(nil)
+	if l.checkLead(ctx) != nil {
+		return true
+	}
+	l.logger.Info("Leading again")
+	l.deposed, l.began, l.records = false, time.Time{}, newRecords()
+	l.Lead()
+	return false
+}
