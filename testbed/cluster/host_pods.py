@@ -14,11 +14,21 @@ HOST_NODE = "stowage-host"
 _MODULE = "testbed.hostpods"
 
 
-def start_host_pods(workdir: Path, kubeconfig: Path) -> None:
+def start_host_pods(
+    workdir: Path, kubeconfig: Path, longest_backoff_s: float | None = None
+) -> None:
     """Start the daemon in a session of its own; it is not waited for.
 
     Spawned, not opened as a child: the daemon may outlive this process, and is found
     by its mark like every other process of the cluster.
+
+    Parameters
+    ----------
+    workdir, kubeconfig
+        Of the cluster.
+    longest_backoff_s
+        Longest wait before a container that ended is started again; the daemon's own
+        default without.
     """
     if importlib.util.find_spec(f"{_MODULE}.__main__") is None:
         return
@@ -26,6 +36,8 @@ def start_host_pods(workdir: Path, kubeconfig: Path) -> None:
     write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     command = [sys.executable, "-m", _MODULE, "--kubeconfig", str(kubeconfig)]
     command += ["--workdir", str(workdir), "--node", HOST_NODE]
+    if longest_backoff_s is not None:
+        command += ["--backoff-maximum-s", str(longest_backoff_s)]
     pid = os.posix_spawn(
         sys.executable,
         command,

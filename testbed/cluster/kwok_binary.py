@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from testbed import layout
 from testbed.api_client import new_api_client
 from testbed.cluster.claim import claim_cluster, remove_cluster
+from testbed.cluster.errors import ClusterMissingError
 from testbed.cluster.host_pods import start_host_pods
 from testbed.cluster.interruption import undisturbed
 from testbed.cluster.kwokctl_config import ExtraArgs, render_config
 from testbed.cluster.naming import check_name
 from testbed.cluster.owner import read_owner, write_owner
+from testbed.cluster.ports import Ports
 from testbed.cluster.startup import READY_TIMEOUT_S, Startup
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class KwokBinaryCluster:
         Further arguments by component, over the testbed's own.
     timeout_s
         How long the control plane may take to become ready.
+    longest_backoff_s
+        Longest wait before a container of the release that ended is started again.
 
     Raises
     ------
@@ -50,12 +54,14 @@ class KwokBinaryCluster:
         api_port: int | None = None,
         extra_args: ExtraArgs | None = None,
         timeout_s: float = READY_TIMEOUT_S,
+        longest_backoff_s: float | None = None,
     ) -> None:
         self.name = check_name(name)
         self.workdir: Path = layout.clusters_folder() / name
         self._api_port = api_port
         self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
         self._timeout_s = timeout_s
+        self._longest_backoff_s = longest_backoff_s
         self._claim_id: str | None = None
 
     @property
@@ -67,6 +73,13 @@ class KwokBinaryCluster:
     def audit_log(self) -> Path:
         """The API server's audit log, one JSON object a line."""
         return self.workdir / "logs" / "audit.log"
+
+    @property
+    def _config(self) -> Path:
+        return self.workdir / "kwokctl.yaml"
+
+    def _startup(self, ports: Ports) -> Startup:
+        return Startup(self.workdir, self._config, ports, self._timeout_s)
 
     def up(self) -> None:
         """Start, and leave nothing behind if that fails or is interrupted.
@@ -85,13 +98,12 @@ class KwokBinaryCluster:
         self._claim_id = secrets.token_hex(8)
         try:
             owner = claim_cluster(self.workdir, self._api_port, self._claim_id)
-            config = self.workdir / "kwokctl.yaml"
-            config.write_text(
+            self._config.write_text(
                 render_config(owner.ports, self._extra_args), encoding="utf-8"
             )
-            startup = Startup(self.workdir, config, owner.ports, self._timeout_s)
+            startup = self._startup(owner.ports)
             startup.start()
-            start_host_pods(self.workdir, self.kubeconfig)
+            start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)
             startup.settle()
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
@@ -110,6 +122,21 @@ class KwokBinaryCluster:
         if self._claim_id and (owner is None or owner.claim_id != self._claim_id):
             return
         remove_cluster(self.workdir)
+
+    def start_again(self) -> None:
+        """Start again what has ended of the control plane, for whatever reason.
+
+        Raises
+        ------
+        ClusterMissingError
+            There is no such cluster.
+        ComponentFailedError, StartTimeoutError
+            As for ``up``; the cluster is left as it is.
+        """
+        owner = read_owner(self.workdir)
+        if owner is None:
+            raise ClusterMissingError(self.name, ())
+        self._startup(owner.ports).start_again()
 
     def keep(self) -> None:
         """Let the cluster outlive this process; `stowage down` ends it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -113,9 +113,26 @@ class Startup:
         if kwok is not None and not _listens(self.ports.kwok_controller):
             kill_one(kwok)
             late.append(KWOK)
-        if not late:
-            return
-        for component in late:
+        if late:
+            self._start_again(late)
+
+    def start_again(self) -> None:
+        """Start again what has ended, and wait until the control plane is at work.
+
+        Raises
+        ------
+        ComponentFailedError, StartTimeoutError
+            As for `start`.
+        """
+        ended = [c for c in CONTROL_PLANE if has_ended(self.workdir, c)]
+        if ended:
+            self._start_again(ended)
+        self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
+        self._wait("the API server", self._api_state, lambda state: state == "ok")
+        self.settle()
+
+    def _start_again(self, components: Iterable[str]) -> None:
+        for component in components:
             pid_file(self.workdir, component).unlink(missing_ok=True)
         kwokctl = start_kwokctl(self.workdir, self.config, ["start", "cluster"])
         try:

@@ -41,7 +41,7 @@ def testbed_values(
         "scheduler": {
             "command": [str(tool_path("stowage-scheduler"))],
             "bindAddress": LOOPBACK,
-            "securePort": _free_port(cluster),
+            "securePort": free_port(cluster),
             # There is one replica, and waiting for a lease would only cost time.
             "leaderElection": {"enabled": False},
         },
@@ -87,7 +87,7 @@ def _optimizer_command() -> Path:
     return file
 
 
-def _free_port(cluster: Cluster) -> int:
+def free_port(cluster: Cluster) -> int:
     """Return a free port; clusters begin to look at different places."""
     first = crc32(cluster.name.encode()) % len(PORTS)
     for port in chain(PORTS[first:], PORTS[:first]):

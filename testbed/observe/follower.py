@@ -14,6 +14,8 @@ from testbed.observe.source import Source
 from testbed.observe.stream import HistoryGoneError, Stream
 
 JOIN_TIMEOUT_S = 5.0
+RETRY_S = 0.1
+"""Pause before a server that is away is asked again."""
 
 
 class Follower:
@@ -27,16 +29,24 @@ class Follower:
         Where changes go.
     clock
         Stamps a new list.
+    patience_s
+        How long the server may be away before the watch counts as broken.
     """
 
     def __init__(
-        self, source: Source, stream: Stream, arrivals: Arrivals, clock: ReceiptClock
+        self,
+        source: Source,
+        stream: Stream,
+        arrivals: Arrivals,
+        clock: ReceiptClock,
+        patience_s: float = 0.0,
     ) -> None:
         self._source = source
         self._stream = stream
         self._arrivals = arrivals
         self._clock = clock
-        self._stopping = False
+        self._patience_s = patience_s
+        self._stopping = threading.Event()
         self._thread = threading.Thread(
             target=self._follow, name=f"watch-{source.kind}", daemon=True
         )
@@ -44,18 +54,23 @@ class Follower:
 
     def stop(self) -> None:
         """End the watch and wait for the thread."""
-        self._stopping = True
+        self._stopping.set()
         self._stream.close()
         self._thread.join(JOIN_TIMEOUT_S)
 
     def _follow(self) -> None:
-        try:
-            while not self._stopping:
+        heard = self._clock.now()
+        while not self._stopping.is_set():
+            began = self._clock.now()
+            try:
                 self._follow_once()
-        except StowageError as error:
-            self._fail(error)
-        except (HTTPError, OSError) as error:
-            self._fail(WatchFailedError(self._source.kind, str(error)))
+            except (StowageError, HTTPError, OSError) as error:
+                if began.seconds_since(heard) >= self._patience_s:
+                    self._fail(error)
+                    return
+                self._stopping.wait(RETRY_S)
+            else:
+                heard = self._clock.now()
 
     def _follow_once(self) -> None:
         try:
@@ -72,6 +87,9 @@ class Follower:
             # from the last whole change, and fails if the server is gone.
             return
 
-    def _fail(self, error: StowageError) -> None:
-        if not self._stopping:
-            self._arrivals.put(Broken(error))
+    def _fail(self, error: Exception) -> None:
+        if self._stopping.is_set():
+            return
+        if not isinstance(error, StowageError):
+            error = WatchFailedError(self._source.kind, str(error))
+        self._arrivals.put(Broken(error))

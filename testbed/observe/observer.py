@@ -45,6 +45,8 @@ class Observer:
         What to watch from the start; `watch` adds more.
     clock
         Stamps the changes.
+    patience_s
+        How long the server may be away before a watch counts as broken.
     """
 
     def __init__(
@@ -52,7 +54,9 @@ class Observer:
         api: client.ApiClient,
         sources: Iterable[Source] = CORE_SOURCES,
         clock: ReceiptClock | None = None,
+        patience_s: float = 0.0,
     ) -> None:
+        self._patience_s = patience_s
         self._api = api
         self._sources = tuple(sources)
         self.clock = clock or ReceiptClock()
@@ -95,7 +99,7 @@ class Observer:
             self._take(listed)
             self._changed.notify_all()
         self._followers[source.kind] = Follower(
-            source, stream, self._arrivals, self.clock
+            source, stream, self._arrivals, self.clock, self._patience_s
         )
 
     def stop(self) -> None:
@@ -130,6 +134,7 @@ class Observer:
         timeout_s: float,
         quiet_s: float = 0.0,
         quiet_kinds: tuple[str, ...] = (),
+        quiet_after: Receipt | None = None,
     ) -> None:
         """Block until the condition holds; every change is looked at once.
 
@@ -144,6 +149,9 @@ class Observer:
         quiet_s, quiet_kinds
             The state must also be stable: none of these kinds changed for so many
             seconds.
+        quiet_after
+            The seconds count from this moment at the earliest: what was done then may
+            not have shown itself yet.
 
         Raises
         ------
@@ -162,7 +170,7 @@ class Observer:
                 if verdict.error:
                     raise UnreachableStateError(what, verdict.error)
                 now_ns = self.clock.now().monotonic_ns
-                quiet_ns = self._quiet_from(quiet_kinds, quiet_s)
+                quiet_ns = self._quiet_from(quiet_kinds, quiet_s, quiet_after)
                 if verdict.holds and now_ns >= quiet_ns:
                     return
                 if now_ns >= deadline_ns:
@@ -170,8 +178,10 @@ class Observer:
                 until_ns = min(deadline_ns, quiet_ns) if verdict.holds else deadline_ns
                 self._changed.wait((until_ns - now_ns) / NS_PER_S)
 
-    def _quiet_from(self, kinds: tuple[str, ...], quiet_s: float) -> int:
-        receipts = [self._state.last_change(kind) for kind in kinds]
+    def _quiet_from(
+        self, kinds: tuple[str, ...], quiet_s: float, after: Receipt | None
+    ) -> int:
+        receipts = [after, *(self._state.last_change(kind) for kind in kinds)]
         latest = max((r.monotonic_ns for r in receipts if r is not None), default=0)
         return latest + int(quiet_s * NS_PER_S)
 

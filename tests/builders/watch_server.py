@@ -23,11 +23,17 @@ class WatchServer:
         self.items: list[dict[str, Any]] = []
         self.events: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.list_status = 200
+        self.hangs_up = 0
         self.watched_from: queue.Queue[str] = queue.Queue()
 
     def send(self, verb: str, body: dict[str, Any]) -> None:
         """Queue one event for the watch."""
         self.events.put({"type": verb, "object": body})
+
+    def hang_up(self, times: int = 3) -> None:
+        """Cut the current watch and answer the next requests with nothing at all."""
+        self.hangs_up = times
+        self.end_connection()
 
     def end_connection(self) -> None:
         """End the current watch, as servers do every half hour."""
@@ -72,6 +78,10 @@ def _handler_of(server: WatchServer) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            if server.hangs_up:
+                server.hangs_up -= 1
+                self.close_connection = True
+                return
             if "watch=true" in self.path:
                 self._watch()
             else:

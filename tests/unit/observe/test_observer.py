@@ -49,6 +49,34 @@ def alone_and_bound(state: State) -> Verdict:
     return Verdict([pod.bound for pod in pods] == [True], f"{len(pods)} pods")
 
 
+def test_waits_for_a_server_that_is_away_for_a_while() -> None:
+    """A fault that restarts the API server must not end the watch of what it does."""
+    server = WatchServer()
+    with serving(server) as api, Observer(api, [PODS], patience_s=SOON_S) as observer:
+        server.hang_up()
+        server.send("ADDED", a_pod("new", node="n1", version="2"))
+        observer.wait_for("the pod", bound(1), timeout_s=SOON_S)
+
+
+def test_quiet_counts_from_what_was_done_last(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """What comes of a change may take a moment, in which nothing changes."""
+    server.items = [a_pod("old", node="n1")]
+
+    with Observer(api, [PODS]) as observer:
+        done = observer.clock.now()
+        observer.wait_for(
+            "quiet",
+            bound(1),
+            timeout_s=SOON_S,
+            quiet_s=0.2,
+            quiet_after=done,
+        )
+
+        assert observer.clock.now().seconds_since(done) >= 0.2
+
+
 def test_sees_what_was_there_and_what_comes(
     server: WatchServer, api: client.ApiClient
 ) -> None:
