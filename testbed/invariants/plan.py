@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from testbed.invariants.history import History
 from testbed.invariants.violation import Violation
 from testbed.observe.change import Change, Verb
 from testbed.observe.plan import observed_plan
+from testbed.observe.receipt import Receipt
 
 LIVE = frozenset({"Solving", "Executing"})
 
 
 def one_live_plan(history: History) -> Iterator[Violation]:
-    """Yield the moments at which a plan began while another one was live."""
+    """Yield the moments at which a plan began while another one was live.
+
+    A list shows all plans of one moment: only what it shows together counts.
+    """
     phases: dict[str, str] = {}
-    for change in history.of("PackingPlan"):
-        before = phases.pop(change.name, "")
-        if change.verb is Verb.DELETED:
-            continue
-        phase = (change.body.get("status") or {}).get("phase", "")
-        others = [name for name, other in phases.items() if other in LIVE]
-        if phase in LIVE and before not in LIVE and others:
-            yield Violation(
-                "one-live-plan",
-                change.name,
-                f"{phase} while {', '.join(sorted(others))} was live",
-                change.receipt.wall_text(),
-            )
-        phases[change.name] = phase
+    for receipt, batch in groupby(history.of("PackingPlan"), _moment):
+        before, changes = dict(phases), list(batch)
+        for change in changes:
+            phases[change.name] = (change.body.get("status") or {}).get("phase", "")
+            if change.verb is Verb.DELETED:
+                del phases[change.name]
+        live = {name for name, phase in phases.items() if phase in LIVE}
+        for name in sorted(live & {change.name for change in changes}):
+            if len(live) > 1 and before.get(name) not in LIVE:
+                yield Violation(
+                    "one-live-plan",
+                    name,
+                    f"{phases[name]} while {', '.join(sorted(live - {name}))} was live",
+                    receipt.wall_text(),
+                )
+
+
+def _moment(change: Change) -> Receipt:
+    return change.receipt
 
 
 def shows_a_plan(change: Change) -> bool:

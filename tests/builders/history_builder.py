@@ -145,6 +145,18 @@ class HistoryBuilder:
         self.changes[-1] = replace(self.changes[-1], verb=Verb.LISTED)
         return self
 
+    def listed_together(self, count: int) -> Self:
+        """Have the last changes been seen in one list."""
+        for at in range(-count, 0):
+            last = self.changes[-1].receipt
+            self.changes[at] = replace(self.changes[at], verb=Verb.LISTED, receipt=last)
+        return self
+
+    def later(self, seconds: int) -> Self:
+        """Let time pass in which nothing happens."""
+        self._now_ns += seconds * 1_000_000_000
+        return self
+
     def gone(self, kind: str, name: str) -> Self:
         """Delete an object."""
         return self._add(kind, Verb.DELETED, self._known.pop((kind, name)))

@@ -19,7 +19,14 @@ BROKEN: dict[str, tuple[str, Story]] = {
     ),
     "a pod comes to a node that has shrunk": (
         "overcommit",
-        lambda s: s.node(cpu="2").pod("a", "n1").node(cpu="1").pod("b").pod("b", "n1"),
+        lambda s: (
+            s.node(cpu="2")
+            .pod("a", "n1")
+            .node(cpu="1")
+            .pod("b")
+            .later(1)
+            .pod("b", "n1")
+        ),
     ),
     "a pod comes to a full node while nobody watches": (
         "overcommit",

@@ -21,6 +21,9 @@ SOUND: dict[str, Story] = {
     "a node shrinks below its pods": lambda s: (
         s.node(cpu="2").pod("a", "n1", "2").node(cpu="1")
     ),
+    "a pod was on its way to a node when that shrank": lambda s: (
+        s.node(cpu="2").pod("a", "n1").pod("b").node(cpu="1").pod("b", "n1")
+    ),
     "a pod is first seen where there is too little room by now": lambda s: (
         s.node(cpu="1").pod("a", "n1").pod("b", "n1").listed_anew()
     ),
@@ -85,6 +88,14 @@ SOUND: dict[str, Story] = {
     ),
     "a dry run rests as a proposal": lambda s: s.plan(
         "p", "Proposed", "a", mode="DryRun"
+    ),
+    "one plan after the other, seen in one list": lambda s: (
+        s.plan("q", "Executing")
+        .plan("q", "Solving")
+        .plan("r", "Executing")
+        .plan("q", "Aborted")
+        .listed_together(2)
+        .plan("r", "Completed")
     ),
     "one plan after the other": lambda s: (
         s.plan("p", "Executing")
