@@ -15,8 +15,8 @@ def capture(
 ) -> ClusterState:
     """Return the scenario's nodes, with what they can give, and its pods.
 
-    The release's namespace and its node are no part of it. Nodes are in the order of
-    their names, pods in the order of theirs.
+    The release's namespace and its node are no part of it, nor are pods of others.
+    Nodes are in the order of their names, pods in the order of theirs.
     """
     bodies = {str(body["metadata"]["name"]): body for body in state.bodies("Node")}
     workloads = {workload.name: workload for workload in scenario.workload}
@@ -39,5 +39,6 @@ def capture(
                 name=pod.name,
             )
             for pod in state.pods(namespace)
+            if pod.workload in workloads
         ),
     )

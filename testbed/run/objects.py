@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from kubernetes import client
@@ -23,7 +24,13 @@ _PATHS = {
     "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments",
     "Pod": "/api/v1/namespaces/{namespace}/pods",
     "PackingPlan": "/apis/stowage.dev/v1alpha1/packingplans",
+    "PodDisruptionBudget": (
+        "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
+    ),
+    "ResourceQuota": "/api/v1/namespaces/{namespace}/resourcequotas",
 }
+_JSON = "application/json"
+_MERGE_PATCH = "application/merge-patch+json"
 
 
 class Objects:
@@ -47,14 +54,42 @@ class Objects:
         path = _PATHS[kind].format(namespace=metadata.get("namespace", ""))
         name = metadata.get("name") or metadata["generateName"]
         allowed = {HTTP_CONFLICT} if or_keep else set()
-        return self._request("POST", path, f"create {kind} {name}", manifest, allowed)
+        return self._request(
+            "POST", path, f"create {kind} {name}", manifest, allowed=allowed
+        )
 
-    def delete(self, kind: str, name: str) -> None:
-        """Delete an object without a namespace; no error if it is not there."""
+    def patch(
+        self,
+        kind: str,
+        name: str,
+        change: Mapping[str, Any],
+        *,
+        namespace: str = "",
+        subresource: str = "",
+    ) -> dict[str, Any]:
+        """Merge a change into an object, or into its subresource."""
+        path = "/".join(
+            filter(None, (_PATHS[kind].format(namespace=namespace), name, subresource))
+        )
+        return self._request(
+            "PATCH", path, f"change {kind} {name}", change, content=_MERGE_PATCH
+        )
+
+    def delete(
+        self, kind: str, name: str, *, namespace: str = "", at_once: bool = False
+    ) -> None:
+        """Delete an object; no error if it is not there.
+
+        Its dependents go as well, by the garbage collector. With ``at_once`` a pod gets
+        no time to end.
+        """
+        path = f"{_PATHS[kind].format(namespace=namespace)}/{name}"
+        options: dict[str, Any] = {"propagationPolicy": "Background"}
+        if at_once:
+            options["gracePeriodSeconds"] = 0
         self._request(
-            "DELETE", f"{_PATHS[kind]}/{name}", f"delete {kind} {name}", None,
-            {HTTP_NOT_FOUND},
-        )  # fmt: skip
+            "DELETE", path, f"delete {kind} {name}", options, allowed={HTTP_NOT_FOUND}
+        )
 
     def delete_all(self, kind: str, namespace: str = "") -> None:
         """Delete every object of a kind, in a namespace if the kind has them.
@@ -63,18 +98,24 @@ class Objects:
         """
         path = _PATHS[kind].format(namespace=namespace)
         options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
-        self._request("DELETE", path, f"delete every {kind}", options, {HTTP_NOT_FOUND})
+        self._request(
+            "DELETE", path, f"delete every {kind}", options, allowed={HTTP_NOT_FOUND}
+        )
 
     def _request(
-        self, method: str, path: str, what: str, body: Any, allowed: set[int]
+        self,
+        method: str,
+        path: str,
+        what: str,
+        body: Any,
+        *,
+        allowed: Collection[int] = (),
+        content: str = _JSON,
     ) -> dict[str, Any]:
         request = self._api.param_serialize(
             method,
             path,
-            header_params={
-                "Accept": "application/json",
-                "Content-Type": "application/json",
-            },
+            header_params={"Accept": _JSON, "Content-Type": content},
             body=body,
             auth_settings=["BearerToken"],
         )

@@ -6,12 +6,13 @@ from typing import Any
 
 from testbed.metrics.state import ClusterState
 from testbed.observe.plan import ObservedPlan
-from testbed.observe.settled import Condition, at_rest, packed, plan_finished
+from testbed.observe.settled import Condition, at_rest, packed
 from testbed.observe.state import State
 from testbed.run.bench import Bench
 from testbed.run.capture import capture
 from testbed.run.diary import Diary
 from testbed.run.invariant_checks import WATCHED, invariant_checks
+from testbed.run.manual_plan import carry_out_manual_plan
 from testbed.run.measure import measured
 from testbed.run.outcome import PhaseOutcome
 from testbed.run.release import switch_release
@@ -43,7 +44,7 @@ def run_optimizer(
             bench.observer.watch(source)
     with diary.step("optimizer"):
         if scenario.optimizer.trigger == "manual":
-            _trigger(bench, scenario)
+            carry_out_manual_plan(bench, scenario)
             # One plan was asked for, and one is made, whether it is the best or not.
             _await(bench, scenario, at_rest(site.namespace, scenario.pod_count))
         else:
@@ -83,27 +84,6 @@ def optimizer_record(plans: list[ObservedPlan]) -> OptimizerRecord:
         moves=sum(plan.moves for plan in plans),
         evictions=sum(plan.evictions for plan in plans),
         optimal=bool(plans) and plans[-1].optimal,
-    )
-
-
-def _trigger(bench: Bench, scenario: Scenario) -> None:
-    plan = bench.objects.create(
-        {
-            "apiVersion": "stowage.dev/v1alpha1",
-            "kind": "PackingPlan",
-            "metadata": {"generateName": "manual-"},
-            "spec": {
-                "mode": "Execute",
-                "trigger": "Manual",
-                "timeLimitSeconds": scenario.optimizer.time_limit_s,
-            },
-        }
-    )
-    name = plan["metadata"]["name"]
-    bench.observer.wait_for(
-        f"the manual plan {name} to finish",
-        plan_finished(name),
-        timeout_s=bench.timeouts.plan_s(scenario),
     )
 
 

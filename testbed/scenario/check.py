@@ -48,7 +48,7 @@ def check_deterministic(
 ) -> tuple[CheckResult, ...]:
     """Check `expect.deterministic` against the settled state before the optimiser."""
     expect = scenario.expect
-    return tuple(_check_state(expect.deterministic, before, expect.tolerance))
+    return tuple(check_state(expect.deterministic, before, expect.tolerance))
 
 
 def check_optimizer(
@@ -63,7 +63,7 @@ def check_optimizer(
     """
     expect = scenario.expect.optimizer
     tolerance = scenario.expect.tolerance
-    results = list(_check_state(expect.state, after, tolerance))
+    results = list(check_state(expect.state, after, tolerance))
     for name, bounds, count in (
         ("moves", expect.moves, record.moves),
         ("evictions", expect.evictions, record.evictions),
@@ -83,9 +83,10 @@ def check_optimizer(
     return tuple(results)
 
 
-def _check_state(
+def check_state(
     expect: ExpectedState, state: ClusterState, tolerance: float
 ) -> Iterator[CheckResult]:
+    """Yield a result for each figure of a settled state that is asked for."""
     if expect.placed is not None:
         yield _in_bounds("placed", expect.placed, len(state.bound))
     if expect.pending is not None:

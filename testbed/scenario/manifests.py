@@ -23,16 +23,18 @@ def priority_class_name(priority: int) -> str:
 def priority_class_manifests(scenario: Scenario) -> list[Manifest]:
     """Return a PriorityClass for each priority of the workload; 0 needs none."""
     priorities = {workload.priority for workload in scenario.workload} - {0}
-    return [
-        {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": priority_class_name(priority)},
-            "value": priority,
-            "description": "A priority of a Stowage scenario.",
-        }
-        for priority in sorted(priorities)
-    ]
+    return [priority_class_manifest(priority) for priority in sorted(priorities)]
+
+
+def priority_class_manifest(priority: int) -> Manifest:
+    """Return the PriorityClass of a priority."""
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": priority_class_name(priority)},
+        "value": priority,
+        "description": "A priority of a Stowage scenario.",
+    }
 
 
 def workload_manifest(workload: Workload, namespace: str) -> Manifest:

@@ -1,0 +1,38 @@
+"""A plan that a person asks for, as `kubectl create` does."""
+
+from __future__ import annotations
+
+from testbed.observe.plan import ObservedPlan
+from testbed.observe.settled import plan_finished
+from testbed.run.bench import Bench
+from testbed.scenario.model import Scenario
+
+
+def carry_out_manual_plan(bench: Bench, scenario: Scenario) -> ObservedPlan:
+    """Create a PackingPlan, and return it when it is finished.
+
+    Raises
+    ------
+    NotSettledError
+        It did not finish in time.
+    """
+    made = bench.objects.create(
+        {
+            "apiVersion": "stowage.dev/v1alpha1",
+            "kind": "PackingPlan",
+            "metadata": {"generateName": "manual-"},
+            "spec": {
+                "mode": "Execute",
+                "trigger": "Manual",
+                "timeLimitSeconds": scenario.optimizer.time_limit_s,
+            },
+        }
+    )
+    name = made["metadata"]["name"]
+    bench.observer.wait_for(
+        f"the manual plan {name} to finish",
+        plan_finished(name),
+        timeout_s=bench.timeouts.plan_s(scenario),
+    )
+    plans = bench.observer.read(lambda state: state.plans())
+    return next(plan for plan in plans if plan.name == name)
