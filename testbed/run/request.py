@@ -60,7 +60,9 @@ def choose_scenarios(
     NothingToRunError
         Nothing was chosen.
     """
-    chosen = select(asked, folder=folder, labels=labels)
+    found = select(asked, folder=folder, labels=labels)
+    # A fault is no run with an expected end: `stowage fault` tries it again and again.
+    chosen = tuple(item for item in found if item.fault is None)
     if variant is not None:
         known = sorted({item.variant or DEFAULT_VARIANT for item in chosen})
         if variant not in known:
@@ -68,6 +70,21 @@ def choose_scenarios(
         chosen = tuple(
             item for item in chosen if (item.variant or DEFAULT_VARIANT) == variant
         )
+    if not chosen:
+        raise NothingToRunError
+    return chosen
+
+
+def choose_faults(asked: Sequence[str], *, folder: Path) -> tuple[Scenario, ...]:
+    """Read and check every scenario with a fault that is meant.
+
+    Raises
+    ------
+    NothingToRunError
+        Nothing was chosen.
+    """
+    found = select(asked, folder=folder)
+    chosen = tuple(item for item in found if item.fault is not None)
     if not chosen:
         raise NothingToRunError
     return chosen

@@ -15,6 +15,7 @@ from testbed.scenario.model import (
     Expectations,
     ExpectedOptimizer,
     ExpectedState,
+    FaultSettings,
     InstanceSpec,
     NodePool,
     OptimizerSettings,
@@ -79,6 +80,16 @@ def optimizer_settings(plain: Plain) -> OptimizerSettings:
         key: float(plain[key]) for key in ("time_limit_s", "settle_s") if key in plain
     }
     return OptimizerSettings(**{**plain, **numbers})
+
+
+def fault_settings(plain: Plain) -> FaultSettings:
+    """Return what goes wrong; defaults are the model's."""
+    values = {key: plain[key] for key in plain if key != "with"}
+    for key in ("after_s", "lasts_s"):
+        if key in plain:
+            low, high = plain[key]
+            values[key] = (float(low), float(high))
+    return FaultSettings(**values, way=plain.get("with", ""))
 
 
 def expectations(plain: Plain) -> Expectations:

@@ -146,6 +146,7 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         arrival=data.get("arrival", "sequential"),
         optimizer=build.optimizer_settings(data.get("optimizer", {})),
         expect=made.expect,
+        fault=build.fault_settings(data["fault"]) if "fault" in data else None,
         instance=made.instance,
         parameters=_parameters(data, variant),
         path=path,

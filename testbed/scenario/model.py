@@ -20,6 +20,8 @@ __all__ = [
     "Expectations",
     "ExpectedOptimizer",
     "ExpectedState",
+    "FaultMoment",
+    "FaultSettings",
     "InstanceSpec",
     "NodePool",
     "OptimizerSettings",
@@ -39,6 +41,11 @@ Trigger = Literal["on-unschedulable", "manual"]
 
 Policy = Literal["strict", "paper"]
 """Which running pods a plan may leave unplaced (the optimiser's own policies)."""
+
+FaultMoment = Literal[
+    "refused", "solving", "proposed", "executing", "evicted", "arrived"
+]
+"""When a fault begins: a pod was refused, a plan has come so far, pods left or came."""
 
 WorkloadKind = Literal["ReplicaSet", "Deployment"]
 
@@ -178,6 +185,31 @@ class InstanceSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class FaultSettings:
+    """What goes wrong, and when.
+
+    Attributes
+    ----------
+    do, way
+        Name of the fault, and which of its ways; empty for one that has a single way.
+    at, count
+        The moment; ``count`` is of the pods that have left or come by then.
+    after_s, lasts_s
+        Ranges in seconds, from the moment to the fault and from there to its end.
+    tries
+        How often it is tried.
+    """
+
+    do: str
+    at: FaultMoment
+    way: str = ""
+    count: int = 1
+    after_s: tuple[float, float] = (0.0, 0.0)
+    lasts_s: tuple[float, float] = (0.0, 0.0)
+    tries: int = 20
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """One run: nodes, workload in the order of arrival, optimiser, expectations."""
 
@@ -191,6 +223,7 @@ class Scenario:
     arrival: Arrival = "sequential"
     optimizer: OptimizerSettings = OptimizerSettings()
     expect: Expectations = Expectations()
+    fault: FaultSettings | None = None
     instance: InstanceSpec | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
     path: Path | None = None
