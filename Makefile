@@ -54,6 +54,15 @@ bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL
 	@stowage bench optimizer --results $(RESULTS) \
 	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %)
 
+.PHONY: fault
+fault: setup ## Break things on purpose, again and again: an hour (TRIES=1: minutes); resumable; SEED=7 for other dice.
+	@stowage agree --results $(RESULTS) $(if $(PLANS),--plans $(PLANS)) $(if $(SEED),--seed $(SEED))
+	@stowage fault --results $(RESULTS) $(if $(TRIES),--tries $(TRIES)) $(if $(SEED),--seed $(SEED))
+
+.PHONY: fuzz
+fuzz: $(READY) ## Throw random bytes at the decoder of plans for ten minutes (FUZZTIME=1h for longer).
+	@cd scheduler && go test -run '^$$' -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),10m) ./plan
+
 .PHONY: fmt
 fmt: $(READY) ## Format Python and Go.
 	@ruff format .

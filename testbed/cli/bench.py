@@ -54,6 +54,7 @@ def optimizer(
     # Neither numpy nor the client of the service is needed by other commands.
     from testbed.bench import scope as scopes  # noqa: PLC0415
     from testbed.bench.benchmark import run_benchmark  # noqa: PLC0415
+    from testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from testbed.toolchain import install_tools  # noqa: PLC0415
 
     install_tools(TOOLS, quiet=True)
@@ -62,11 +63,12 @@ def optimizer(
         ScopeName.DEFAULT: scopes.DEFAULT,
         ScopeName.FULL: scopes.FULL,
     }[scope]
-    said = run_benchmark(
-        chosen,
-        strategy,
-        results,
-        lambda line: typer.echo(line, err=True),
-        part or EVERY_PART,
-    )
+    with ending_cleanly():
+        said = run_benchmark(
+            chosen,
+            strategy,
+            results,
+            lambda line: typer.echo(line, err=True),
+            part or EVERY_PART,
+        )
     typer.echo(said)

@@ -1,0 +1,79 @@
+"""One cluster for many tries: its watches, and the release as each fault needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from testbed.cluster import KwokBinaryCluster
+from testbed.cluster.interruption import running_cluster
+from testbed.faults.errors import NotAFaultError
+from testbed.faults.kinds import KINDS
+from testbed.helm import Release
+from testbed.helm.values import merge_values
+from testbed.observe.observer import Observer
+from testbed.run.bench import Bench
+from testbed.run.invariant_checks import WATCHED
+from testbed.run.optimizer_phase import optimizer_values
+from testbed.run.release import switch_release
+from testbed.scenario.model import Scenario
+
+PROFILE = "optimizer-deterministic"
+LONGEST_BACKOFF_S = 1.0
+"""A kubelet would let a container that is killed again and again wait for minutes."""
+PATIENCE_S = 60.0
+"""How long the API server may be away."""
+
+VALUES: Mapping[str, Any] = {
+    "priorityOptimizer": {
+        # A second plan has to put right what a fault cut short.
+        "coolDownSeconds": 0,
+        "stepTimeoutSeconds": 5,
+        "planTimeoutSeconds": 30,
+    }
+}
+
+
+@dataclass(slots=True)
+class Arena:
+    """The cluster, and what is installed on it."""
+
+    bench: Bench
+    _values: Mapping[str, Any] | None = None
+    _release: Release | None = field(default=None)
+
+    def release_for(self, scenario: Scenario) -> Release:
+        """Return the release as a scenario needs it; it serves.
+
+        Raises
+        ------
+        NotAFaultError
+            The scenario has no fault.
+        """
+        if scenario.fault is None:
+            raise NotAFaultError(scenario.scenario_id)
+        values = merge_values(VALUES, optimizer_values(scenario.optimizer))
+        further = KINDS[scenario.fault.do].values(self.bench.cluster)
+        values = merge_values(values, further)
+        if self._release is None or values != self._values:
+            serving = switch_release(
+                self.bench, PROFILE, optimizer_enabled=True, values=values
+            )
+            self._release, self._values = serving.release, values
+            for source in WATCHED:
+                self.bench.observer.watch(source)
+        return self._release
+
+
+@contextmanager
+def open_arena(name: str) -> Iterator[Arena]:
+    """Yield an arena on a cluster of that name, which is gone afterwards."""
+    cluster = KwokBinaryCluster(name, longest_backoff_s=LONGEST_BACKOFF_S)
+    with (
+        running_cluster(cluster),
+        cluster.api_client() as api,
+        Observer(api, patience_s=PATIENCE_S) as observer,
+    ):
+        yield Arena(Bench(cluster, api, observer, tag=name[-4:], lasting=False))

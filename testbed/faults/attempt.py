@@ -1,0 +1,185 @@
+"""One try of one fault, from an empty site to an empty site."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubernetes.client import ApiException
+from urllib3.exceptions import HTTPError
+
+from testbed.errors import StowageError
+from testbed.faults.arena import Arena
+from testbed.faults.evidence import keep_evidence
+from testbed.faults.ground import Ground
+from testbed.faults.judging import Seen, judged, restarts
+from testbed.faults.kinds import KINDS
+from testbed.faults.moment import moment_of
+from testbed.faults.recovery import recovered
+from testbed.faults.trial import Trial
+from testbed.observe.audit import audit_end, audit_entries
+from testbed.observe.errors import UnreachableStateError
+from testbed.observe.receipt import Receipt
+from testbed.observe.settled import pods_decided
+from testbed.run.manual_plan import carry_out_manual_plan
+from testbed.run.site import Site, clear, prepare
+from testbed.scenario.model import FaultSettings, Scenario
+
+QUIET_MARGIN_S = 0.7
+"""Beyond the settle time, so that a plan that is to come shows itself."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """Carries one try out.
+
+    Parameters
+    ----------
+    arena
+        Where.
+    scenario
+        What; it has a fault.
+    number, seed
+        Which try of the suite; everything drawn comes from the two and the name.
+    results
+        Folder for the evidence of a try that fails.
+    """
+
+    arena: Arena
+    scenario: Scenario
+    number: int
+    seed: int
+    results: Path
+
+    def run(self) -> Trial:
+        """Try it and clear the site; what goes wrong is part of the trial."""
+        bench, seen = self.arena.bench, self._begin()
+        audit_start = audit_end(bench.cluster.audit_log)
+        try:
+            seen.site = prepare(bench, self.scenario, self.number)
+            with self._ground(seen) as ground:
+                self._go_through(ground, seen)
+                self._ask_again(ground, seen)
+        except StowageError as problem:
+            seen.error = str(problem)
+        except (ApiException, HTTPError) as problem:
+            seen.error = f"the API server failed: {problem}"
+        seen.changes += bench.observer.take_journal()
+        seen.entries = tuple(audit_entries(bench.cluster.audit_log, audit_start))
+        trial = judged(bench, seen, self.number, self.seed)
+        if not trial.passed:
+            keep_evidence(self.results, trial, seen)
+        clear(bench, self.scenario, self.number)
+        with self._ground(seen) as ground:
+            KINDS[self._fault.do].after(ground)
+        return trial
+
+    def _begin(self) -> Seen:
+        release, observer = (
+            self.arena.release_for(self.scenario),
+            self.arena.bench.observer,
+        )
+        return Seen(
+            scenario=self.scenario,
+            release=release,
+            began=observer.clock.now(),
+            restarts=observer.read(lambda state: restarts(state, release.namespace)),
+            changes=observer.restart_journal(),
+        )
+
+    @property
+    def _fault(self) -> FaultSettings:
+        fault = self.scenario.fault
+        assert fault is not None  # noqa: S101 - the release was made for it
+        return fault
+
+    @contextmanager
+    def _ground(self, seen: Seen) -> Iterator[Ground]:
+        chance = random.Random(  # noqa: S311 - to be repeated, not to be secret
+            f"{self.seed}/{self.scenario.scenario_id}/{self.number}"
+        )
+        ground = Ground(
+            bench=self.arena.bench,
+            site=seen.site or Site("", ()),
+            release=seen.release,
+            settings=self._fault,
+            chance=chance,
+            facts=seen.facts,
+        )
+        try:
+            yield ground
+        finally:
+            # Also when something else went wrong: nothing may stay stopped or barred.
+            ground.mend()
+
+    def _go_through(self, ground: Ground, seen: Seen) -> None:
+        kind, fault = KINDS[self._fault.do], self._fault
+        self._bring_in_all_but_the_last(ground)
+        kind.before(ground, self.scenario)
+        if self._comes(ground):
+            ground.clock.pause(ground.chance.uniform(*fault.after_s))
+            seen.struck = self._now()
+            kind.strike(ground)
+            ground.clock.pause(ground.chance.uniform(*fault.lasts_s))
+            ground.mend()
+            seen.mended = self._now()
+        self._await_recovery(ground, seen)
+
+    def _bring_in_all_but_the_last(self, ground: Ground) -> None:
+        """Create what is there before anything is planned; in a burst nothing is."""
+        if self.scenario.arrival == "burst":
+            return
+        there = 0
+        for workload in self.scenario.workload[:-1]:
+            ground.apply(workload)
+            there += workload.replicas
+            self.arena.bench.observer.wait_for(
+                f"{there} pods to be placed or refused",
+                pods_decided(ground.namespace, there),
+                timeout_s=self.arena.bench.timeouts.settle_s(self.scenario),
+            )
+
+    def _comes(self, ground: Ground) -> bool:
+        """Bring in the rest, and wait for the moment; tell whether it came."""
+        bench, scenario = self.arena.bench, self.scenario
+        settled = bench.observer.read(
+            lambda state: {p.uid for p in state.pods(ground.namespace) if p.bound}
+        )
+        first = 0 if scenario.arrival == "burst" else len(scenario.workload) - 1
+        for workload in scenario.workload[first:]:
+            ground.apply(workload)
+        try:
+            bench.observer.wait_for(
+                f"the moment of the fault ({self._fault.at})",
+                moment_of(self._fault, ground.namespace, settled),
+                timeout_s=bench.timeouts.plan_s(scenario),
+            )
+        except UnreachableStateError:
+            return False
+        return True
+
+    def _await_recovery(self, ground: Ground, seen: Seen) -> None:
+        bench = self.arena.bench
+        bench.observer.wait_for(
+            "the cluster to recover",
+            recovered(ground.namespace, ground.release.namespace),
+            timeout_s=bench.timeouts.plan_s(self.scenario),
+            quiet_s=self.scenario.optimizer.settle_s + QUIET_MARGIN_S,
+            quiet_kinds=("Pod", "PackingPlan"),
+            quiet_after=seen.mended,
+        )
+
+    def _ask_again(self, ground: Ground, seen: Seen) -> None:
+        """Ask for a second plan where nothing better can exist."""
+        bench = self.arena.bench
+        plans = bench.observer.read(lambda state: state.plans())
+        if plans and plans[-1].optimal:
+            second = carry_out_manual_plan(bench, self.scenario)
+            self._await_recovery(ground, seen)
+            seen.second_plan = second.moves + second.evictions
+
+    def _now(self) -> Receipt:
+        return self.arena.bench.observer.clock.now()

@@ -1,0 +1,78 @@
+"""Every fault by its name in scenario files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from testbed.cluster.protocol import Cluster
+from testbed.faults.api_server import forget_waiting, restart_api_server
+from testbed.faults.budgets import allow_one, create_budget, shrink_budget
+from testbed.faults.crowd import churn, compete
+from testbed.faults.ground import Ground
+from testbed.faults.leader import ELECTION, freeze_leader, start_standby
+from testbed.faults.lies import hostile_values, lie
+from testbed.faults.nodes import (
+    delete_node,
+    make_unschedulable,
+    shrink_node,
+    taint_node,
+)
+from testbed.faults.owners import change_owner, limit_pods
+from testbed.faults.processes import kill_optimizer, kill_scheduler, stop_optimizer
+from testbed.scenario.model import Scenario
+
+
+def _no_values(_cluster: Cluster) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """One fault.
+
+    Parameters
+    ----------
+    strike
+        Does it; what ends it again is left with the ground.
+    before
+        Called before anything is planned.
+    after
+        Called when the try has been judged.
+    values
+        Further values of the release that it needs.
+    """
+
+    strike: Callable[[Ground], None]
+    before: Callable[[Ground, Scenario], None] = lambda _ground, _scenario: None
+    after: Callable[[Ground], None] = lambda _ground: None
+    values: Callable[[Cluster], Mapping[str, Any]] = _no_values
+
+
+KINDS: dict[str, FaultKind] = {
+    "change-owner": FaultKind(change_owner),
+    "churn": FaultKind(churn),
+    "compete": FaultKind(compete),
+    "create-budget": FaultKind(create_budget),
+    "delete-node": FaultKind(delete_node),
+    "freeze-leader": FaultKind(
+        freeze_leader,
+        before=lambda ground, _scenario: start_standby(ground),
+        values=lambda _cluster: ELECTION,
+    ),
+    "kill-optimizer": FaultKind(kill_optimizer),
+    "kill-scheduler": FaultKind(kill_scheduler),
+    "lie": FaultKind(lie, values=hostile_values),
+    "limit-pods": FaultKind(limit_pods),
+    "make-unschedulable": FaultKind(make_unschedulable),
+    "nothing": FaultKind(lambda _ground: None),
+    "restart-api-server": FaultKind(restart_api_server, after=forget_waiting),
+    "shrink-budget": FaultKind(
+        shrink_budget,
+        before=lambda ground, scenario: allow_one(ground, scenario.workload[0].name),
+    ),
+    "shrink-node": FaultKind(shrink_node),
+    "stop-optimizer": FaultKind(stop_optimizer),
+    "taint-node": FaultKind(taint_node),
+}

@@ -1,0 +1,39 @@
+"""A small pod that comes in the middle of a fault, and how long it is kept waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from testbed.faults.ground import Ground
+from testbed.observe.change import Change
+from testbed.observe.pod import observed_pod
+from testbed.observe.timeline import pod_timelines
+from testbed.scenario.model import Workload
+
+LATECOMER = Workload("latecomer", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
+"""Fits on any node that has any room at all."""
+
+
+def admit_latecomer(ground: Ground) -> None:
+    """Create it."""
+    ground.apply(LATECOMER)
+
+
+def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
+    """Return the seconds from its creation until it was bound or refused.
+
+    None if there was none, or if nothing was decided on it.
+    """
+    known = tuple(changes)
+    uids = {
+        change.uid
+        for change in known
+        if change.kind == "Pod"
+        and change.namespace == namespace
+        and observed_pod(change.body).workload == LATECOMER.name
+    }
+    for line in pod_timelines(known, namespace):
+        decided = [at for at in (line.bound, line.refused) if at is not None]
+        if line.uid in uids and line.created is not None and decided:
+            return min(decided).seconds_since(line.created)
+    return None

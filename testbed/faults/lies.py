@@ -1,0 +1,36 @@
+"""The fault of an optimiser that lies until the fault ends."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from testbed.cluster.protocol import Cluster
+from testbed.faults.ground import Ground
+from testbed.faults.hostile.replies import HONEST, WAYS
+
+
+def control_file(cluster: Cluster) -> Path:
+    """Return the file that tells the lying optimiser how to lie."""
+    return cluster.workdir / "lie"
+
+
+def hostile_values(cluster: Cluster) -> dict[str, Any]:
+    """Return the values of a release whose optimiser lies when it is told to."""
+    module = [sys.executable, "-m", "testbed.faults.hostile"]
+    return {
+        "optimizer": {"command": [*module, "--control", str(control_file(cluster))]}
+    }
+
+
+def lie(ground: Ground) -> None:
+    """Have the optimiser lie."""
+    file = control_file(ground.bench.cluster)
+    way = ground.way(*WAYS)
+    ground.mend_with(lambda: _write(file, HONEST))
+    _write(file, way)
+
+
+def _write(file: Path, way: str) -> None:
+    file.write_text(way, encoding="utf-8")

@@ -1,0 +1,65 @@
+"""The moments at which faults begin, as conditions on the watched state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from testbed.observe.plan import ObservedPlan
+from testbed.observe.settled import Condition, plans_in_words
+from testbed.observe.state import State
+from testbed.observe.verdict import Verdict
+from testbed.scenario.model import FaultMoment, FaultSettings
+
+_STAGES = ("Solving", "Proposed", "Executing")
+_STAGE: dict[FaultMoment, str] = {
+    "solving": "Solving",
+    "proposed": "Proposed",
+    "executing": "Executing",
+}
+
+
+def moment_of(
+    settings: FaultSettings, namespace: str, settled: Collection[str]
+) -> Condition:
+    """Hold at the fault's moment; say that it is missed once the plan is over.
+
+    Parameters
+    ----------
+    settings
+        Which moment.
+    namespace
+        Where the pods are.
+    settled
+        UIDs of the pods that had a node before anything was planned.
+    """
+
+    def condition(state: State) -> Verdict:
+        plans = state.plans()
+        come = _has_come(settings, state, namespace, settled)
+        over = bool(plans) and plans[-1].finished and not plans[-1].broken
+        missed = over and not come and settings.at != "refused"
+        words = plans_in_words(plans)
+        return Verdict(come, words, error=f"it is over: {words}" if missed else "")
+
+    return condition
+
+
+def _has_come(
+    settings: FaultSettings, state: State, namespace: str, settled: Collection[str]
+) -> bool:
+    match settings.at:
+        case "refused":
+            return any(pod.unschedulable for pod in state.pods(namespace))
+        case "evicted":
+            left = set(settled) - {pod.uid for pod in state.pods(namespace)}
+            return len(left) >= settings.count
+        case "arrived":
+            new = [pod for pod in state.pods(namespace) if pod.uid not in settled]
+            return sum(pod.bound for pod in new) >= settings.count
+        case at:
+            return any(_is_at(plan, _STAGE[at]) for plan in state.plans())
+
+
+def _is_at(plan: ObservedPlan, stage: str) -> bool:
+    """Tell whether a plan that lives has come so far, or farther."""
+    return plan.phase in _STAGES[_STAGES.index(stage) :]

@@ -1,0 +1,108 @@
+"""From tries to figures, and the journal in between."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from testbed.bench.figures.figure import Figure
+from testbed.faults.crowd import CHURN_RATE
+from testbed.faults.figures import churn_curve, reliability_figures
+from testbed.faults.journal import TrialJournal
+from testbed.faults.kinds import KINDS
+from testbed.faults.results import write_results
+from testbed.faults.trial import Trial
+from testbed.scenario.schema import strict_schema
+
+GOOD = Trial("faults/x", "kill-optimizer", 1, 1, 1.0, struck=True, held_s=1.4)
+
+
+def figures(*trials: Trial) -> dict[str, Figure]:
+    return {one.name: one for one in reliability_figures(trials)}
+
+
+def test_the_longest_hold_counts_from_the_limit() -> None:
+    """A new pod may wait for as long as the solve, and a second more."""
+    found = figures(GOOD, replace(GOOD, held_s=2.5))
+    hold = found["optimiser killed: longest hold of a new pod beyond the limit"]
+
+    assert (hold.value, hold.met, hold.runs) == (1.5, False, 2)
+
+
+def test_a_try_whose_moment_never_came_is_none() -> None:
+    """It says nothing about the fault."""
+    found = figures(GOOD, replace(GOOD, struck=False, violations=("lost-pod: p",)))
+
+    assert found["optimiser killed: tries"].value == 1
+    assert found["optimiser killed: violations"].value == 0
+
+
+def test_violations_are_counted_by_their_rule() -> None:
+    """Each promise has a figure of its own."""
+    bad = replace(
+        GOOD,
+        fault="kill-scheduler",
+        violations=("evicted-once: p: twice", "lost-pod: q", "lost-pod: r"),
+    )
+    found = figures(bad, replace(bad, violations=()))
+
+    assert found["scheduler killed: violations"].value == 3
+    assert found["scheduler killed: evictions issued twice"].value == 1
+    assert found["scheduler killed: pods lost"].value == 2
+    assert found["scheduler killed: reservations leaked"].met
+
+
+def test_a_second_plan_that_moves_anybody_is_a_failure() -> None:
+    """Where the optimum was proved, nothing can be gained."""
+    bad = replace(GOOD, second_plan=2)
+
+    assert GOOD.passed
+    assert not bad.passed
+    assert "second plan" in bad.in_words()
+    assert figures(bad)["second plan on an unchanged cluster: moves"].value == 2
+
+
+def test_plans_fail_more_often_the_faster_the_cluster_changes() -> None:
+    """The curve counts plans by the rate that was drawn."""
+    slow = replace(GOOD, fault="churn", facts={CHURN_RATE: 10}, phases=("Completed",))
+    fast = replace(slow, facts={CHURN_RATE: 11}, phases=("Aborted", "Completed"))
+    first, second, *rest = churn_curve([slow, fast])
+
+    assert (first["plans"], first["not_carried_out"]) == (1, 0)
+    assert (second["plans"], second["not_carried_out"]) == (2, 1)
+    assert not any(band["plans"] for band in rest)
+
+
+def test_a_journal_outlives_the_process_that_wrote_it(tmp_path: Path) -> None:
+    """An hour's work is not lost to a killed process, nor spoilt by its last line."""
+    path = tmp_path / "trials.jsonl"
+    TrialJournal(path).add(GOOD)
+    TrialJournal(path).add(replace(GOOD, number=2, scenario="faults/y"))
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"scenario": "fau')
+
+    journal = TrialJournal(path)
+
+    assert journal.of("faults/x", seed=1) == [GOOD]
+    assert journal.of("faults/x", seed=2) == []
+    assert len(journal.trials()) == 2
+
+
+def test_the_results_tell_which_tries_failed(tmp_path: Path) -> None:
+    """Whoever reads the file must be able to repeat the try."""
+    bad = replace(GOOD, number=7, violations=("lost-pod: p",))
+
+    table = write_results(tmp_path, [GOOD, bad])
+    content = json.loads((tmp_path / "reliability.json").read_text())
+
+    assert [one["number"] for one in content["failed"]] == [7]
+    assert content["seeds"] == [1]
+    assert "optimiser killed: violations" in table
+
+
+def test_scenario_files_may_name_every_fault_and_no_other() -> None:
+    """The schema and the program must know the same faults."""
+    known = strict_schema()["properties"]["fault"]["properties"]["do"]["enum"]
+
+    assert sorted(KINDS) == known

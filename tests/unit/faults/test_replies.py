@@ -1,0 +1,93 @@
+"""The lying optimiser: each lie differs from the truth in what it is named for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from optimizer.contract import optimizer_pb2 as pb
+from testbed.faults.hostile.replies import HONEST, LIES, RAW, WAYS, Asked, Past, reply
+from testbed.scenario.load import load_file
+from testbed.toolchain.manifest import CHECKOUT
+
+SNAPSHOT = pb.Snapshot(
+    id="s",
+    nodes=[pb.Node(name="n1"), pb.Node(name="n2")],
+    pods=[
+        pb.Pod(uid="runs", node="n1", movable=True),
+        pb.Pod(uid="guarded", node="n2"),
+        pb.Pod(uid="waits"),
+    ],
+)
+
+
+def truth() -> Iterator[pb.SolveUpdate]:
+    plan = pb.Plan(snapshot_id="s")
+    plan.placements.add(pod_uid="waits", node="n2")
+    plan.moves.add(pod_uid="runs", from_node="n1", to_node="n2")
+    yield pb.SolveUpdate(plan=plan)
+    yield pb.SolveUpdate(plan=plan, last=True)
+
+
+def answers(way: str, past: Past | None = None, gone_after: int = 3) -> list[bytes]:
+    """Return all that is said before the caller hangs up."""
+    waits = iter([False] * (gone_after - 1))
+    asked = Asked(
+        pb.SolveRequest(snapshot=SNAPSHOT), truth(), lambda _: next(waits, True)
+    )
+    return list(reply(way, asked, past or Past()))
+
+
+def last_of(way: str) -> pb.SolveUpdate:
+    return pb.SolveUpdate.FromString(answers(way)[-1])
+
+
+def test_the_truth_is_passed_on() -> None:
+    """Between two lies the scheduler must be able to go on."""
+    assert last_of(HONEST) == list(truth())[-1]
+
+
+@pytest.mark.parametrize("way", LIES)
+def test_a_lie_differs_from_the_truth_and_is_still_a_plan(way: str) -> None:
+    """A lie that changes nothing would be carried out, and show nothing."""
+    told = last_of(way)
+
+    assert told.last
+    assert told.plan != list(truth())[-1].plan
+
+
+def test_a_protected_pod_is_the_victim() -> None:
+    """The scheduler must know by itself who is protected."""
+    (victim,) = last_of("protected-victim").plan.evictions
+
+    assert (victim.pod_uid, victim.node) == ("guarded", "n2")
+
+
+def test_the_past_is_told_again() -> None:
+    """A plan that was right once is wrong now."""
+    past = Past()
+    first = answers(HONEST, past)[-1]
+
+    assert answers("old-plan", past) == [first]
+
+
+@pytest.mark.parametrize("way", RAW)
+def test_what_is_no_answer_never_ends_in_a_plan(way: str) -> None:
+    """Silence, drops, noise and floods end by the scheduler's own limits."""
+    said = answers(way)
+
+    if way == "bad-bytes":
+        with pytest.raises(Exception, match="parsing"):
+            pb.SolveUpdate.FromString(said[0])
+        return
+    updates = [pb.SolveUpdate.FromString(one) for one in said]
+    assert not any(one.last and one.HasField("plan") for one in updates)
+
+
+def test_every_lie_has_its_scenario() -> None:
+    """A lie that nobody tells is never found out."""
+    file = CHECKOUT / "scenarios" / "faults" / "optimizer-lies.yaml"
+    told = {one.fault.way for one in load_file(file) if one.fault}
+
+    assert told == set(WAYS)
