@@ -1,0 +1,52 @@
+"""Whatever a snapshot says, it is understood or refused with a reason."""
+
+from __future__ import annotations
+
+from any_message import any_message
+from hypothesis import HealthCheck, given, settings
+
+from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_options, decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.errors import InvalidInputError
+
+SLOW_TO_MAKE = (HealthCheck.too_slow, HealthCheck.data_too_large)
+
+
+def refused(faults: Faults) -> bool:
+    """Tell whether there are faults; each of them has its words."""
+    try:
+        faults.raise_if_any()
+    except InvalidInputError as error:
+        return all(str(fault) for fault in error.faults)
+    return False
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=SLOW_TO_MAKE)
+@given(any_message(pb.Snapshot))
+def test_any_snapshot_is_decoded_or_refused(message: pb.Snapshot) -> None:
+    """A crash of the service would be a way to keep it from everybody else's plans."""
+    faults = Faults()
+    snapshot = decode_snapshot(message, faults)
+
+    if not refused(faults):
+        assert len(snapshot.pods) == len(message.pods)
+        assert len(snapshot.nodes) == len(message.nodes)
+
+
+@settings(max_examples=100, deadline=None)
+@given(any_message(pb.SolveOptions))
+def test_any_options_are_decoded_or_refused(message: pb.SolveOptions) -> None:
+    """Not a number, a negative limit, an unknown strategy: each is told by its name."""
+    faults = Faults()
+    options = decode_options(
+        message,
+        faults,
+        strategies={"a", "lexicographic"},
+        default_time_limit_s=1.0,
+        default_workers=1,
+    )
+
+    if not refused(faults):
+        assert options.time_limit_s > 0
+        assert options.strategy in {"a", "lexicographic"}
