@@ -100,9 +100,11 @@ class SchedulerProcess:
 
 
 @contextmanager
-def running_scheduler(kubeconfig: Path, folder: Path) -> Iterator[SchedulerProcess]:
-    """Run the scheduler with the deterministic profile while the block lasts."""
-    config = yaml.safe_load(profile_file("deterministic").read_text())
+def running_scheduler(
+    kubeconfig: Path, folder: Path, profile: str = "deterministic"
+) -> Iterator[SchedulerProcess]:
+    """Run the scheduler with a profile while the block lasts, without an optimiser."""
+    config = yaml.safe_load(profile_file(profile).read_text())
     config["clientConnection"]["kubeconfig"] = str(kubeconfig)
     config["leaderElection"] = {"leaderElect": False}
     (folder / "profile.yaml").write_text(yaml.safe_dump(config))

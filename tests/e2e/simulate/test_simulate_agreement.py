@@ -1,4 +1,7 @@
-"""The simulation is worth nothing unless a real cluster does the same."""
+"""The simulation is worth nothing unless a real cluster does the same.
+
+And a scheduler whose optimiser is not there must be the scheduler that it was before.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,15 @@ from testbed.simulate import Simulator, profile_file
 from testbed.toolchain import install_tools
 
 CASES = [make(seed) for seed in range(25) for make in (paper_case, mixed_case)]
+PROFILES = ("deterministic", "optimizer-deterministic")
+"""Both without an optimiser; for the second neither its socket nor its CRDs exist."""
 SMOKE = 10
 """How many of them every change must pass; the whole set takes about a minute."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=PROFILES)
 def real_cluster(
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealCluster]:
     install_tools(quiet=True)
     cluster = KwokBinaryCluster(f"agree-{uuid4().hex[:6]}")
@@ -31,7 +36,7 @@ def real_cluster(
         folder = tmp_path_factory.mktemp("scheduler")
         with (
             closing(cluster.api_client()) as api,
-            running_scheduler(cluster.kubeconfig, folder) as scheduler,
+            running_scheduler(cluster.kubeconfig, folder, request.param) as scheduler,
         ):
             real = RealCluster(api, scheduler)
             real.create_priorities()
