@@ -16,15 +16,22 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// The status is the scheduler's alone: that a user gives a plan up must neither keep the scheduler
-// from writing down how far it came, nor be undone by that.
-func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
-	ctx := context.Background()
+// created is a plan in a store, and the client behind it.
+func created(ctx context.Context, t *testing.T) (*dynamicfake.FakeDynamicClient, *packingplan.Store, *packingplan.Record) {
+	t.Helper()
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
 	store := packingplan.NewStore(client)
 	record, err := store.Create(ctx, packingplan.Spec{Mode: packingplan.Execute})
 	must(t, err)
+	return client, store, record
+}
+
+// The status is the scheduler's alone: that a user gives a plan up must neither keep the scheduler
+// from writing down how far it came, nor be undone by that.
+func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
+	ctx := context.Background()
+	client, store, record := created(ctx, t)
 	client.PrependReactor("update", "packingplans", aborting(t, client.Tracker(), record.Name()))
 
 	record.Status.Phase = packingplan.Executing
@@ -76,15 +83,11 @@ func must(t *testing.T, err error) {
 // what its successor has written.
 func TestStatusOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 	ctx := context.Background()
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
-	store := packingplan.NewStore(client)
-	record, err := store.Create(ctx, packingplan.Spec{Mode: packingplan.Execute})
-	must(t, err)
+	client, store, record := created(ctx, t)
 	client.PrependReactor("update", "packingplans", finishing(t, client.Tracker(), record.Name()))
 
 	record.Status.Phase = packingplan.Executing
-	err = store.WriteStatus(ctx, record)
+	err := store.WriteStatus(ctx, record)
 
 	var overtaken *packingplan.OvertakenError
 	if !errors.As(err, &overtaken) {
@@ -96,17 +99,13 @@ func TestStatusOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 // process's would leave a plan alive for ever.
 func TestStatusWhoseAnswerWasLostIsItsOwn(t *testing.T) {
 	ctx := context.Background()
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
-	store := packingplan.NewStore(client)
-	record, err := store.Create(ctx, packingplan.Spec{Mode: packingplan.Execute})
-	must(t, err)
+	client, store, record := created(ctx, t)
 	client.PrependReactor("update", "packingplans", storingUnanswered(t, client.Tracker(), record.Name()))
 	record.Status.Phase, record.Status.Writer = packingplan.Executing, "me"
 
 	lost := store.WriteStatus(ctx, record)
 	record.Status.Phase = packingplan.Completed
-	err = store.WriteStatus(ctx, record)
+	err := store.WriteStatus(ctx, record)
 
 	if lost == nil || err != nil {
 		t.Errorf("first %v, then %v", lost, err)

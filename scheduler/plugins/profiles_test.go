@@ -2,8 +2,6 @@ package plugins_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -12,9 +10,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stowage/stowage/scheduler/plugins"
+	"github.com/stowage/stowage/scheduler/profiletest"
 )
 
 const (
@@ -96,15 +94,7 @@ func TestOptimizerIsAtAllItsExtensionPoints(t *testing.T) {
 // start sets the real scheduler up with a shipped profile, as the command does, short of connecting.
 func start(t *testing.T, profile string) (*config.KubeSchedulerConfiguration, framework.Framework) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(profileFolder, profile+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var content map[string]any
-	if err := yaml.UnmarshalStrict(data, &content); err != nil {
-		t.Fatal(err)
-	}
-	completed, scheduler, err := setup(t, optionsFor(t, content))
+	completed, scheduler, err := setup(t, profiletest.Options(t, profiletest.Shipped(t, profileFolder, profile)))
 	if err != nil {
 		t.Fatalf("%s: %v", profile, err)
 	}
@@ -113,7 +103,7 @@ func start(t *testing.T, profile string) (*config.KubeSchedulerConfiguration, fr
 
 func startWith(t *testing.T, content map[string]any) framework.Framework {
 	t.Helper()
-	_, scheduler, err := setup(t, optionsFor(t, content))
+	_, scheduler, err := setup(t, profiletest.Options(t, content))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,41 +123,6 @@ func setup(t *testing.T, opts *options.Options) (*config.KubeSchedulerConfigurat
 		return nil, nil, err
 	}
 	return &completed.ComponentConfig, scheduler.Profiles[schedulerName], nil
-}
-
-// optionsFor merges into the profile what the chart merges: a kubeconfig and the leader election.
-func optionsFor(t *testing.T, content map[string]any) *options.Options {
-	t.Helper()
-	folder := t.TempDir()
-	connection, _ := content["clientConnection"].(map[string]any)
-	if connection == nil {
-		connection = map[string]any{}
-	}
-	connection["kubeconfig"] = write(t, folder, "kubeconfig", map[string]any{
-		"apiVersion": "v1", "kind": "Config", "current-context": "c",
-		"clusters": []any{map[string]any{"name": "c", "cluster": map[string]any{"server": "https://127.0.0.1:1"}}},
-		"users":    []any{map[string]any{"name": "u", "user": map[string]any{"token": "t"}}},
-		"contexts": []any{map[string]any{"name": "c", "context": map[string]any{"cluster": "c", "user": "u"}}},
-	})
-	content["clientConnection"] = connection
-	content["leaderElection"] = map[string]any{"leaderElect": false}
-	opts := options.NewOptions()
-	opts.SecureServing.BindPort = 0
-	opts.ConfigFile = write(t, folder, "profile.yaml", content)
-	return opts
-}
-
-func write(t *testing.T, folder, name string, content any) string {
-	t.Helper()
-	data, err := yaml.Marshal(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func listPlugins(t *testing.T, scheduler framework.Framework) *config.Plugins {

@@ -7,15 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stowage/stowage/scheduler/httptrigger"
+	"github.com/stowage/stowage/scheduler/profiletest"
 	"github.com/stowage/stowage/scheduler/secureport"
 )
 
@@ -24,38 +22,7 @@ const profiles = "../../../charts/stowage/profiles/"
 // givenFor are the options of a scheduler with a shipped profile, whose API server cannot be reached.
 func givenFor(t *testing.T, profile string) *options.Options {
 	t.Helper()
-	data, err := os.ReadFile(profiles + profile + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var content map[string]any
-	if err := yaml.UnmarshalStrict(data, &content); err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	content["clientConnection"] = map[string]any{"kubeconfig": write(t, folder, "kubeconfig", map[string]any{
-		"apiVersion": "v1", "kind": "Config", "current-context": "c",
-		"clusters": []any{map[string]any{"name": "c", "cluster": map[string]any{"server": "https://127.0.0.1:1"}}},
-		"contexts": []any{map[string]any{"name": "c", "context": map[string]any{"cluster": "c"}}},
-	})}
-	content["leaderElection"] = map[string]any{"leaderElect": false}
-	given := options.NewOptions()
-	given.ConfigFile = write(t, folder, "profile.yaml", content)
-	given.SecureServing.BindPort = 0
-	return given
-}
-
-func write(t *testing.T, folder, name string, content any) string {
-	t.Helper()
-	data, err := yaml.Marshal(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return profiletest.Options(t, profiletest.Shipped(t, profiles, profile))
 }
 
 // ask returns the code and the content of the answer.

@@ -38,9 +38,6 @@ func (l *loop) settleEnds(ctx context.Context) bool {
 // settleEnd first ends what was reserved: a process that dies in between leaves a plan that the next
 // one finds, where room that nobody knows of would be held until it expires.
 func (l *loop) settleEnd(ctx context.Context, record *packingplan.Record) error {
-	if err := l.checkLead(ctx); err != nil {
-		return err
-	}
 	if err := l.releaseRoom(ctx, record); err != nil {
 		return err
 	}

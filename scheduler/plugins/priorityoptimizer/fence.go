@@ -16,7 +16,6 @@ func (l *loop) checkLead(ctx context.Context) error {
 	err := l.lease.Load().Check(ctx)
 	var lost *leadership.LostError
 	if errors.As(err, &lost) && l.leads.Swap(false) {
-		l.deposed = true
 		l.logger.Error(err, "Plans are left to the leader")
 	}
 	return err
@@ -25,7 +24,7 @@ func (l *loop) checkLead(ctx context.Context) error {
 // rest forgets the plans that are another process's business now, and reports whether they still are. The
 // scheduler may have got the lease back before it noticed that it had lost it: then this is a new beginning.
 func (l *loop) rest(ctx context.Context) bool {
-	if !l.deposed {
+	if l.leads.Load() || l.began.IsZero() {
 		return false
 	}
 	l.current, l.ends = nil, nil
@@ -34,7 +33,7 @@ func (l *loop) rest(ctx context.Context) bool {
 		return true
 	}
 	l.logger.Info("Leading again")
-	l.deposed, l.began, l.records = false, time.Time{}, newRecords()
+	l.began, l.records = time.Time{}, newRecords()
 	l.Lead()
 	return false
 }

@@ -34,9 +34,7 @@ type loop struct {
 	informer cache.SharedIndexInformer
 	recorder events.EventRecorderLogger
 
-	// deposed: this process led and does not any more.
-	deposed bool
-	// began is when this process began to lead.
+	// began is when this process began to lead; zero before. It may have lost the lead since.
 	began   time.Time
 	memory  memory
 	lessons lessons

@@ -42,6 +42,9 @@ func (l *loop) releaseRoom(ctx context.Context, record *packingplan.Record) erro
 	if rooms == nil || len(record.Status.Placements)+len(record.Status.Moves) == 0 {
 		return nil
 	}
+	if err := l.checkLead(ctx); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	return rooms.Release(ctx, record.Name())
