@@ -17,6 +17,7 @@ import grpc
 from optimizer.cli.probe import probe
 from optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from testbed.bench.errors import ServiceNotReadyError
+from testbed.child import end_child
 
 COMMAND = (sys.executable, "-c", "from optimizer.cli import main; main()", "serve")
 READY_LIMIT_S = 120.0
@@ -79,13 +80,4 @@ def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
                 stub = pb_grpc.OptimizerStub(channel)
                 yield RunningService(process.pid, stub, ready_s)
         finally:
-            _stop(process)
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(STOP_LIMIT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+            end_child(process, STOP_LIMIT_S)

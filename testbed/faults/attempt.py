@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +23,10 @@ from testbed.faults.trial import Trial
 from testbed.observe.audit import audit_end, audit_entries
 from testbed.observe.errors import UnreachableStateError
 from testbed.observe.receipt import Receipt
-from testbed.observe.settled import pods_decided
 from testbed.run.manual_plan import carry_out_manual_plan
 from testbed.run.site import Site, clear, prepare
-from testbed.scenario.model import FaultSettings, Scenario
+from testbed.run.workload import submit_in_turn
+from testbed.scenario.model import FaultSettings, Scenario, Workload
 
 QUIET_MARGIN_S = 0.7
 """Beyond the settle time, so that a plan that is to come shows itself."""
@@ -78,10 +78,8 @@ class Attempt:
         return trial
 
     def _begin(self) -> Seen:
-        release, observer = (
-            self.arena.release_for(self.scenario),
-            self.arena.bench.observer,
-        )
+        observer = self.arena.bench.observer
+        release = self.arena.release_for(self.scenario)
         return Seen(
             scenario=self.scenario,
             release=release,
@@ -117,9 +115,10 @@ class Attempt:
 
     def _go_through(self, ground: Ground, seen: Seen) -> None:
         kind, fault = KINDS[self._fault.do], self._fault
-        self._bring_in_all_but_the_last(ground)
+        first, last = self._before_and_after()
+        submit_in_turn(self.arena.bench, self.scenario, ground.site, first)
         kind.before(ground, self.scenario)
-        if self._comes(ground):
+        if self._comes(ground, last):
             ground.clock.pause(ground.chance.uniform(*fault.after_s))
             seen.struck = self._now()
             kind.strike(ground)
@@ -128,28 +127,19 @@ class Attempt:
             seen.mended = self._now()
         self._await_recovery(ground, seen)
 
-    def _bring_in_all_but_the_last(self, ground: Ground) -> None:
-        """Create what is there before anything is planned; in a burst nothing is."""
-        if self.scenario.arrival == "burst":
-            return
-        there = 0
-        for workload in self.scenario.workload[:-1]:
-            ground.apply(workload)
-            there += workload.replicas
-            self.arena.bench.observer.wait_for(
-                f"{there} pods to be placed or refused",
-                pods_decided(ground.namespace, there),
-                timeout_s=self.arena.bench.timeouts.settle_s(self.scenario),
-            )
+    def _before_and_after(self) -> tuple[Sequence[Workload], Sequence[Workload]]:
+        """Return what is there before anything is planned, and what is planned for."""
+        workload = self.scenario.workload
+        first = 0 if self.scenario.arrival == "burst" else len(workload) - 1
+        return workload[:first], workload[first:]
 
-    def _comes(self, ground: Ground) -> bool:
+    def _comes(self, ground: Ground, last: Sequence[Workload]) -> bool:
         """Bring in the rest, and wait for the moment; tell whether it came."""
         bench, scenario = self.arena.bench, self.scenario
         settled = bench.observer.read(
             lambda state: {p.uid for p in state.pods(ground.namespace) if p.bound}
         )
-        first = 0 if scenario.arrival == "burst" else len(scenario.workload) - 1
-        for workload in scenario.workload[first:]:
+        for workload in last:
             ground.apply(workload)
         try:
             bench.observer.wait_for(

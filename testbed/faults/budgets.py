@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from testbed.faults.ground import Ground
@@ -20,7 +21,7 @@ def create_budget(ground: Ground) -> None:
     names = {"one": (NAME,), "two": (NAME, SECOND)}[ground.way("one", "two")]
     for name in names:
         ground.objects.create(_budget(ground, name, owner, {"maxUnavailable": 0}))
-        ground.mend_with(lambda name=name: _delete(ground, name))  # type: ignore[misc]
+        ground.mend_with(partial(_delete, ground, name))
 
 
 def allow_one(ground: Ground, owner: str) -> None:
@@ -36,7 +37,7 @@ def shrink_budget(ground: Ground) -> None:
         {"spec": {"maxUnavailable": 0}},
         namespace=ground.namespace,
     )
-    ground.mend_with(lambda: _delete(ground, NAME))
+    ground.mend_with(partial(_delete, ground, NAME))
 
 
 def _budget(ground: Ground, name: str, owner: str, allowed: Any) -> Manifest:

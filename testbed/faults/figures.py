@@ -8,6 +8,7 @@ from typing import Any
 from testbed.bench.figures.figure import Figure, Target, at_least, at_most, figure
 from testbed.faults.crowd import CHURN_RATE, FASTEST_PER_S
 from testbed.faults.trial import Trial
+from testbed.observe.plan import BROKEN_PHASES
 
 OPTIMIZER, SCHEDULER, LIE, CHURN = "kill-optimizer", "kill-scheduler", "lie", "churn"
 OWN_FIGURES = (OPTIMIZER, SCHEDULER, LIE)
@@ -43,7 +44,7 @@ def churn_curve(trials: Sequence[Trial]) -> list[dict[str, Any]]:
             if trial.struck and low < trial.facts.get(CHURN_RATE, 0) <= high
             for phase in trial.phases
         ]
-        failed = sum(phase in {"Aborted", "Failed"} for phase in phases)
+        failed = sum(phase in BROKEN_PHASES for phase in phases)
         bands.append(
             {"above_per_s": low, "to_per_s": high, "plans": len(phases),
              "not_carried_out": failed}

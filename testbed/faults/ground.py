@@ -56,7 +56,7 @@ class Ground:
         """The scenario's namespace."""
         return self.site.namespace
 
-    def mend_with(self, mend: Callable[[], None]) -> None:
+    def mend_with(self, mend: Callable[[], object]) -> None:
         """Have something done when the fault ends; the last comes first."""
         self._mends.callback(mend)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from testbed.faults.latecomer import hold_s
+from testbed.faults.moment import STAGES
 from testbed.faults.processes import RESTARTED
 from testbed.faults.trial import Trial
 from testbed.helm import Release
@@ -166,17 +167,18 @@ def _resumed_s(seen: Seen) -> float | None:
 
 def _is_open(change: Change) -> bool:
     phase = (change.body.get("status") or {}).get("phase", "")
-    return phase in {"Solving", "Proposed", "Executing"}
+    return phase in STAGES
 
 
 def _recovered_s(seen: Seen, namespace: str) -> float | None:
-    """Return the time from the fault to the last change of a pod or a plan."""
+    """Return the time from the fault to the last change of a pod."""
     if seen.struck is None or seen.error:
         return None
     later = [
         change.receipt
         for change in seen.changes
-        if (change.kind == "Pod" and change.namespace == namespace)
+        if change.kind == "Pod"
+        and change.namespace == namespace
         and change.receipt > seen.struck
     ]
     return max(later).seconds_since(seen.struck) if later else 0.0

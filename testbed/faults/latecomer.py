@@ -24,16 +24,13 @@ def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
 
     None if there was none, or if nothing was decided on it.
     """
-    known = tuple(changes)
-    uids = {
-        change.uid
-        for change in known
-        if change.kind == "Pod"
-        and change.namespace == namespace
-        and observed_pod(change.body).workload == LATECOMER.name
-    }
-    for line in pod_timelines(known, namespace):
+    own = (
+        change
+        for change in changes
+        if change.kind == "Pod" and observed_pod(change.body).workload == LATECOMER.name
+    )
+    for line in pod_timelines(own, namespace):
         decided = [at for at in (line.bound, line.refused) if at is not None]
-        if line.uid in uids and line.created is not None and decided:
+        if line.created is not None and decided:
             return min(decided).seconds_since(line.created)
     return None

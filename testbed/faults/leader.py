@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from functools import partial
 
+from testbed.child import end_child
 from testbed.cluster.processes import marked_environment
 from testbed.faults.ground import Ground
 from testbed.faults.processes import container_process, resume
@@ -39,19 +41,11 @@ def start_standby(ground: Ground) -> None:
             command, env=environment, stdout=output, stderr=output, cwd=cluster.workdir
         )
 
-    def end() -> None:
-        standby.terminate()
-        try:
-            standby.wait(END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            standby.kill()
-            standby.wait()
-
-    ground.mend_with(end)
+    ground.mend_with(partial(end_child, standby, END_TIMEOUT_S))
 
 
 def freeze_leader(ground: Ground) -> None:
     """Stop the leader for longer than its lease, then let it go on where it was."""
     leader = container_process(ground.release, "scheduler")
-    ground.mend_with(lambda: resume(leader))
+    ground.mend_with(partial(resume, leader))
     leader.suspend()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def lie(ground: Ground) -> None:
     """Have the optimiser lie."""
     file = control_file(ground.bench.cluster)
     way = ground.way(*WAYS)
-    ground.mend_with(lambda: _write(file, HONEST))
+    ground.mend_with(partial(_write, file, HONEST))
     _write(file, way)
 
 

@@ -8,14 +8,10 @@ from testbed.observe.plan import ObservedPlan
 from testbed.observe.settled import Condition, plans_in_words
 from testbed.observe.state import State
 from testbed.observe.verdict import Verdict
-from testbed.scenario.model import FaultMoment, FaultSettings
+from testbed.scenario.model import FaultSettings
 
-_STAGES = ("Solving", "Proposed", "Executing")
-_STAGE: dict[FaultMoment, str] = {
-    "solving": "Solving",
-    "proposed": "Proposed",
-    "executing": "Executing",
-}
+STAGES = ("Solving", "Proposed", "Executing")
+"""Phases of a plan that lives, in their order."""
 
 
 def moment_of(
@@ -57,9 +53,9 @@ def _has_come(
             new = [pod for pod in state.pods(namespace) if pod.uid not in settled]
             return sum(pod.bound for pod in new) >= settings.count
         case at:
-            return any(_is_at(plan, _STAGE[at]) for plan in state.plans())
+            return any(_is_at(plan, at.capitalize()) for plan in state.plans())
 
 
 def _is_at(plan: ObservedPlan, stage: str) -> bool:
     """Tell whether a plan that lives has come so far, or farther."""
-    return plan.phase in _STAGES[_STAGES.index(stage) :]
+    return plan.phase in STAGES[STAGES.index(stage) :]

@@ -6,6 +6,8 @@ plan has nothing to do with.
 
 from __future__ import annotations
 
+from functools import partial
+
 from testbed.faults.ground import Ground
 from testbed.quantity import parse_memory
 
@@ -24,7 +26,7 @@ def delete_node(ground: Ground) -> None:
     """
     name = ground.planned_node(ground.way(*ROLES))
     ground.objects.delete("Node", name)
-    ground.mend_with(lambda: _collect_pods(ground, name))
+    ground.mend_with(partial(_collect_pods, ground, name))
 
 
 def make_unschedulable(ground: Ground) -> None:
@@ -49,20 +51,14 @@ def shrink_node(ground: Ground) -> None:
     left = str(int(parse_memory(whole) * LEFT_SHARE))
     _resize(ground, name, left)
     if ground.chance.random() < MENDED_SHARE:
-        ground.mend_with(lambda: _resize(ground, name, whole))
+        ground.mend_with(partial(_resize, ground, name, whole))
 
 
 def _change(ground: Ground, spec: object, back: object) -> None:
     name = ground.planned_node(ground.way(*ROLES))
     ground.objects.patch("Node", name, {"spec": spec})
     if ground.chance.random() < MENDED_SHARE:
-        ground.mend_with(
-            lambda: _ignore(ground.objects.patch("Node", name, {"spec": back}))
-        )
-
-
-def _ignore(_answer: object) -> None:
-    """Turn a request into a callback."""
+        ground.mend_with(partial(ground.objects.patch, "Node", name, {"spec": back}))
 
 
 def _resize(ground: Ground, name: str, memory: str) -> None:

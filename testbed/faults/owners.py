@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from testbed.faults.ground import Ground
 
 QUOTA = "fault"
@@ -36,8 +38,5 @@ def limit_pods(ground: Ground) -> None:
             "spec": {"hard": {"pods": "1"}},
         }
     )
-    ground.mend_with(
-        lambda: ground.objects.delete(
-            "ResourceQuota", QUOTA, namespace=ground.namespace
-        )
-    )
+    remove = partial(ground.objects.delete, "ResourceQuota", QUOTA)
+    ground.mend_with(partial(remove, namespace=ground.namespace))

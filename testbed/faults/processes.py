@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import psutil
 
 from testbed.cluster.processes import kill_one
@@ -32,7 +34,7 @@ def stop_optimizer(ground: Ground) -> None:
     service = container_process(ground.release, "optimizer")
     for process in (service, *service.children(recursive=True)):
         process.suspend()
-        ground.mend_with(lambda process=process: resume(process))  # type: ignore[misc]
+        ground.mend_with(partial(resume, process))
     admit_latecomer(ground)
 
 

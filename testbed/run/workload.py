@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from testbed.observe.settled import pods_decided
 from testbed.run.bench import Bench
 from testbed.run.site import Site
 from testbed.scenario.manifests import workload_manifest
-from testbed.scenario.model import Scenario
+from testbed.scenario.model import Scenario, Workload
 
 QUIET_S = 0.3
 """No pod may change for so long before a state counts as stable: three times the
@@ -19,13 +21,23 @@ def submit(bench: Bench, scenario: Scenario, site: Site) -> None:
     In a sequential scenario each workload waits until all pods before it are decided;
     a burst is created at once.
     """
+    if scenario.arrival == "sequential":
+        submit_in_turn(bench, scenario, site, scenario.workload)
+    else:
+        for workload in scenario.workload:
+            bench.objects.create(workload_manifest(workload, site.namespace))
+    _await(bench, scenario, site, scenario.pod_count, quiet_s=QUIET_S)
+
+
+def submit_in_turn(
+    bench: Bench, scenario: Scenario, site: Site, workloads: Iterable[Workload]
+) -> None:
+    """Create workloads, each when all pods of those before it are decided."""
     submitted = 0
-    for workload in scenario.workload:
+    for workload in workloads:
         bench.objects.create(workload_manifest(workload, site.namespace))
         submitted += workload.replicas
-        if scenario.arrival == "sequential":
-            _await(bench, scenario, site, submitted, quiet_s=0.0)
-    _await(bench, scenario, site, submitted, quiet_s=QUIET_S)
+        _await(bench, scenario, site, submitted, quiet_s=0.0)
 
 
 def _await(

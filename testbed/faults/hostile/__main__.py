@@ -16,6 +16,7 @@ from pathlib import Path
 
 import grpc
 
+from testbed.child import end_child
 from testbed.faults.hostile.proxy import STOP_S, serve, way_in
 
 HONEST = Path(sys.executable).with_name("stowage-optimizer")
@@ -44,8 +45,7 @@ def main() -> None:
             server = serve(asked.socket, channel, lambda: way_in(options.control))
             stop.wait()
             server.stop(STOP_S).wait()
-        service.terminate()
-        service.wait(END_TIMEOUT_S)
+        end_child(service, END_TIMEOUT_S)
 
 
 if __name__ == "__main__":
