@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -65,7 +64,6 @@ def strategies() -> Mapping[str, Strategy]:
         "hang": PaperThen(_hang),
         "hang-at-once": AtOnce(_hang),
         "eat-memory": PaperThen(_eat_memory),
-        "be-killed": PaperThen(_be_killed),
         "crash": AtOnce(_crash),
         "lie": AtOnce(_lie),
     }
@@ -81,11 +79,6 @@ def _hang(_snapshot: Snapshot, _publish: Publish) -> Answer:
 def _eat_memory(snapshot: Snapshot, _publish: Publish) -> Answer:
     hoard = bytearray(2**40)
     return Answer(Plan(f"{snapshot.id}{len(hoard)}"), EndReason.OPTIMAL)
-
-
-def _be_killed(_snapshot: Snapshot, _publish: Publish) -> Answer:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("still alive")
 
 
 def _crash(_snapshot: Snapshot, _publish: Publish) -> Answer:
