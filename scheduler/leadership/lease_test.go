@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,50 @@ func TestLeaseIsHeldByWhomTheAPIServerNames(t *testing.T) {
 	}
 	var none *leadership.Lease
 	if err := none.Check(context.Background()); err != nil {
+		t.Errorf("without an election: %v", err)
+	}
+}
+
+// Binding is done all the time, and must not cost a question each time; but a process that was stopped for
+// longer than its lease must ask before it binds anybody.
+func TestVouchingAsksOnlyWhenTheLeaseMayHaveRunOut(t *testing.T) {
+	me, lasts := "me", int32(60)
+	for text, c := range map[string]struct {
+		renewed time.Time
+		asked   int
+	}{
+		"just renewed":    {time.Now(), 1},
+		"half of it over": {time.Now().Add(-31 * time.Second), 3},
+	} {
+		renewed := metav1.NewMicroTime(c.renewed)
+		client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &me, RenewTime: &renewed, LeaseDurationSeconds: &lasts}})
+		lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: me}
+
+		for range 3 {
+			if err := lease.Vouch(context.Background()); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+
+		if asked := len(client.Actions()); asked != c.asked {
+			t.Errorf("%s: asked %d times", text, asked)
+		}
+	}
+}
+
+// Whoever hears that another one leads must not go on believing what was heard before.
+func TestVouchingTellsWhoLeads(t *testing.T) {
+	another := "another"
+	client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &another}})
+	lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: "me"}
+	var lost *leadership.LostError
+	if err := lease.Vouch(context.Background()); !errors.As(err, &lost) || lost.Holder != another {
+		t.Errorf("%v", err)
+	}
+	var none *leadership.Lease
+	if err := none.Vouch(context.Background()); err != nil {
 		t.Errorf("without an election: %v", err)
 	}
 }

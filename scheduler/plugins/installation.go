@@ -94,6 +94,9 @@ func (i *Installation) Attach(
 	if err != nil {
 		return err
 	}
+	for _, plugin := range i.reserving {
+		plugin.Attach(lease)
+	}
 	for name, plugin := range i.optimizers {
 		plugin.Attach(stages[name], rooms, lease)
 		leadership.Announce(to, plugin.Lead)

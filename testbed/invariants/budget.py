@@ -16,13 +16,13 @@ def no_budget_broken(history: History) -> Iterator[Violation]:
     """Yield evictions that left a budget with fewer ready pods than it demands.
 
     What is counted is who was ready just before, of the pods that the budget selects;
-    what is demanded is what the budget itself last said.
+    what is demanded is what the budget itself last said before the server granted it.
     """
     for evicted in history.evictions:
         pods = history.present("Pod", evicted.position)
         if not ready(pods.get(evicted.uid, evicted.body)):
             continue
-        budgets = history.present("PodDisruptionBudget", evicted.position)
+        budgets = history.present("PodDisruptionBudget", evicted.granted)
         for budget in budgets.values():
             yield from _broken(budget, evicted, pods)
 

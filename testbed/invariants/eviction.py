@@ -22,12 +22,16 @@ class Evicted:
     Attributes
     ----------
     position
-        How many of the history's changes come before it.
+        How many of the history's changes come before the pod leaves.
+    granted
+        How many come before the server was seen to have granted it: a budget that comes
+        later was not there to be asked.
     """
 
     entry: AuditEntry
     body: JsonObject
     position: int
+    granted: int
 
     @property
     def uid(self) -> str:
@@ -53,7 +57,9 @@ def granted_evictions(
             continue
         life = _victim(lives.get((entry.namespace, entry.name), ()), entry)
         if life is not None:
-            yield Evicted(entry, life.body, _position(life, entry, changes))
+            position = _position(life, entry, changes)
+            granted = position if life.granted_at is None else life.granted_at
+            yield Evicted(entry, life.body, position, granted)
 
 
 def _granted(entry: AuditEntry) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from testbed.invariants.pod import terminating
+from testbed.invariants.pod import terminating, to_be_evicted
 from testbed.observe.change import Change, JsonObject, Verb
 
 
@@ -19,9 +19,12 @@ class Life:
         The pod before its deletion was under way, if it was seen then.
     seen_ns
         Wall time at which it was first seen.
+    granted_at
+        How many of the history's changes come before the one that tells that an
+        eviction was granted, which the server writes into the pod before it deletes it;
+        ``None`` if none does.
     leaves_at
-        How many of the history's changes come before the one that tells of its
-        deletion; ``None`` if none does.
+        The same for the one that tells of its deletion.
     leaves_ns, gone_ns
         Wall time at which its deletion was seen to have begun, and to be done.
     """
@@ -29,6 +32,7 @@ class Life:
     uid: str
     body: JsonObject
     seen_ns: int
+    granted_at: int | None = None
     leaves_at: int | None = None
     leaves_ns: int | None = None
     gone_ns: int | None = None
@@ -41,6 +45,8 @@ class Life:
             self.gone_ns = at_ns
         if self.leaves_at is not None:
             return
+        if self.granted_at is None and to_be_evicted(change.body):
+            self.granted_at = position
         if gone or terminating(change.body):
             self.leaves_at, self.leaves_ns = position, at_ns
         else:

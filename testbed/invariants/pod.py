@@ -52,6 +52,17 @@ def ready(body: JsonObject) -> bool:
     )
 
 
+def to_be_evicted(body: JsonObject) -> bool:
+    """Tell whether the server has granted an eviction of the pod."""
+    conditions = (body.get("status") or {}).get("conditions") or ()
+    return any(
+        one["type"] == "DisruptionTarget"
+        and one["status"] == "True"
+        and one.get("reason") == "EvictionByEvictionAPI"
+        for one in conditions
+    )
+
+
 def controller_of(body: JsonObject) -> Mapping[str, Any]:
     """Return the reference to the pod's controller, empty without one."""
     for owner in body["metadata"].get("ownerReferences") or ():

@@ -52,7 +52,8 @@ class HistoryBuilder:
         ----------
         more
             ``priority``, ``phase``, ``kind`` of the controller ("" for none),
-            ``labels``, ``annotations``, ``namespace``, ``terminating``, ``volumes``.
+            ``labels``, ``annotations``, ``namespace``, ``terminating``, ``volumes``,
+            ``granted``: whether the server has granted an eviction of it.
         """
         owner = {"kind": more.get("kind", "ReplicaSet"), "name": "rs", "uid": "uid-rs"}
         metadata: dict[str, Any] = {
@@ -64,7 +65,10 @@ class HistoryBuilder:
         if more.get("terminating"):
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         phase = more.get("phase", "Running" if node else "Pending")
-        ready = "True" if phase == "Running" else "False"
+        conditions = [{"type": "Ready", "status": str(phase == "Running")}]
+        if more.get("granted"):
+            target = {"type": "DisruptionTarget", "reason": "EvictionByEvictionAPI"}
+            conditions.append({**target, "status": "True"})
         return self._seen(
             "Pod",
             name,
@@ -78,7 +82,7 @@ class HistoryBuilder:
                 },
                 "status": {
                     "phase": phase,
-                    "conditions": [{"type": "Ready", "status": ready}],
+                    "conditions": conditions,
                 },
             },
         )

@@ -32,7 +32,7 @@ func (l *loop) carryOutApproved(ctx context.Context, record *packingplan.Record)
 		l.finish(ctx, record, packingplan.Aborted, err.Error())
 		return
 	}
-	q := &question{record: record, asked: now, answer: &optimizerclient.Answer{Plan: messageOf(&record.Status)}}
+	q := &question{record: record, asked: now, recalled: true, answer: &optimizerclient.Answer{Plan: messageOf(&record.Status)}}
 	checked, err := plan.Check(q.answer.Plan, now, l.policy())
 	if err != nil {
 		countRefusal(err)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -30,6 +32,8 @@ type question struct {
 	until  time.Time
 	asked  *snapshot.Snapshot
 	answer *optimizerclient.Answer
+	// recalled says that the answer is of a former time, so that its proof is not of the state asked.
+	recalled bool
 	// history is what earlier plans have done to running pods.
 	history []plan.Moved
 	// amend is what the rounds so far have taught.
@@ -42,6 +46,15 @@ type question struct {
 func (l *loop) newQuestion(record *packingplan.Record) *question {
 	limit := l.limitOf(record)
 	return &question{record: record, limit: limit, until: l.clock.Now().Add(limit), history: l.history()}
+}
+
+// expected is the fingerprint of the state in which the given pods have the given nodes and all else is as
+// the optimiser was told; empty if nobody knows what that was.
+func (q *question) expected(nodes map[types.UID]string) string {
+	if q.recalled {
+		return ""
+	}
+	return q.asked.FingerprintAfter(nodes)
 }
 
 // ending is why a solve ends without a plan to carry out.

@@ -34,7 +34,8 @@ type carrying struct {
 	record    *packingplan.Record
 	execution *executor.Execution
 	targets   map[types.UID]string
-	// expected is the fingerprint of the state the plan leads to.
+	// expected is the fingerprint of the state that the plan leads to from the one in which the optimiser
+	// made it: what has changed since is not in its proof. It is empty if that state is not known.
 	expected string
 	deadline time.Time
 	// notBefore and retry implement the back-off after refused evictions.
@@ -126,7 +127,7 @@ func (l *loop) makeRunning(ctx context.Context, q *question) (*carrying, error) 
 				}
 			}
 			return &carrying{record: q.record, execution: execution, targets: nodes, dirty: true,
-				expected: now.FingerprintAfter(nodes), retry: firstRetry,
+				expected: q.expected(nodes), retry: firstRetry,
 				nodes: statesOf(now, nodes), changed: l.clock.Now(), pace: l.args.Limits.pace(),
 				deadline: l.clock.Now().Add(seconds(*l.args.PlanTimeoutSeconds))}, nil
 		}
@@ -291,7 +292,7 @@ func (l *loop) end(ctx context.Context, phase packingplan.Phase, message string)
 	switch {
 	case phase != packingplan.Completed:
 		l.trigger.failed()
-	case c.record.Status.Optimal:
+	case c.record.Status.Optimal && c.expected != "":
 		l.memory.remember(c.expected)
 		l.trigger.succeeded()
 	default:

@@ -51,7 +51,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		return false
 	}
 	left := remainderOf(&record.Status, now)
-	q := &question{record: record, asked: now, answer: &optimizerclient.Answer{Plan: left.plan}}
+	q := &question{record: record, asked: now, recalled: true, answer: &optimizerclient.Answer{Plan: left.plan}}
 	current, err := l.makeRunning(ctx, q)
 	if err != nil {
 		var raised *objection

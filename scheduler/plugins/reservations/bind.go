@@ -20,14 +20,20 @@ const (
 	askAgain = 250 * time.Millisecond
 	// askFor is how long it is asked. Until then the pod keeps its room.
 	askFor = time.Minute
+	// leadTimeout bounds the question who leads.
+	leadTimeout = 5 * time.Second
 )
 
 // Bind binds a pod as the default plugin does. One that took from a reservation says so in the same
-// step: the annotation is there if and only if the pod is bound.
+// step: the annotation is there if and only if the pod is bound. A process that was stopped for longer
+// than its lease binds nobody: it knows nothing of what its successor has bound.
 func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	found, err := stateOf(cycle)
 	if err != nil {
 		return fwk.AsStatus(err)
+	}
+	if err := p.checkLead(ctx); err != nil {
+		return fwk.AsStatus(fmt.Errorf("binding pod %s/%s: %w", pod.Namespace, pod.Name, err))
 	}
 	binding := &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
@@ -41,6 +47,12 @@ func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 		return nil
 	}
 	return fwk.AsStatus(fmt.Errorf("binding pod %s/%s: %w", pod.Namespace, pod.Name, err))
+}
+
+func (p *Plugin) checkLead(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, leadTimeout)
+	defer cancel()
+	return p.lease.Load().Vouch(ctx)
 }
 
 // answerLost says that the error leaves open whether the pod has been bound: the server, or the way to

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -87,6 +89,31 @@ func TestBindingSaysWhatThePodTook(t *testing.T) {
 		_, says := binding.Annotations[reservation.AllocatedAnnotation]
 		if !status.IsSuccess() || binding.Target.Name != "n1" || binding.UID != "uid" || says != (taken != nil) {
 			t.Errorf("%s: %v, %+v", text, status, binding)
+		}
+	}
+}
+
+// A process that wakes up after its lease has run out knows nothing of the pods that its successor has bound
+// in the meantime: it would give their room away again.
+func TestNobodyIsBoundByAProcessThatHasLostTheLead(t *testing.T) {
+	another := "another"
+	client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &another}})
+	plugin := &Plugin{handle: connected{client: client}}
+	plugin.Attach(&leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: "me"})
+	cycle := framework.NewCycleState()
+	cycle.Write(stateKey, &state{})
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "uid"}}
+
+	status := plugin.Bind(context.Background(), cycle, pod, "n1")
+
+	var lost *leadership.LostError
+	if !errors.As(status.AsError(), &lost) {
+		t.Errorf("status %v", status)
+	}
+	for _, action := range client.Actions() {
+		if action.GetVerb() == "create" {
+			t.Errorf("%v", action)
 		}
 	}
 }

@@ -6,7 +6,7 @@
 //  3. Score prefers nodes with more room reserved for the pod.
 //  4. Reserve takes from the reservation that is filled most, Unreserve gives it back.
 //  5. Bind says in the pod what it took, in one step with the binding, so that the books can be
-//     written anew at any time. It must come before DefaultBinder.
+//     written anew at any time, and only while the process leads. It must come before DefaultBinder.
 //
 // A pod that is turned away is woken up when what is reserved changes.
 package reservations

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -28,6 +30,8 @@ type Plugin struct {
 	ledger *reservation.Ledger
 	// rehearsal is set where plans are only tried.
 	rehearsal bool
+	// lease is nil where no other process can lead.
+	lease atomic.Pointer[leadership.Lease]
 
 	mu sync.Mutex
 	// kept are the pods that were turned away.
@@ -53,6 +57,9 @@ func New(object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, r
 	}
 	return &Plugin{Args: args, handle: handle, ledger: ledger, rehearsal: rehearsal, kept: map[types.UID]*v1.Pod{}}, nil
 }
+
+// Attach hands over the lease without which nobody may be bound.
+func (p *Plugin) Attach(lease *leadership.Lease) { p.lease.Store(lease) }
 
 const stateKey = fwk.StateKey(Name)
 

@@ -36,6 +36,16 @@ BROKEN: dict[str, tuple[str, Story]] = {
         "budget",
         lambda s: planned(s.budget(1).pod("a", "n1"), "a").evict("a"),
     ),
+    "a budget that was there when the eviction was granted is broken": (
+        "budget",
+        lambda s: (
+            planned(s.budget(1).pod("a", "n1"), "a")
+            .pod("a", "n1", granted=True)
+            .budget(0)
+            .pod("a", "n1", terminating=True)
+            .evict("a")
+        ),
+    ),
     "a budget chosen by an expression is broken": (
         "budget",
         lambda s: planned(

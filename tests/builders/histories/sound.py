@@ -42,6 +42,13 @@ SOUND: dict[str, Story] = {
     "a budget that selects nobody": lambda s: planned(
         s.budget(1, selector=None).pod("a", "n1"), "a"
     ).evict("a"),
+    "a budget that comes once the eviction is granted": lambda s: (
+        planned(s.pod("a", "n1"), "a")
+        .pod("a", "n1", granted=True)
+        .budget(1)
+        .pod("a", "n1", terminating=True)
+        .evict("a")
+    ),
     "a pod that opted out of nothing": lambda s: annotated(
         s, "stowage.dev/do-not-move", "false"
     ),
