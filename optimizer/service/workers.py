@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 
 from optimizer.service.child_process import ChildProcess
@@ -33,6 +34,13 @@ class _Nursery:
             return self.control.recv(LONGEST_PACKET).decode()
         except (ConnectionError, TimeoutError):
             return ""
+
+    def exit_code(self, pid: int) -> int:
+        """Return that of a child, once it has ended."""
+        # Without its nursery a child is killed by the kernel, and nobody else knows it.
+        gone = self.process.poll() is not None
+        answer = "" if gone else self.ask(f"wait {pid}", [])
+        return int(answer) if answer else -signal.SIGKILL
 
     def close(self) -> None:
         self.control.close()
@@ -158,7 +166,8 @@ class Workers:
             with theirs:
                 answer = self._nursery.ask("fork", [theirs.fileno()])
             if answer:
-                return ChildProcess(int(answer), Connection(ours.detach()), self._reap)
+                reap = partial(self._reap, self._nursery)
+                return ChildProcess(int(answer), Connection(ours.detach()), reap)
             ours.close()
             self._nursery.close()
             self._nursery = None
@@ -180,18 +189,17 @@ class Workers:
         ours.send(opening_packet(self._settings))
         return _Nursery(process, ours)
 
-    def _reap(self, pid: int) -> int:
+    def _reap(self, nursery: _Nursery, pid: int) -> int:
+        if nursery.process.poll() is not None:
+            # Its successor may be starting, which takes longer than a caller waits.
+            return -signal.SIGKILL
         with self._nursery_lock:
-            return self._ask_exit_code(pid)
-
-    def _ask_exit_code(self, pid: int) -> int:
-        answer = "" if self._nursery is None else self._nursery.ask(f"wait {pid}", [])
-        # Without a nursery its children are killed by the kernel.
-        return int(answer) if answer else -signal.SIGKILL
+            return nursery.exit_code(pid)
 
     def _let_go(self, child: ChildProcess) -> None:
         child.kill()
-        self._ask_exit_code(child.pid)
+        if self._nursery is not None:
+            self._nursery.exit_code(child.pid)
         child.connection.close()
 
 

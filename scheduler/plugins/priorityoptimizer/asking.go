@@ -143,6 +143,10 @@ func (l *loop) nothingFound(q *question) *ending {
 	switch q.answer.EndReason {
 	case contract.EndReason_END_REASON_OPTIMAL, contract.EndReason_END_REASON_NO_IMPROVEMENT,
 		contract.EndReason_END_REASON_TIME_LIMIT:
+		if q.answer.Plan == nil {
+			// Not even the present state was looked at: that says nothing of it, and is worth another try.
+			return &ending{packingplan.Failed, "the optimiser had no answer in time: " + q.answer.Message}
+		}
 		l.memory.remember(q.asked.Fingerprint)
 		l.trigger.succeeded()
 		message := "the optimiser found nothing better in time"

@@ -178,6 +178,7 @@ func TestBrokenAnswersFailThePlanAndReleaseThePods(t *testing.T) {
 		"error end": func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 			return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_ERROR})
 		},
+		"no plan in time": noPlanInTime,
 	}
 	for name, does := range scripts {
 		t.Run(name, func(t *testing.T) {
@@ -191,6 +192,17 @@ func TestBrokenAnswersFailThePlanAndReleaseThePods(t *testing.T) {
 			}
 		})
 	}
+}
+
+func noPlanInTime(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_TIME_LIMIT})
+}
+
+// Who had no time to look at all is asked again about the same state: a machine may be busy for a moment.
+func TestAStateThatNobodyLookedAtIsAskedAboutAgain(t *testing.T) {
+	c, o := fullNode(t, noPlanInTime, nil)
+
+	c.eventually("the optimiser is asked again", func() bool { return o.asked() >= 2 })
 }
 
 // The best plan that came in time counts, also if the optimiser never says it was its last word.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import psutil
@@ -83,6 +84,29 @@ def test_a_nursery_that_was_killed_is_replaced(workers: Workers) -> None:
 
     assert psutil.pid_exists(child.pid)
     child.close()
+
+
+def test_a_child_of_a_killed_nursery_is_told_at_once_and_the_next_one_goes_on(
+    workers: Workers,
+) -> None:
+    """Its end must not wait for a start, nor be asked of somebody else's parent."""
+    child = workers.take()
+    first = psutil.Process(child.pid).parent()
+    assert first is not None
+    first.kill()
+    wait_for_end(first.pid)
+    workers.take().close()
+    spare = workers.prepare()
+    assert spare is not None
+    second = psutil.Process(spare.pid).parent()
+    assert second is not None
+
+    assert child.wait() == -signal.SIGKILL
+
+    child.close()
+    another = workers.take()
+    assert psutil.Process(another.pid).ppid() == second.pid
+    another.close()
 
 
 def test_strategies_that_cannot_be_loaded_are_told_at_the_start() -> None:
