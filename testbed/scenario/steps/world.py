@@ -1,0 +1,41 @@
+"""What steps bring that the rest of a file does not name: nodes, pods, objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from testbed.cluster.node_pool import NodePool
+from testbed.scenario.steps.model import AddNodes, Replay, Step, TriggerPlan
+
+
+def added_nodes(steps: Iterable[Step]) -> tuple[NodePool, ...]:
+    """Return the kinds of nodes that steps add."""
+    actions = (step.action for step in steps)
+    return tuple(one.pool for one in actions if isinstance(one, AddNodes))
+
+
+def replayed_priorities(steps: Iterable[Step]) -> set[int]:
+    """Return the priorities of the pods that traces bring."""
+    return {
+        pod.template.priority
+        for step in steps
+        if isinstance(step.action, Replay)
+        for pod in step.action.pods
+    }
+
+
+def replayed_owners(steps: Iterable[Step]) -> list[str]:
+    """Return the owners of the pods that traces bring, each once."""
+    owners = (
+        pod.owner
+        for step in steps
+        if isinstance(step.action, Replay)
+        for pod in step.action.pods
+    )
+    return list(dict.fromkeys(owners))
+
+
+def triggered_plans(steps: Iterable[Step]) -> list[str]:
+    """Return the names of the plans that steps ask for."""
+    actions = (step.action for step in steps)
+    return [one.plan for one in actions if isinstance(one, TriggerPlan)]
