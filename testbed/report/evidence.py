@@ -30,6 +30,11 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
     for name, text in material.log_texts.items():
         _write(folder / f"{name}.log", text)
     _write(folder / "audit.jsonl", _audit(material))
+    if outcome.stepped and outcome.stepped.evidence:
+        caught = folder / "caught"
+        caught.mkdir(exist_ok=True)
+        for name, text in outcome.stepped.evidence.items():
+            _write(caught / name, text)
     return folder
 
 

@@ -35,6 +35,12 @@ def replayed_owners(steps: Iterable[Step]) -> list[str]:
     return list(dict.fromkeys(owners))
 
 
+def replayed_files(steps: Iterable[Step]) -> list[str]:
+    """Return the traces' files, as the steps name them, each once."""
+    actions = (step.action for step in steps)
+    return list(dict.fromkeys(one.file for one in actions if isinstance(one, Replay)))
+
+
 def triggered_plans(steps: Iterable[Step]) -> list[str]:
     """Return the names of the plans that steps ask for."""
     actions = (step.action for step in steps)
