@@ -136,9 +136,11 @@ def _take_steps(made: Draft, folder: Path) -> None:
         if kind == "replay" and plain["file"] not in made.traces:
             made.traces[plain["file"]] = read_trace(folder / plain["file"])
     rows = {name: trace.rows for name, trace in made.traces.items()}
+    bursts = {plain["workload"] for _, kind, plain in items if kind == "burst"}
+    controllers = [name for name in made.workload_names if name not in bursts]
     for place, kind, plain in items:
         line = made.document.mark(place).line
-        does = action(kind, plain, made.workload_names, rows)
+        does = action(kind, plain, controllers, rows)
         made.steps.append(Step(int(place[1]) + 1, kind, line, does))
     if any(trace.faults or trace.unreadable for trace in made.traces.values()):
         made.steps_whole = False

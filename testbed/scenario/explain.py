@@ -43,6 +43,15 @@ def explain(scenario: Scenario, deadlines: Deadlines) -> str:
 
 
 def _lines(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
+    yield from _about(scenario)
+    yield from _world(scenario)
+    if scenario.steps:
+        yield from _steps(scenario, deadlines)
+    else:
+        yield from _halves(scenario)
+
+
+def _about(scenario: Scenario) -> Iterator[str]:
     yield scenario.scenario_id
     yield f"  {scenario.description}"
     if scenario.source:
@@ -51,34 +60,43 @@ def _lines(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
         yield f"  labels: {', '.join(scenario.labels)}"
     for name, value in scenario.parameters.items():
         yield f"  parameter {name} = {value}"
+
+
+def _world(scenario: Scenario) -> Iterator[str]:
     yield "Nodes"
     for pool in scenario.nodes:
         yield f"  {pool_in_words(pool)}"
     if scenario.workload:
         yield "Workload"
+    bursts = {
+        step.action.workload
+        for step in scenario.steps
+        if isinstance(step.action, Burst)
+    }
     for workload in scenario.workload[:_SHOWN]:
-        yield f"  {workload.name}: {_workload(workload)}"
+        alone = workload.name in bursts
+        noun = "pods of bursts" if alone else _controller(workload)
+        yield f"  {workload.name}: {noun}, {_pod(workload)}"
     if len(scenario.workload) > _SHOWN:
         yield f"  and {len(scenario.workload) - _SHOWN} more"
     if scenario.objects:
         yield "Objects"
     for item in scenario.objects.values():
         yield f"  {item.name}: {_object(item)}"
-    if scenario.steps:
-        yield from _steps(scenario, deadlines)
-    else:
-        yield from _halves(scenario)
 
 
-def _workload(workload: Workload) -> str:
+def _controller(workload: Workload) -> str:
+    noun = "pod" if workload.replicas == 1 else "pods"
+    return f"{workload.kind} of {workload.replicas} {noun}"
+
+
+def _pod(workload: Workload) -> str:
     asks = []
     if workload.cpu_milli:
         asks.append(f"cpu {format_cpu(workload.cpu_milli)}")
     if workload.memory_bytes:
         asks.append(f"memory {format_memory(workload.memory_bytes)}")
-    noun = "pod" if workload.replicas == 1 else "pods"
-    text = f"{workload.kind} of {workload.replicas} {noun}"
-    text += f", each asks for {' and '.join(asks) or 'nothing'}"
+    text = f"each asks for {' and '.join(asks) or 'nothing'}"
     text += f", priority {workload.priority}"
     if workload.ends_in_s:
         text += f", takes {workload.ends_in_s:g} s to end"

@@ -40,8 +40,9 @@ def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
     if "pod" in values and "replicas" in values:
         faults.append("`pod` names a single pod; leave `replicas` out, or the name")
     read: dict[str, Any] = {}
-    for name in values.keys() & FIELDS.keys():
-        parse, what = FIELDS[name]
+    for name, (parse, what) in FIELDS.items():
+        if name not in values:
+            continue
         try:
             read[name] = parse(values[name])
         except (FieldError, QuantityError, ValueError):

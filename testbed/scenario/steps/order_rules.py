@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from testbed.scenario.complaints import Complaint
 from testbed.scenario.draft import Draft
+from testbed.scenario.steps.demand import Demand
 from testbed.scenario.steps.model import (
     AddNodes,
     Apply,
@@ -16,6 +17,7 @@ from testbed.scenario.steps.model import (
     Replay,
     Step,
     TriggerPlan,
+    Wait,
 )
 from testbed.scenario.steps.references import Reference, place_of, references
 from testbed.scenario.steps.world import replayed_owners
@@ -23,7 +25,7 @@ from testbed.scenario.steps.world import replayed_owners
 
 def things_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
     """Nothing is used before it is applied, applied twice, or used when deleted."""
-    if not draft.steps_whole:
+    if not (draft.steps_whole and _applied_is_known(draft)):
         return
     used: dict[int, list[Reference]] = {}
     for one in references(draft):
@@ -37,7 +39,8 @@ def things_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
 
 def everything_is_used(draft: Draft) -> Iterator[Complaint]:
     """Every workload and object is applied by some step."""
-    if not (draft.stepped and draft.steps_whole):
+    whole = draft.stepped and draft.steps_whole
+    if not (whole and _applied_is_known(draft)):
         return
     used: set[str] = set()
     for step in draft.steps:
@@ -53,6 +56,22 @@ def everything_is_used(draft: Draft) -> Iterator[Complaint]:
         if name not in used:
             message = f"object {name!r} is used by no step; apply it or remove it"
             yield Complaint(("objects", name), message, of_key=True)
+
+
+def waits_are_for_pods(draft: Draft) -> Iterator[Complaint]:
+    """A wait for all pods comes when there are any."""
+    if not (draft.workload_whole and draft.objects_whole and draft.steps_whole):
+        return
+    demand = Demand(draft.pods_by_name)
+    for step in draft.steps:
+        demand.follow(step.action)
+        wait = step.action
+        if not isinstance(wait, Wait) or wait.condition in {"gone", "phase"}:
+            continue
+        asked = demand.of(wait.of) if wait.of else demand.total
+        if wait.count is None and not asked:
+            message = "the steps before have asked for no pod; write `count`"
+            yield Complaint(place_of(step), f"{message}, or wait later")
 
 
 def nodes_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
@@ -97,9 +116,24 @@ def one_measured_window(draft: Draft) -> Iterator[Complaint]:
 ORDER_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
     things_are_there_when_used,
     everything_is_used,
+    waits_are_for_pods,
     nodes_are_there_when_used,
     one_measured_window,
 )
+
+
+def _applied_is_known(draft: Draft) -> bool:
+    """Tell whether all that is applied has a name that is known.
+
+    What an unknown one was meant to be would be called unused, and missing, too.
+    """
+    known = {*draft.workload_names, *draft.objects}
+    return all(
+        name in known
+        for step in draft.steps
+        if isinstance(step.action, Apply)
+        for name in step.action.names
+    )
 
 
 def _wrong_use(one: Reference, there: dict[str, int]) -> Iterator[Complaint]:

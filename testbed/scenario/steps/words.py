@@ -93,19 +93,20 @@ def _replay(step: model.Replay) -> str:
 
 
 def _wait(step: model.Wait) -> str:
+    return f"wait until {_awaited(step)}{_stable(step.stable_s)}"
+
+
+def _awaited(step: model.Wait) -> str:
     if step.condition == "phase":
-        text = f"wait until {_listed(step.of)} is {step.phase}"
-    else:
-        whose = f" of {_listed(step.of)}" if step.of else ""
-        count = "all pods" if step.count is None else _count(step.count, "pod")
-        state = _STATES[step.condition]
-        if step.condition == "gone":
-            text = f"wait until no pod{whose} is left"
-        elif step.count == 1:
-            text = f"wait until a pod{whose} {state.replace('have', 'has', 1)}"
-        else:
-            text = f"wait until {count}{whose} {state}"
-    return text + _stable(step.stable_s)
+        return f"{_listed(step.of)} is {step.phase}"
+    whose = f" of {_listed(step.of)}" if step.of else ""
+    if step.condition == "gone":
+        return f"no pod{whose} is left"
+    one, many = _STATES[step.condition]
+    if step.count == 1:
+        return f"a pod{whose} {one}"
+    pods = "all pods" if step.count is None else f"{step.count} pods"
+    return f"{pods}{whose} {many}"
 
 
 def _evict(step: model.Evict) -> str:
@@ -183,11 +184,14 @@ _INTERVALS = {
     "gamma": "gamma-distributed",
 }
 _STATES = {
-    "bound": "have a node",
-    "ready": "have become ready",
-    "decided": "have a node or are found unschedulable",
-    "refused": "have been found unschedulable",
-    "leaving": "have been told to end",
+    "bound": ("has a node", "have a node"),
+    "ready": ("has become ready", "have become ready"),
+    "decided": (
+        "has a node or is found unschedulable",
+        "have a node or are found unschedulable",
+    ),
+    "refused": ("has been found unschedulable", "have been found unschedulable"),
+    "leaving": ("has been told to end", "have been told to end"),
 }
 _SPEAKERS: Mapping[type, Callable[[Any], str]] = {
     model.Apply: _apply,
