@@ -93,12 +93,12 @@ class ScenarioOutcome:
     @property
     def moves(self) -> int:
         """Pods that changed their node, over all plans."""
-        return sum(plan.moves for plan in self.plans)
+        return sum(plan.moves for plan in self.plans if plan.executes)
 
     @property
     def evictions(self) -> int:
         """Pods that lost their node, over all plans."""
-        return sum(plan.evictions for plan in self.plans)
+        return sum(plan.evictions for plan in self.plans if plan.executes)
 
     @property
     def optimal(self) -> bool | None:

@@ -11,7 +11,7 @@ from testbed.scenario.document import Place
 from testbed.scenario.draft import Draft
 from testbed.scenario.steps.demand import most_pods_each
 from testbed.scenario.steps.model import Check
-from testbed.scenario.steps.world import triggered_plans
+from testbed.scenario.steps.world import replayed_pods, triggered_plans
 
 _BOUNDED = ("placed", "pods_per_node", "moves", "evictions", "solves")
 
@@ -65,7 +65,9 @@ def expected_counts_are_possible(draft: Draft) -> Iterator[Complaint]:
     replicas = draft.pods_by_name
     if draft.stepped:
         replicas = most_pods_each(draft.steps, replicas)
-    by_priority: Counter[str] = Counter()
+    by_priority = Counter(
+        str(pod.template.priority) for pod in replayed_pods(draft.steps)
+    )
     for workload in draft.workload.values():
         count = replicas.get(workload.name, 0)
         by_priority[str(workload.priority)] += count

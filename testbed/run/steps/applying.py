@@ -55,7 +55,7 @@ def scale(course: Course, step: Scale) -> None:
 
 
 def evict(course: Course, step: Evict) -> None:
-    """Evict the first bound pods of a workload by name.
+    """Evict the first bound pods of a workload by name, on a node if one is named.
 
     Raises
     ------
@@ -66,7 +66,9 @@ def evict(course: Course, step: Evict) -> None:
     """
     bound = course.bench.observer.read(
         lambda state: [
-            pod for pod in _pods(state, course, step.workload) if pod.bound and pod.live
+            pod
+            for pod in _pods(state, course, step.workload)
+            if pod.bound and pod.live and step.node in {"", pod.node}
         ]
     )
     if len(bound) < step.pods:

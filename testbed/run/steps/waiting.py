@@ -14,7 +14,7 @@ from testbed.scenario.check import CheckResult
 from testbed.scenario.check_moment import check_moment
 from testbed.scenario.expectations import ExpectedMoment
 from testbed.scenario.steps.model import Check, Step, Wait
-from testbed.scenario.steps.words import in_words
+from testbed.scenario.steps.words import awaited
 
 
 def wait(course: Course, step: Wait) -> None:
@@ -30,7 +30,10 @@ def wait(course: Course, step: Wait) -> None:
         count = asked if step.count is None else step.count
         condition = some_pods(course.namespace, step.of, count, step.condition)
     course.wait_for(
-        in_words(step), condition, timeout_s=timeout_s, stable_s=step.stable_s
+        f"it to hold that {awaited(step)}",
+        condition,
+        timeout_s=timeout_s,
+        stable_s=step.stable_s,
     )
 
 

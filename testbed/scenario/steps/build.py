@@ -119,7 +119,7 @@ _BUILDERS: Mapping[str, Callable[[Any], Action]] = {
     "check": _check,
     "cordon": lambda plain: Cordon(_names(plain)),
     "delete": lambda plain: Delete(_names(plain)),
-    "evict": lambda plain: Evict(plain["workload"], plain.get("pods", 1)),
+    "evict": lambda plain: Evict(**plain),
     "measure": Measure,
     "remove-nodes": lambda plain: RemoveNodes(_names(plain)),
     "scale": lambda plain: Scale(plain["workload"], int(plain["to"])),

@@ -87,10 +87,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Evict running pods of a workload, as a drain or a descheduler does."""
+    """Evict running pods of a workload, as a drain or a descheduler does.
+
+    With ``node`` only pods on that node.
+    """
 
     workload: str
     pods: int = 1
+    node: str = ""
 
 
 @dataclass(frozen=True, slots=True)

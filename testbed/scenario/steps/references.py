@@ -18,14 +18,14 @@ applied: a workload or object. controller: a workload that is applied. template:
 that pods are made like. pods: whatever has pods. phased: what has a phase.
 """
 
-_WHERE: Mapping[str, tuple[str, Sort]] = {
-    "scale": ("workload", "controller"),
-    "evict": ("workload", "controller"),
-    "burst": ("workload", "template"),
-    "usage": ("workload", "pods"),
-    "wait": ("of", "pods"),
-    "taint": ("nodes", "node"),
-    "untaint": ("nodes", "node"),
+_WHERE: Mapping[str, Mapping[str, Sort]] = {
+    "scale": {"workload": "controller"},
+    "evict": {"workload": "controller", "node": "node"},
+    "burst": {"workload": "template"},
+    "usage": {"workload": "pods"},
+    "wait": {"of": "pods"},
+    "taint": {"nodes": "node"},
+    "untaint": {"nodes": "node"},
 }
 _WHOLE: Mapping[str, Sort] = {
     "apply": "applied",
@@ -59,12 +59,10 @@ def references(draft: Draft) -> Iterator[Reference]:
             for place, name in _named(plain, place_of(step)):
                 if (step.kind, plain) != ("apply", ALL):
                     yield Reference(step, place, name, _WHOLE[step.kind])
-        elif step.kind in _WHERE:
-            key, sort = _WHERE[step.kind]
-            if step.kind == "wait" and plain["for"] == "phase":
-                sort = "phased"
+        for key, sort in _WHERE.get(step.kind, {}).items():
+            of_phase = step.kind == "wait" and plain["for"] == "phase"
             for place, name in _named(plain.get(key, ()), place_of(step, key)):
-                yield Reference(step, place, name, sort)
+                yield Reference(step, place, name, "phased" if of_phase else sort)
 
 
 def _named(plain: Any, place: Place) -> Iterator[tuple[Place, str]]:

@@ -93,10 +93,15 @@ def _replay(step: model.Replay) -> str:
 
 
 def _wait(step: model.Wait) -> str:
-    return f"wait until {_awaited(step)}{_stable(step.stable_s)}"
+    return f"wait until {awaited(step)}"
 
 
-def _awaited(step: model.Wait) -> str:
+def awaited(step: model.Wait) -> str:
+    """Return what a step waits for."""
+    return f"{_state(step)}{_stable(step.stable_s)}"
+
+
+def _state(step: model.Wait) -> str:
     if step.condition == "phase":
         return f"{_listed(step.of)} is {step.phase}"
     whose = f" of {_listed(step.of)}" if step.of else ""
@@ -110,7 +115,8 @@ def _awaited(step: model.Wait) -> str:
 
 
 def _evict(step: model.Evict) -> str:
-    return f"evict {_count(step.pods, 'bound pod')} of {step.workload}"
+    where = f" on {step.node}" if step.node else ""
+    return f"evict {_count(step.pods, 'bound pod')} of {step.workload}{where}"
 
 
 def _cordon(step: model.Cordon) -> str:

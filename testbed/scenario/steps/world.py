@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from testbed.cluster.node_pool import NodePool
+from testbed.scenario.arrivals.trace import TracedPod
 from testbed.scenario.steps.model import AddNodes, Replay, Step, TriggerPlan
 
 
@@ -14,25 +15,21 @@ def added_nodes(steps: Iterable[Step]) -> tuple[NodePool, ...]:
     return tuple(one.pool for one in actions if isinstance(one, AddNodes))
 
 
+def replayed_pods(steps: Iterable[Step]) -> Iterator[TracedPod]:
+    """Yield the pods that traces bring, step by step."""
+    for step in steps:
+        if isinstance(step.action, Replay):
+            yield from step.action.pods
+
+
 def replayed_priorities(steps: Iterable[Step]) -> set[int]:
     """Return the priorities of the pods that traces bring."""
-    return {
-        pod.template.priority
-        for step in steps
-        if isinstance(step.action, Replay)
-        for pod in step.action.pods
-    }
+    return {pod.template.priority for pod in replayed_pods(steps)}
 
 
 def replayed_owners(steps: Iterable[Step]) -> list[str]:
     """Return the owners of the pods that traces bring, each once."""
-    owners = (
-        pod.owner
-        for step in steps
-        if isinstance(step.action, Replay)
-        for pod in step.action.pods
-    )
-    return list(dict.fromkeys(owners))
+    return list(dict.fromkeys(pod.owner for pod in replayed_pods(steps)))
 
 
 def replayed_files(steps: Iterable[Step]) -> list[str]:
