@@ -28,6 +28,12 @@ _PATHS = {
         "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
     ),
     "ResourceQuota": "/api/v1/namespaces/{namespace}/resourcequotas",
+    "LimitRange": "/api/v1/namespaces/{namespace}/limitranges",
+    "Service": "/api/v1/namespaces/{namespace}/services",
+    "HorizontalPodAutoscaler": (
+        "/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
+    ),
+    "Reservation": "/apis/stowage.dev/v1alpha1/reservations",
 }
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
@@ -74,6 +80,23 @@ class Objects:
         return self._request(
             "PATCH", path, f"change {kind} {name}", change, content=_MERGE_PATCH
         )
+
+    def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Ask for a pod to be evicted; a budget may refuse it."""
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = f"{_PATHS['Pod'].format(namespace=namespace)}/{name}/eviction"
+        self._request("POST", path, f"evict Pod {name}", eviction)
+
+    def listed(self, kind: str, namespace: str = "") -> list[dict[str, Any]]:
+        """Return every object of a kind, of a namespace if the kind has them."""
+        path = _PATHS[kind].format(namespace=namespace)
+        answer = self._request("GET", path, f"list every {kind}", None)
+        return list(answer.get("items") or [])
 
     def delete(
         self, kind: str, name: str, *, namespace: str = "", at_once: bool = False

@@ -1,0 +1,1 @@
+"""The same scenario, several schedulers, one result that can be trusted."""
