@@ -8,9 +8,8 @@ change.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
-
-import numpy as np
 
 Process = Literal["constant", "uniform", "poisson", "gamma", "at-once"]
 """What the times between two arrivals are like; `at-once` has none."""
@@ -62,7 +61,7 @@ class ArrivalProcess:
             (self.seed, _ARRIVALS),
             count,
         )
-        return [float(time_s) for time_s in np.cumsum(gaps)]
+        return list(accumulate(gaps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,7 @@ class Lifetime:
     def draws_s(self, count: int) -> list[float]:
         """Return the lifetimes of ``count`` pods, in the order in which they come."""
         stream = (self.seed, _LIFETIMES)
-        drawn = _draws(self.distribution, self.mean_s, self.cv, stream, count)
-        return [float(lifetime_s) for lifetime_s in drawn]
+        return _draws(self.distribution, self.mean_s, self.cv, stream, count)
 
 
 def _draws(
@@ -90,16 +88,20 @@ def _draws(
     cv: float,
     stream: tuple[int, int],
     count: int,
-) -> np.typing.NDArray[np.float64]:
+) -> list[float]:
     """Return ``count`` draws of a mean; streams of one seed are independent."""
+    # Every command loads this file, and few draw anything.
+    import numpy as np  # noqa: PLC0415
+
     bits = np.random.MT19937(np.random.SeedSequence(stream))
     random = np.random.RandomState(bits)
     match distribution:
         case "constant":
-            return np.full(count, mean)
+            drawn = np.full(count, mean)
         case "uniform":
-            return random.uniform(0.0, 2.0 * mean, count)
+            drawn = random.uniform(0.0, 2.0 * mean, count)
         case "exponential":
-            return random.exponential(mean, count)
+            drawn = random.exponential(mean, count)
         case "gamma":
-            return random.gamma(cv**-2, mean * cv**2, count)
+            drawn = random.gamma(cv**-2, mean * cv**2, count)
+    return [float(one) for one in drawn]
