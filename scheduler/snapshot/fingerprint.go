@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
 )
@@ -32,21 +33,22 @@ func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
 	}
 	sort.Strings(lines)
 	digest := sha256.New()
-	for _, line := range slices.Concat(lines, s.nodeLines, budgetLines(s.Message.DisruptionBudgets)) {
+	for _, line := range slices.Concat(lines, s.nodeLines, budgetLines(s.Pods)) {
 		// A hash never fails to be written to.
 		_, _ = io.WriteString(digest, line+"\n")
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:16])
 }
 
-// budgetLines are all of the budgets that can change an answer.
-func budgetLines(budgets []*contract.DisruptionBudget) []string {
-	lines := make([]string, 0, len(budgets))
-	for _, one := range budgets {
-		lines = append(lines, fmt.Sprintf("%s/%s allows %d", one.Namespace, one.Name, one.DisruptionsAllowed))
+// budgetLines are all of the budgets that can change an answer: those that cover a pod.
+func budgetLines(pods map[types.UID]*Pod) []string {
+	lines := sets.New[string]()
+	for _, pod := range pods {
+		for _, one := range pod.Budgets {
+			lines.Insert(fmt.Sprintf("%s/%s allows %d", one.Namespace, one.Name, one.Allowed))
+		}
 	}
-	sort.Strings(lines)
-	return lines
+	return sets.List(lines)
 }
 
 // NodeState is equal for two looks at a node between which nothing changed that matters.

@@ -66,13 +66,7 @@ func TestEveryPodThatTakesRoomIsCounted(t *testing.T) {
 
 // The Eviction API refuses pods of spent or of several budgets; a plan must not count on it.
 func TestDisruptionBudgetsMakePodsImmovable(t *testing.T) {
-	budget := func(name string, allowed int32) *policyv1.PodDisruptionBudget {
-		return &policyv1.PodDisruptionBudget{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}},
-			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
-		}
-	}
+	budget := func(name string, allowed int32) *policyv1.PodDisruptionBudget { return aBudget(name, "a", allowed) }
 	notStarted := aPod("p", "n1", func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
 	cases := []struct {
 		pod     *v1.Pod
@@ -158,6 +152,21 @@ func TestFingerprintSeesNodeChanges(t *testing.T) {
 		if build([]*v1.Node{node}).Fingerprint == plain {
 			t.Errorf("%s does not change the fingerprint", name)
 		}
+	}
+}
+
+// A budget that covers a pod may change an answer; one that covers nobody, as in a namespace that is being
+// deleted, must not have the optimiser asked again when it goes.
+func TestFingerprintSeesTheBudgetsThatCoverAPod(t *testing.T) {
+	with := func(app string, allowed int32) string {
+		return snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("p", "n1")},
+			Budgets: []*policyv1.PodDisruptionBudget{aBudget("b", app, allowed)}, Rules: rules()}).Fingerprint
+	}
+	if with("a", 1) == with("a", 2) {
+		t.Error("what a budget allows does not change the fingerprint")
+	}
+	if with("nobody", 1) != with("nobody", 2) {
+		t.Error("a budget that covers nobody changes the fingerprint")
 	}
 }
 

@@ -64,8 +64,9 @@ def clear(bench: Bench, scenario: Scenario, repeat: int) -> None:
         timeout_s=bench.timeouts.cleanup_s,
     )
     objects.delete_all("PackingPlan")
-    for name in reservations:
-        objects.delete("Reservation", name)
+    # What is left in a namespace goes seconds later, amid the next scenario.
+    for name, one in scenario.objects.items():
+        objects.delete(one.kind, name, namespace=namespace)
     for name in nodes:
         objects.delete("Node", name)
     for priority in scenario.priorities:

@@ -138,7 +138,7 @@ def _scheduler(scenario: Scenario) -> str:
         text += f" and the optimiser, {_optimizer(scenario)}"
     if scenario.scheduler.values:
         text += f", and the values {dict(scenario.scheduler.values)}"
-    return f"{text}; in `stowage compare` each arm in its place"
+    return text
 
 
 def _optimizer(scenario: Scenario) -> str:

@@ -1,7 +1,7 @@
 """The steps of a scenario, one after the other, with any scheduler.
 
-`run_steps` is what `stowage run` and `stowage compare` share: the scheduler is somebody
-else's business, here only the pods wear what it asks for.
+`run_steps` knows no scheduler: which one serves is its caller's business, here only the
+pods wear what it asks for.
 """
 
 from __future__ import annotations
