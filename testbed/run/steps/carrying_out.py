@@ -73,22 +73,22 @@ def run_steps(
     """
     course = Course(bench, scenario, site, dress, diary.tell)
     records: list[StepRecord] = []
+    evidence: dict[str, str] = {}
     error = _error_of(course.watch_objects)
     for step in scenario.steps:
         if not error:
             records.append(_carried_out(course, step, diary))
             error = records[-1].error
+            # Before the next step changes what explains the failure.
+            evidence = evidence or _evidence(course, error, diary)
     if not error:
         error = _end(course, diary)
-    # What the state is at a failure, or at the end if it did not come to rest.
-    state = bench.observer.read(lambda seen: observed_state(seen, course))
-    failed = error or not all(one.passed for one in course.checks)
     return SteppedOutcome(
         steps=tuple(records),
         window=_window(course),
         checks=tuple(course.checks),
-        state=state,
-        evidence=collect(course, diary.log_texts) if failed else {},
+        state=bench.observer.read(lambda seen: observed_state(seen, course)),
+        evidence=evidence or _evidence(course, error, diary),
         error=error,
     )
 
@@ -130,6 +130,12 @@ def _end(course: Course, diary: Diary) -> str:
     with diary.timed("steps"):
         error = _error_of(act)
     return f"the end: {error}" if error else ""
+
+
+def _evidence(course: Course, error: str, diary: Diary) -> dict[str, str]:
+    """Return what the scenario's `catch` names, if something has failed."""
+    failed = error or not all(one.passed for one in course.checks)
+    return collect(course, diary.log_texts) if failed else {}
 
 
 def _error_of(act: Callable[[], None]) -> str:
