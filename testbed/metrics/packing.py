@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
+from testbed.metrics.resource import RESOURCES, Resource, amount
 from testbed.metrics.state import ClusterState
-
-RESOURCES = ("cpu", "memory")
-"""The resources that utilisation is given for."""
 
 
 def utilisation(state: ClusterState) -> dict[str, Fraction]:
@@ -17,16 +15,12 @@ def utilisation(state: ClusterState) -> dict[str, Fraction]:
     The sum of the requests of bound pods over the sum of what the workload's nodes can
     give, as an exact fraction; 0 where the nodes have none of the resource.
     """
-    bound = state.bound
     return {
-        "cpu": _share(
-            sum(pod.cpu_milli for pod in bound),
-            sum(node.cpu_milli for node in state.nodes),
-        ),
-        "memory": _share(
-            sum(pod.memory_bytes for pod in bound),
-            sum(node.memory_bytes for node in state.nodes),
-        ),
+        resource: _share(
+            sum(amount(resource, pod) for pod in state.bound),
+            sum(amount(resource, node) for node in state.nodes),
+        )
+        for resource in RESOURCES
     }
 
 
@@ -49,6 +43,15 @@ def pods_per_node(state: ClusterState) -> dict[str, int]:
     """Return the number of bound pods of each node, empty nodes included."""
     placed = Counter(pod.node for pod in state.bound)
     return {node.name: placed[node.name] for node in state.nodes}
+
+
+def requested_per_node(state: ClusterState, resource: Resource) -> dict[str, int]:
+    """Return what the bound pods of each node request, empty nodes included."""
+    requested = {node.name: 0 for node in state.nodes}
+    for pod in state.bound:
+        if pod.node in requested:
+            requested[pod.node] += amount(resource, pod)
+    return requested
 
 
 def _share(part: int, whole: int) -> Fraction:

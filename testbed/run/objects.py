@@ -96,7 +96,14 @@ class Objects:
         """Return every object of a kind, of a namespace if the kind has them."""
         path = _PATHS[kind].format(namespace=namespace)
         answer = self._request("GET", path, f"list every {kind}", None)
-        return list(answer.get("items") or [])
+        # A list says once of what its items are.
+        header = {"apiVersion": answer["apiVersion"], "kind": kind}
+        return [{**header, **item} for item in answer.get("items") or []]
+
+    def read(self, kind: str, name: str, *, namespace: str = "") -> dict[str, Any]:
+        """Return an object as it is now; watches may be a little behind."""
+        path = f"{_PATHS[kind].format(namespace=namespace)}/{name}"
+        return self._request("GET", path, f"read {kind} {name}", None)
 
     def delete(
         self, kind: str, name: str, *, namespace: str = "", at_once: bool = False

@@ -20,6 +20,7 @@ from testbed.run.site import Site
 from testbed.run.steps import applying, arriving, nodes, planning
 from testbed.run.steps.course import Course
 from testbed.run.steps.evidence import collect
+from testbed.run.steps.gauge import Gauge
 from testbed.run.steps.measuring import measure
 from testbed.run.steps.observed_moment import observed_state
 from testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
@@ -50,7 +51,13 @@ _CARRY: Mapping[type, Callable[[Course, Any], None]] = {
 
 
 def run_steps(
-    bench: Bench, scenario: Scenario, site: Site, dress: Dress | None, diary: Diary
+    bench: Bench,
+    scenario: Scenario,
+    site: Site,
+    dress: Dress | None,
+    diary: Diary,
+    *,
+    gauge: Gauge | None = None,
 ) -> SteppedOutcome:
     """Carry the steps out on a site that is prepared, under a scheduler that serves.
 
@@ -64,6 +71,8 @@ def run_steps(
         What every pod wears that the steps create; ``None`` leaves them as they are.
     diary
         Is told of every step; its logs are part of the evidence.
+    gauge
+        Is told when the measured window opens and closes.
 
     Returns
     -------
@@ -71,24 +80,24 @@ def run_steps(
         What came of it. A step that fails ends the steps and is told there; nothing is
         raised for it.
     """
-    course = Course(bench, scenario, site, dress, diary.tell)
+    course = Course(bench, scenario, site, dress, diary.tell, gauge or Gauge())
     records: list[StepRecord] = []
+    evidence: dict[str, str] = {}
     error = _error_of(course.watch_objects)
     for step in scenario.steps:
         if not error:
             records.append(_carried_out(course, step, diary))
             error = records[-1].error
+            # Before the next step changes what explains the failure.
+            evidence = evidence or _evidence(course, error, diary)
     if not error:
         error = _end(course, diary)
-    # What the state is at a failure, or at the end if it did not come to rest.
-    state = bench.observer.read(lambda seen: observed_state(seen, course))
-    failed = error or not all(one.passed for one in course.checks)
     return SteppedOutcome(
         steps=tuple(records),
         window=_window(course),
         checks=tuple(course.checks),
-        state=state,
-        evidence=collect(course, diary.log_texts) if failed else {},
+        state=bench.observer.read(lambda seen: observed_state(seen, course)),
+        evidence=evidence or _evidence(course, error, diary),
         error=error,
     )
 
@@ -130,6 +139,12 @@ def _end(course: Course, diary: Diary) -> str:
     with diary.timed("steps"):
         error = _error_of(act)
     return f"the end: {error}" if error else ""
+
+
+def _evidence(course: Course, error: str, diary: Diary) -> dict[str, str]:
+    """Return what the scenario's `catch` names, if something has failed."""
+    failed = error or not all(one.passed for one in course.checks)
+    return collect(course, diary.log_texts) if failed else {}
 
 
 def _error_of(act: Callable[[], None]) -> str:

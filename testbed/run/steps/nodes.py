@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from http import HTTPStatus
 from typing import Any
 
 from testbed.cluster.nodes import create_nodes
 from testbed.observe.settled import SHOWN, Condition
 from testbed.observe.state import State
 from testbed.observe.verdict import Verdict
+from testbed.run.errors import ApiRefusedError
 from testbed.run.orphans import collect_pods
 from testbed.run.steps.course import Course
-from testbed.run.steps.errors import NotThereError
 from testbed.scenario.steps.model import (
     AddNodes,
     Cordon,
@@ -22,6 +23,9 @@ from testbed.scenario.steps.model import (
 )
 
 Taints = list[dict[str, Any]]
+
+TRIES = 5
+"""So often is a node read anew when somebody else has changed it meanwhile."""
 
 
 def cordon(course: Course, step: Cordon) -> None:
@@ -41,15 +45,15 @@ def taint(course: Course, step: TaintNodes) -> None:
     given = step.taint
     new = {"key": given.key, "value": given.value, "effect": given.effect}
     for name in step.nodes:
-        others = _without(_taints(course, name), given.key, given.effect)
-        course.objects.patch("Node", name, {"spec": {"taints": [*others, new]}})
+        _change_taints(
+            course, name, lambda old: [*_without(old, given.key, given.effect), new]
+        )
 
 
 def untaint(course: Course, step: UntaintNodes) -> None:
     """Take the taints of a key, and of an effect if one is named, from nodes."""
     for name in step.nodes:
-        left = _without(_taints(course, name), step.key, step.effect)
-        course.objects.patch("Node", name, {"spec": {"taints": left or None}})
+        _change_taints(course, name, lambda old: _without(old, step.key, step.effect))
 
 
 def add(course: Course, step: AddNodes) -> None:
@@ -84,12 +88,25 @@ def _gone(namespace: str, names: Collection[str]) -> Condition:
     return condition
 
 
-def _taints(course: Course, node: str) -> Taints:
-    bodies = course.bench.observer.read(lambda state: state.bodies("Node"))
-    for body in bodies:
-        if body["metadata"]["name"] == node:
-            return list(body.get("spec", {}).get("taints") or [])
-    raise NotThereError("Node", node)
+def _change_taints(
+    course: Course, node: str, change: Callable[[Taints], Taints]
+) -> None:
+    """Change a node's taints, unless somebody else does so in the same moment.
+
+    A merge replaces the whole list, and controllers write taints of their own.
+    """
+    for tries_left in reversed(range(TRIES)):
+        body = course.objects.read("Node", node)
+        taints = change(list(body.get("spec", {}).get("taints") or []))
+        version = {"resourceVersion": body["metadata"]["resourceVersion"]}
+        patch = {"metadata": version, "spec": {"taints": taints or None}}
+        try:
+            course.objects.patch("Node", node, patch)
+        except ApiRefusedError as error:
+            if error.status != HTTPStatus.CONFLICT or not tries_left:
+                raise
+        else:
+            return
 
 
 def _without(taints: Taints, key: str, effect: str) -> Taints:

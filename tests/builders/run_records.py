@@ -1,0 +1,77 @@
+"""Recorded runs in a line or two, for tests of the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+from testbed.metrics.catalogue import metrics_of
+from testbed.metrics.metric import Metric
+from testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+
+GB = 10**9
+
+_numbers = count()
+
+
+def a_node(
+    name: str, cpu_milli: int = 4000, memory_bytes: int = 4 * GB, pods: int = 110
+) -> NodeRecord:
+    return NodeRecord(name, cpu_milli, memory_bytes, pods)
+
+
+def pod_on(
+    node: str = "",
+    *,
+    created: float | None = None,
+    bound: float | None = None,
+    ready: float | None = None,
+    gone: float | None = None,
+    cpu: int = 100,
+    memory: int = GB,
+    priority: int = 0,
+) -> PodRecord:
+    """Return a pod; moments in seconds from the window's start."""
+    name = f"pod-{next(_numbers)}"
+    return PodRecord(
+        uid=f"uid-{name}",
+        name=name,
+        workload="w",
+        priority=priority,
+        cpu_milli=cpu,
+        memory_bytes=memory,
+        node=node,
+        created_s=created,
+        bound_s=bound,
+        ready_s=ready,
+        gone_s=gone,
+    )
+
+
+def a_record(
+    pods: Iterable[PodRecord] = (),
+    *,
+    nodes: Iterable[NodeRecord] = (a_node("a"), a_node("b")),
+    window_s: float = 10.0,
+    **more: Any,
+) -> RunRecord:
+    """Return a run of one arm; `more` goes to `RunRecord`."""
+    return RunRecord(
+        scenario_id="burst/test",
+        arm="default",
+        limits="own",
+        round_number=1,
+        nodes=tuple(nodes),
+        pods=tuple(pods),
+        window_s=window_s,
+        **more,
+    )
+
+
+def by_name(record: RunRecord) -> dict[str, Metric]:
+    """Return the record's metrics by their names, which are all different."""
+    metrics = metrics_of(record)
+    named = {metric.name: metric for metric in metrics}
+    assert len(named) == len(metrics)
+    return named

@@ -1,0 +1,231 @@
+"""What holds of the metrics of any run."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from run_records import a_node, a_record, by_name, pod_on
+
+from testbed.metrics.catalogue import metrics_of
+from testbed.metrics.inversions import inversions
+from testbed.metrics.jain import jain_index
+from testbed.metrics.latency import t_sched
+from testbed.metrics.metric import Metric
+from testbed.metrics.percentile import percentile
+from testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from testbed.metrics.spread import spread, top_share
+
+WINDOW_S = 10.0
+RESOLUTION_S = 0.25
+
+# Quarters are exact in binary, so that equal moments are equal.
+moments = st.integers(0, 40).map(lambda quarter: quarter / 4)
+loads = st.lists(st.integers(0, 10**12), min_size=1, max_size=30)
+some_load = loads.filter(any)
+samples = st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=300)
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> PodRecord:
+    """Return a pod with moments in their order, each of which may be missing."""
+    created, bound, ready, gone = sorted(draw(st.tuples(*[moments] * 4)))
+    before, placed = draw(st.booleans()), draw(st.booleans())
+    bound_before = before and draw(st.booleans())
+    return pod_on(
+        draw(st.sampled_from("abc")) if placed else "",
+        created=None if before else created,
+        bound=bound if placed and not bound_before else None,
+        ready=ready if placed and draw(st.booleans()) else None,
+        gone=gone if draw(st.booleans()) else None,
+        cpu=draw(st.sampled_from([0, 100, 900])),
+        memory=draw(st.sampled_from([0, 10, 90])),
+        priority=draw(st.integers(-1, 2)),
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> RunRecord:
+    nodes = [
+        a_node(name, cpu_milli=1000, memory_bytes=100, pods=draw(st.integers(1, 4)))
+        for name in draw(st.sampled_from(["", "ab", "abc"]))
+    ]
+    return a_record(
+        draw(st.lists(lives(), max_size=12)),
+        nodes=nodes,
+        window_s=WINDOW_S,
+        resolution_s=RESOLUTION_S,
+    )
+
+
+@st.composite
+def closed_runs(draw: st.DrawFn) -> RunRecord:
+    """Return a run in which all came and was bound inside the window."""
+    spans = draw(st.lists(st.tuples(moments, moments), min_size=1, max_size=60))
+    pods = [pod_on("a", created=min(span), bound=max(span)) for span in spans]
+    return a_record(pods, window_s=WINDOW_S)
+
+
+@given(some_load)
+def test_jain_lies_between_one_in_n_and_one(values: list[int]) -> None:
+    """Its two ends are what makes it readable without knowing the load."""
+    index = jain_index(values)
+    assert index is not None
+    assert Fraction(1, len(values)) <= index <= 1
+
+
+@given(st.integers(1, 10**9), st.integers(1, 100))
+def test_equal_loads_are_perfectly_fair(load: int, nodes: int) -> None:
+    """Whatever the load is, and however many share it."""
+    assert jain_index([load] * nodes) == 1
+
+
+@given(some_load, st.integers(1, 1000))
+def test_jain_knows_no_unit(values: list[int], factor: int) -> None:
+    """Bytes or gigabytes, the index is the same."""
+    assert jain_index([value * factor for value in values]) == jain_index(values)
+
+
+@given(some_load)
+def test_jain_and_cv_tell_the_same(values: list[int]) -> None:
+    """Jain = 1 / (1 + CV^2): the paper prints both, so they must not disagree."""
+    found, index = spread(values), jain_index(values)
+    assert found is not None
+    assert index is not None
+    assert found.cv is not None
+    assert float(index) == pytest.approx(1 / (1 + found.cv**2))
+
+
+@given(some_load, st.integers(1, 10))
+def test_the_fullest_hold_at_least_their_even_share(
+    values: list[int], count: int
+) -> None:
+    """Skew has a floor: count of n nodes, if all are alike."""
+    share = top_share(values, count)
+    if share is not None:
+        assert Fraction(count, len(values)) <= share <= 1
+
+
+@given(samples)
+def test_percentiles_rise_with_their_rank(values: list[float]) -> None:
+    """And each is a value that occurred, between the smallest and the largest."""
+    found = [percentile(values, rank).value for rank in (0, 50, 90, 95, 99)]
+    known = [value for value in found if value is not None]
+    assert known == sorted(known)
+    assert set(known) <= set(values)
+
+
+@given(closed_runs())
+def test_littles_law_holds_for_a_closed_window(record: RunRecord) -> None:
+    """L = lambda W: the queue's average comes from counting, the wait from the pods.
+
+    J. Little, "A Proof for the Queuing Formula L = lambda W", 1961. The moments are
+    quarters, so that both sides are exact.
+    """
+    waits = t_sched(record).samples_s
+    arrival_rate = len(waits) / record.window_s
+    mean_wait_s = sum(waits) / len(waits)
+
+    average = by_name(record)["waiting_mean_pods"].value
+    assert average is not None
+    assert average * record.window_s == sum(waits)
+    assert average == pytest.approx(arrival_rate * mean_wait_s)
+
+
+@given(runs())
+def test_shares_are_shares(record: RunRecord) -> None:
+    """Whatever came and went, nothing is below none or above all."""
+    for name, metric in by_name(record).items():
+        if metric.value is None or metric.unit != "ratio":
+            continue
+        if name.startswith(("stranded", "fragmented", "top5")):
+            assert 0 <= metric.value <= 1, name
+
+
+@given(closed_runs())
+def test_utilisation_stays_between_start_and_end_while_pods_only_come(
+    record: RunRecord,
+) -> None:
+    """Its average over time cannot leave the range that it went through."""
+    metrics = by_name(record)
+    end, mean, delta = (
+        metrics[f"utilisation_cpu_{what}"].value for what in ("end", "mean", "delta")
+    )
+    assert end is not None
+    assert mean is not None
+    assert delta is not None
+    assert 0 <= end - delta <= mean * (1 + 1e-12)
+    assert mean <= end * (1 + 1e-12)
+
+
+@given(runs(), st.randoms())
+def test_nothing_depends_on_the_order_of_nodes_and_pods(
+    record: RunRecord, dice: random.Random
+) -> None:
+    """A list from the API is sorted by name, which means nothing."""
+    nodes, pods = list(record.nodes), list(record.pods)
+    dice.shuffle(nodes)
+    dice.shuffle(pods)
+    shuffled = a_record(pods, nodes=nodes, window_s=WINDOW_S, resolution_s=RESOLUTION_S)
+
+    for one, other in zip(metrics_of(record), metrics_of(shuffled), strict=True):
+        assert _close(one, other), (one, other)
+
+
+def _close(one: Metric, other: Metric) -> bool:
+    """Tell whether two metrics are the same, but for the order of a sum of floats."""
+    if one.value is None or other.value is None:
+        return one == other
+    return one.n == other.n and one.value == pytest.approx(other.value)
+
+
+@given(runs())
+def test_inversions_are_those_of_the_definition(record: RunRecord) -> None:
+    """The count in one pass agrees with looking at every pair."""
+    found = inversions(record)
+
+    assert found.pairs == sum(
+        _inverted(record, low, high) for low in record.pods for high in record.pods
+    )
+
+
+def _inverted(record: RunRecord, low: PodRecord, high: PodRecord) -> bool:
+    if low.bound_s is None or high.priority <= low.priority:
+        return False
+    node = next((node for node in record.nodes if node.name == low.node), None)
+    return (
+        node is not None
+        and _waited(high, low.bound_s)
+        and _had_room(record, node, low, high)
+    )
+
+
+def _waited(pod: PodRecord, moment_s: float) -> bool:
+    if pod.created_s is not None and pod.created_s + RESOLUTION_S >= moment_s:
+        return False
+    if pod.node and pod.bound_s is None:
+        return False
+    ends = [end for end in (pod.bound_s, pod.gone_s) if end is not None]
+    return all(end - RESOLUTION_S > moment_s for end in ends)
+
+
+def _had_room(
+    record: RunRecord, node: NodeRecord, low: PodRecord, high: PodRecord
+) -> bool:
+    assert low.bound_s is not None
+    there = [
+        pod
+        for pod in record.pods
+        if pod.node == node.name
+        and (pod.bound_s is None or pod.bound_s < low.bound_s)
+        and (pod.gone_s is None or pod.gone_s > low.bound_s)
+    ]
+    return (
+        sum(pod.cpu_milli for pod in there) + high.cpu_milli <= node.cpu_milli
+        and sum(pod.memory_bytes for pod in there) + high.memory_bytes
+        <= node.memory_bytes
+        and len(there) < node.pods
+    )
