@@ -17,10 +17,12 @@ from testbed.observe.errors import (
     WatchFailedError,
 )
 from testbed.observe.observer import Observer
+from testbed.observe.receipt import NS_PER_S, ReceiptClock
 from testbed.observe.settled import Condition
 from testbed.observe.source import PODS
 from testbed.observe.state import State
 from testbed.observe.verdict import Verdict
+from testbed.wait import wait_until
 
 SOON_S = 10.0
 
@@ -231,3 +233,49 @@ def test_stability_is_part_of_a_settled_state(
         last = observer.read(lambda state: state.last_change("Pod"))
         assert last is not None
         assert observer.clock.now().seconds_since(last) >= 0.05
+
+
+def test_a_look_that_costs_much_is_taken_less_often(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """Beside a large burst, looking after each change would take a whole core."""
+    changes, clock = 400, FakeTime()
+    looks: list[int] = []
+
+    def all_there(state: State) -> Verdict:
+        clock.spend(0.01)
+        looks.append(len(state.pods("ns")))
+        return Verdict(looks[-1] == changes, f"{looks[-1]} pods")
+
+    with Observer(api, [PODS], clock=ReceiptClock(clock.now_ns)) as observer:
+
+        def send_one_by_one() -> None:
+            for number in range(changes):
+                server.send("ADDED", a_pod(f"p{number}", version=str(number + 2)))
+                wait_until(
+                    "the pod to be seen",
+                    lambda: observer.read(lambda state: len(state.pods("ns"))),
+                    (number + 1).__eq__,
+                    timeout_s=SOON_S,
+                    poll_s=0.0001,
+                )
+
+        sender = threading.Thread(target=send_one_by_one)
+        sender.start()
+        observer.wait_for("all pods", all_there, timeout_s=1000)
+        sender.join()
+
+    assert len(looks) < changes / 4
+
+
+class FakeTime:
+    """A clock on which only spending takes time."""
+
+    def __init__(self) -> None:
+        self._now_ns = 0
+
+    def now_ns(self) -> int:
+        return self._now_ns
+
+    def spend(self, seconds: float) -> None:
+        self._now_ns += int(seconds * NS_PER_S)
