@@ -53,7 +53,7 @@ class Change:
             "wall": self.receipt.wall_text(),
             "verb": self.verb.value,
             "kind": self.kind,
-            "object": self.body,
+            "object": dict(self.body),
         }
 
 

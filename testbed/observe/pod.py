@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from testbed.observe.change import JsonObject
+from testbed.observe.raw_body import RawBody
 from testbed.scenario.manifests import WORKLOAD_LABEL
 
 UNSCHEDULABLE = "Unschedulable"
@@ -77,6 +78,10 @@ class ObservedPod:
 
 def observed_pod(body: JsonObject) -> ObservedPod:
     """Read a pod's JSON."""
+    return body.digest(_read) if isinstance(body, RawBody) else _read(body)
+
+
+def _read(body: JsonObject) -> ObservedPod:
     metadata, spec = body["metadata"], body.get("spec", {})
     status = body.get("status", {})
     owner = _controller(metadata)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from kubernetes import client
 from urllib3 import HTTPResponse
 
 from testbed.observe.change import Change, Verb, without_bookkeeping
 from testbed.observe.errors import ListFailedError, WatchFailedError
+from testbed.observe.raw_body import RawBody, parsed_event
 from testbed.observe.receipt import Receipt, ReceiptClock
 from testbed.observe.source import Source
 
@@ -88,8 +88,7 @@ class Stream:
         if self._closed:
             return
         for line, receipt in _stamped_lines(response, self._clock):
-            event = json.loads(line)
-            change = self._change(event["type"], event["object"], receipt)
+            change = self._change(line, receipt)
             if change is not None:
                 yield change
 
@@ -118,17 +117,18 @@ class Stream:
         assert isinstance(response, HTTPResponse)  # noqa: S101 - narrows an untyped library
         return response
 
-    def _change(
-        self, verb: str, body: dict[str, Any], receipt: Receipt
-    ) -> Change | None:
+    def _change(self, line: bytes, receipt: Receipt) -> Change | None:
+        event = parsed_event(line)
+        verb, body = event["type"], event["object"]
         if verb == "ERROR":
             if body.get("code") == HTTP_GONE:
                 raise HistoryGoneError
             raise WatchFailedError(self._source.kind, str(body.get("message", body)))
-        self._version = body["metadata"]["resourceVersion"]
+        metadata = body["metadata"]
+        self._version = metadata["resourceVersion"]
         if verb == "BOOKMARK":
             return None
-        return Change(self._source.kind, Verb(verb), receipt, without_bookkeeping(body))
+        return Change(self._source.kind, Verb(verb), receipt, RawBody(line, metadata))
 
 
 def _stamped_lines(

@@ -18,12 +18,13 @@ from testbed.observe.errors import (
     UnreachableStateError,
     WatchFailedError,
 )
-from testbed.observe.observer import REST_PER_LOOK, Observer
-from testbed.observe.receipt import ReceiptClock
+from testbed.observe.observer import PAUSES_PER_LOOK, Observer
+from testbed.observe.receipt import NS_PER_S, ReceiptClock
 from testbed.observe.settled import Condition
 from testbed.observe.source import PODS
 from testbed.observe.state import State
 from testbed.observe.verdict import Verdict
+from testbed.wait import wait_until
 
 SOON_S = 10.0
 
@@ -75,7 +76,7 @@ def test_looking_at_a_large_state_takes_a_tenth_of_the_time() -> None:
         for earlier, later in pairwise(looks)
     ]
     assert len(rests) >= 4
-    assert all(rest >= REST_PER_LOOK - 0.01 for rest in rests)
+    assert all(rest >= PAUSES_PER_LOOK - 0.01 for rest in rests)
 
 
 def test_waits_for_a_server_that_is_away_for_a_while() -> None:
@@ -260,3 +261,49 @@ def test_stability_is_part_of_a_settled_state(
         last = observer.read(lambda state: state.last_change("Pod"))
         assert last is not None
         assert observer.clock.now().seconds_since(last) >= 0.05
+
+
+def test_a_look_that_costs_much_is_taken_less_often(
+    server: WatchServer, api: client.ApiClient
+) -> None:
+    """Beside a large burst, looking after each change would take a whole core."""
+    changes, clock = 400, FakeTime()
+    looks: list[int] = []
+
+    def all_there(state: State) -> Verdict:
+        clock.spend(0.01)
+        looks.append(len(state.pods("ns")))
+        return Verdict(looks[-1] == changes, f"{looks[-1]} pods")
+
+    with Observer(api, [PODS], clock=ReceiptClock(clock.now_ns)) as observer:
+
+        def send_one_by_one() -> None:
+            for number in range(changes):
+                server.send("ADDED", a_pod(f"p{number}", version=str(number + 2)))
+                wait_until(
+                    "the pod to be seen",
+                    lambda: observer.read(lambda state: len(state.pods("ns"))),
+                    (number + 1).__eq__,
+                    timeout_s=SOON_S,
+                    poll_s=0.0001,
+                )
+
+        sender = threading.Thread(target=send_one_by_one)
+        sender.start()
+        observer.wait_for("all pods", all_there, timeout_s=1000)
+        sender.join()
+
+    assert len(looks) < changes / 4
+
+
+class FakeTime:
+    """A clock on which only spending takes time."""
+
+    def __init__(self) -> None:
+        self._now_ns = 0
+
+    def now_ns(self) -> int:
+        return self._now_ns
+
+    def spend(self, seconds: float) -> None:
+        self._now_ns += int(seconds * NS_PER_S)
