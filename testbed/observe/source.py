@@ -21,6 +21,9 @@ RESERVATIONS = Source("Reservation", "/apis/stowage.dev/v1alpha1/reservations")
 BUDGETS = Source("PodDisruptionBudget", "/apis/policy/v1/poddisruptionbudgets")
 REPLICA_SETS = Source("ReplicaSet", "/apis/apps/v1/replicasets")
 STATEFUL_SETS = Source("StatefulSet", "/apis/apps/v1/statefulsets")
+AUTOSCALERS = Source(
+    "HorizontalPodAutoscaler", "/apis/autoscaling/v2/horizontalpodautoscalers"
+)
 NAMESPACES = Source("Namespace", "/api/v1/namespaces")
 SERVICE_ACCOUNTS = Source("ServiceAccount", "/api/v1/serviceaccounts")
 
