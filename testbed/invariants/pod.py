@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 from testbed.observe.change import JsonObject
+from testbed.observe.pod import is_ready
 from testbed.quantity import amount
 
 Amounts = Mapping[str, int]
@@ -46,10 +47,7 @@ def live(body: JsonObject) -> bool:
 
 def ready(body: JsonObject) -> bool:
     """Tell whether the pod is Ready, and so counts for budgets."""
-    conditions = (body.get("status") or {}).get("conditions") or ()
-    return live(body) and any(
-        one["type"] == "Ready" and one["status"] == "True" for one in conditions
-    )
+    return live(body) and is_ready(body.get("status") or {})
 
 
 def controller_of(body: JsonObject) -> Mapping[str, Any]:

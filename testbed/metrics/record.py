@@ -59,8 +59,11 @@ class RunRecord:
         Length of the measured window in seconds.
     resolution_s
         What two latencies of this run must differ by to differ at all.
+    audit_lag_s
+        Median of receipt minus audit stamp; ``None`` where no event was in both.
     audit_beyond
-        Bindings whose receipt and audit stamp differ by more than the tolerance.
+        Creations and bindings whose lag is off the median by more than the tolerance:
+        on these the two clocks disagree (see `testbed.observe.agreement`).
     api_pods
         Pods that the API server counts at the end; ``None`` where nobody asked.
     moves, evictions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from testbed.observe.errors import AuditLogMissingError
 
 NS_PER_US = 1000
+HTTP_FIRST_FAILURE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,15 @@ class AuditEntry:
     stage_ns: int
     line: str
     uid: str = ""
+
+    def creates(self, resource: str, subresource: str) -> bool:
+        """Tell whether something of this kind was created with success."""
+        return (
+            self.verb == "create"
+            and self.resource == resource
+            and self.subresource == subresource
+            and self.code < HTTP_FIRST_FAILURE
+        )
 
 
 def audit_end(path: Path) -> int:
@@ -74,16 +84,26 @@ def audit_entries(path: Path, start: int = 0) -> Iterator[AuditEntry]:
                 yield _entry(json.loads(text), text)
 
 
-def binding_times_ns(entries: Iterator[AuditEntry]) -> dict[str, int]:
+def binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
     """Return ``namespace/name`` of each pod bound with success, and when."""
     return {
         f"{entry.namespace}/{entry.name}": entry.stage_ns
         for entry in entries
-        if entry.verb == "create"
-        and entry.resource == "pods"
-        and entry.subresource == "binding"
-        and entry.code < 300  # noqa: PLR2004 - the first status that is no success
+        if entry.creates("pods", "binding")
     }
+
+
+def creation_times_ns(entries: Iterable[AuditEntry], namespace: str) -> list[int]:
+    """Return when pods of a namespace were created with success, in order.
+
+    Which pod each of them is, the log does not tell: a controller leaves the name to
+    the server, and the log has the request's.
+    """
+    return sorted(
+        entry.stage_ns
+        for entry in entries
+        if entry.creates("pods", "") and entry.namespace == namespace
+    )
 
 
 def _entry(record: dict[str, Any], line: str) -> AuditEntry:

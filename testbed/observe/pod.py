@@ -23,6 +23,8 @@ class ObservedPod:
         The scenario's name of its controller; empty for a pod of no scenario.
     node
         Name of its node; empty while it has none.
+    ready
+        Whether its condition ``Ready`` holds.
     waiting_reason, waiting_message
         Of the condition ``PodScheduled=False``; empty without one.
     """
@@ -37,6 +39,7 @@ class ObservedPod:
     phase: str
     priority: int
     terminating: bool
+    ready: bool
     waiting_reason: str
     waiting_message: str
 
@@ -56,9 +59,14 @@ class ObservedPod:
         return not self.bound and self.waiting_reason == UNSCHEDULABLE
 
     @property
+    def finished(self) -> bool:
+        """Whether its containers have ended for good; it claims no room any more."""
+        return self.phase in FINISHED_PHASES
+
+    @property
     def live(self) -> bool:
-        """Whether the pod still claims its room."""
-        return not self.terminating and self.phase not in FINISHED_PHASES
+        """Whether the pod counts for its controller."""
+        return not self.terminating and not self.finished
 
     def why_pending(self) -> str:
         """Return the reason the pod has no node, in one line."""
@@ -84,8 +92,17 @@ def observed_pod(body: JsonObject) -> ObservedPod:
         phase=status.get("phase", "Pending"),
         priority=spec.get("priority") or 0,
         terminating=bool(metadata.get("deletionTimestamp")),
+        ready=is_ready(status),
         waiting_reason=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
+    )
+
+
+def is_ready(status: Mapping[str, Any]) -> bool:
+    """Tell whether a pod's condition ``Ready`` holds."""
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True"
+        for condition in status.get("conditions") or ()
     )
 
 

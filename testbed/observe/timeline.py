@@ -1,4 +1,4 @@
-"""When each pod was created, bound, refused and deleted, on the receipt clock."""
+"""When each pod was created, bound, ready, and gone, on the receipt clock."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from testbed.observe.change import Change, Verb
-from testbed.observe.pod import observed_pod
+from testbed.observe.pod import ObservedPod, observed_pod
 from testbed.observe.receipt import Receipt
 
 
@@ -14,8 +14,13 @@ from testbed.observe.receipt import Receipt
 class PodTimeline:
     """The moments of one pod; ``None`` is a moment that was not seen.
 
-    ``created`` is ``None`` also for a pod that was there before the watch began: its
-    latency cannot be known.
+    Of a pod that was there before the watch began no earlier moment is known:
+    ``created`` is ``None``, and ``bound`` too if it already had its node.
+
+    Attributes
+    ----------
+    finished
+        Its containers ended for good: from then on it claims no room.
     """
 
     uid: str
@@ -24,8 +29,15 @@ class PodTimeline:
     created: Receipt | None = None
     refused: Receipt | None = None
     bound: Receipt | None = None
+    ready: Receipt | None = None
+    finished: Receipt | None = None
     deleted: Receipt | None = None
     node: str = ""
+
+    @property
+    def gone(self) -> Receipt | None:
+        """Since when it claims no room: it was deleted, or it finished."""
+        return self.finished or self.deleted
 
     @property
     def created_to_bound_s(self) -> float | None:
@@ -38,13 +50,14 @@ class PodTimeline:
 def pod_timelines(changes: Iterable[Change], namespace: str) -> list[PodTimeline]:
     """Read the moments of every pod of a namespace, in order of first sight."""
     lines: dict[str, PodTimeline] = {}
+    last: dict[str, ObservedPod] = {}
     for change in changes:
         if change.kind != "Pod" or change.namespace != namespace:
             continue
-        known = lines.get(change.uid) or PodTimeline(
-            change.uid, change.namespace, change.name
-        )
-        lines[change.uid] = _with(known, change)
+        uid, pod = change.uid, observed_pod(change.body)
+        line = lines.get(uid) or PodTimeline(uid, pod.namespace, pod.name)
+        lines[uid] = _with(line, change, pod, last.get(uid))
+        last[uid] = pod
     return list(lines.values())
 
 
@@ -54,14 +67,25 @@ def bind_latencies_s(timelines: Iterable[PodTimeline]) -> list[float]:
     return [latency for latency in seen if latency is not None]
 
 
-def _with(line: PodTimeline, change: Change) -> PodTimeline:
-    pod, at = observed_pod(change.body), change.receipt
-    if change.verb is Verb.ADDED and line.created is None:
-        line = replace(line, created=at)
+def _with(
+    line: PodTimeline, change: Change, pod: ObservedPod, before: ObservedPod | None
+) -> PodTimeline:
+    at = change.receipt
+    if pod.node:
+        line = replace(line, node=pod.node)
     if change.verb is Verb.DELETED:
         line = replace(line, deleted=at)
+    if change.verb is Verb.ADDED and before is None:
+        line = replace(line, created=at)
+    elif change.verb is Verb.LISTED or before is None:
+        # What holds now may have held for long.
+        return line
     if pod.unschedulable and line.refused is None:
         line = replace(line, refused=at)
-    if pod.bound and line.bound is None:
-        line = replace(line, bound=at, node=pod.node)
+    if pod.bound and not (before and before.bound):
+        line = replace(line, bound=at)
+    if pod.ready and not (before and before.ready) and line.ready is None:
+        line = replace(line, ready=at)
+    if pod.finished and not (before and before.finished):
+        line = replace(line, finished=at)
     return line

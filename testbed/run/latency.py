@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median, quantiles
+from statistics import median
 
 from testbed.metrics.percentile import Percentile, percentile
+from testbed.observe.agreement import spread_s
 from testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S
 
 RANKS = (50.0, 90.0, 99.0)
-TENTHS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,6 @@ def latency_of(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> Lat
     return Latency(
         n=len(samples_s),
         percentiles=tuple(percentile(samples_s, rank) for rank in RANKS),
-        resolution_s=max(RESOLUTION_S, _spread(audit_lags_s)),
+        resolution_s=max(RESOLUTION_S, spread_s(audit_lags_s)),
         audit_lag_s=median(audit_lags_s) if audit_lags_s else None,
     )
-
-
-def _spread(lags_s: Sequence[float]) -> float:
-    """Return the range of the middle eight tenths; of everything if that is little."""
-    if not lags_s:
-        return 0.0
-    if len(lags_s) < TENTHS:
-        return max(lags_s) - min(lags_s)
-    cuts = quantiles(lags_s, n=TENTHS)
-    return cuts[-1] - cuts[0]

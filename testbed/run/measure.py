@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from testbed.metrics.packing import utilisation
 from testbed.metrics.placement import placement_hash
 from testbed.metrics.state import ClusterState
+from testbed.observe.agreement import binding_lags_s
 from testbed.observe.audit import audit_entries, binding_times_ns
 from testbed.observe.change import Change
 from testbed.observe.errors import AuditLogMissingError
-from testbed.observe.receipt import NS_PER_S
 from testbed.observe.timeline import PodTimeline, bind_latencies_s, pod_timelines
 from testbed.run.bench import Bench
 from testbed.run.latency import latency_of
@@ -45,19 +45,8 @@ def measured(
 def _audit_lags_s(
     bench: Bench, timelines: Sequence[PodTimeline], audit_start: int
 ) -> list[float]:
-    """Return watch receipt minus audit stamp of every binding that both saw.
-
-    A pod that was bound before the phase began is first seen bound at some later
-    change, which says nothing of the watch.
-    """
     try:
-        stamps = binding_times_ns(audit_entries(bench.cluster.audit_log, audit_start))
+        entries = audit_entries(bench.cluster.audit_log, audit_start)
+        return binding_lags_s(timelines, binding_times_ns(entries))
     except AuditLogMissingError:
         return []
-    return [
-        (line.bound.wall_ns - stamps[key]) / NS_PER_S
-        for line in timelines
-        if line.created
-        and line.bound
-        and (key := f"{line.namespace}/{line.name}") in stamps
-    ]

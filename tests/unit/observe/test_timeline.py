@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from watch_server import a_pod
+from watched_pods import at as at_second
+from watched_pods import life, seen
 
 from testbed.observe.change import Change, Verb
 from testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
@@ -57,3 +59,57 @@ def test_a_step_of_the_wall_clock_does_not_bend_an_interval() -> None:
 
     assert second.seconds_since(first) == 1.0
     assert second.wall_ns - first.wall_ns == NS_PER_S
+
+
+def test_readiness_is_the_first_moment_it_was_seen() -> None:
+    """A pod that fails a probe and recovers is not ready for the first time again."""
+    changes = [
+        *life("a", 1.0, 2.0, 3.0),
+        seen(4.0, Verb.MODIFIED, "a", node="n1", ready=False),
+        seen(5.0, Verb.MODIFIED, "a", node="n1", ready=True),
+    ]
+
+    (line,) = pod_timelines(changes, "ns")
+
+    assert line.ready == at_second(3.0)
+
+
+def test_what_was_already_so_has_no_moment() -> None:
+    """A pod first seen bound and ready was so for an unknown time."""
+    changes = [
+        seen(1.0, Verb.LISTED, "a", node="n1", ready=True),
+        seen(2.0, Verb.MODIFIED, "a", node="n1", ready=True),
+        seen(3.0, Verb.MODIFIED, "b", node="n1", ready=True),
+    ]
+
+    lines = pod_timelines(changes, "ns")
+
+    assert [(line.node, line.bound, line.ready) for line in lines] == [
+        ("n1", None, None),
+        ("n1", None, None),
+    ]
+
+
+def test_a_pod_that_was_listed_waiting_is_seen_bound() -> None:
+    """Its creation is unknown, its binding is not."""
+    changes = [
+        seen(1.0, Verb.LISTED, "a"),
+        seen(2.0, Verb.MODIFIED, "a", node="n1"),
+    ]
+
+    (line,) = pod_timelines(changes, "ns")
+
+    assert (line.created, line.bound) == (None, at_second(2.0))
+
+
+def test_a_finished_pod_is_gone_before_it_is_deleted() -> None:
+    """It claims no room from then on; the deletion of its object is housekeeping."""
+    changes = [
+        *life("a", 1.0, 2.0, 3.0),
+        seen(4.0, Verb.MODIFIED, "a", node="n1", phase="Succeeded"),
+        seen(9.0, Verb.DELETED, "a", node="n1", phase="Succeeded"),
+    ]
+
+    (line,) = pod_timelines(changes, "ns")
+
+    assert (line.gone, line.deleted) == (at_second(4.0), at_second(9.0))

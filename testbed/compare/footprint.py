@@ -1,0 +1,110 @@
+"""Memory and CPU time of processes over a window, at no cost while it lasts.
+
+The kernel keeps the peak of a process's resident memory, and forgets it when told to
+(proc(5), ``VmHWM`` and ``clear_refs``): nothing need be sampled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+PROC = Path("/proc")
+RESET_PEAK = "5"
+_PEAK = re.compile(r"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What processes took together; ``None`` where it could not be read.
+
+    Attributes
+    ----------
+    peak_memory_bytes
+        Sum of the peaks of resident memory, which need not have been at one time.
+    cpu_s
+        User and system time, of children that have ended too.
+    """
+
+    peak_memory_bytes: int | None = None
+    cpu_s: float | None = None
+
+
+UNKNOWN = Footprint()
+
+
+class FootprintMeter:
+    """Measures processes and their children from now on.
+
+    Parameters
+    ----------
+    pids
+        The processes. One that ends before `read` makes the footprint unknown.
+    """
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        self._pids = tuple(pids)
+        for process in _family(self._pids):
+            _forget_peak(process.pid)
+        self._cpu_before_s = _cpu_s(self._pids)
+
+    def read(self) -> Footprint:
+        """Return what was taken since the meter was made."""
+        cpu_s, peaks = _cpu_s(self._pids), _peaks(self._pids)
+        if cpu_s is None or self._cpu_before_s is None:
+            return Footprint(peaks, None)
+        return Footprint(peaks, round(cpu_s - self._cpu_before_s, 2))
+
+
+def _family(pids: Iterable[int]) -> Iterator[psutil.Process]:
+    for pid in pids:
+        try:
+            process = psutil.Process(pid)
+            yield process
+            yield from process.children(recursive=True)
+        except psutil.Error:
+            continue
+
+
+def _cpu_s(pids: tuple[int, ...]) -> float | None:
+    if not pids or not all(psutil.pid_exists(pid) for pid in pids):
+        return None
+    total_s = 0.0
+    for process in _family(pids):
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            # A child that has just ended; its parent has its time from now on.
+            continue
+        total_s += times.user + times.system
+        total_s += getattr(times, "children_user", 0.0)
+        total_s += getattr(times, "children_system", 0.0)
+    return total_s
+
+
+def _peaks(pids: tuple[int, ...]) -> int | None:
+    peaks = {process.pid: _peak_bytes(process.pid) for process in _family(pids)}
+    if not pids or any(peaks.get(pid) is None for pid in pids):
+        return None
+    return sum(peak for peak in peaks.values() if peak is not None)
+
+
+def _peak_bytes(pid: int) -> int | None:
+    try:
+        found = _PEAK.search((PROC / str(pid) / "status").read_text(encoding="ascii"))
+    except OSError:
+        return None
+    return int(found[1]) * KIB if found else None
+
+
+def _forget_peak(pid: int) -> None:
+    try:
+        (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK, encoding="ascii")
+    except OSError:
+        # Another system than Linux: what cannot be forgotten cannot be read either.
+        return

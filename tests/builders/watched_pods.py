@@ -1,0 +1,77 @@
+"""Changes of pods as a watch would have told them, on a clock of round seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.observe.audit import AuditEntry
+from testbed.observe.change import Change, Verb
+from testbed.observe.receipt import NS_PER_S, Receipt
+from testbed.scenario.manifests import WORKLOAD_LABEL
+
+NAMESPACE = "ns"
+
+
+def at(second: float) -> Receipt:
+    moment = round(second * NS_PER_S)
+    return Receipt(moment, moment)
+
+
+def seen(
+    second: float,
+    verb: Verb,
+    name: str,
+    *,
+    node: str = "",
+    ready: bool = False,
+    phase: str = "Pending",
+    namespace: str = NAMESPACE,
+) -> Change:
+    """Return one change of a pod of 100 m, with 50 m in a sidecar, and 1 GB."""
+    body: dict[str, Any] = {
+        "metadata": {
+            "uid": f"uid-{name}",
+            "namespace": namespace,
+            "name": name,
+            "labels": {WORKLOAD_LABEL: "web"},
+        },
+        "spec": {
+            "priority": 7,
+            "containers": [
+                {"resources": {"requests": {"cpu": "100m", "memory": "1G"}}}
+            ],
+            "initContainers": [
+                {"restartPolicy": "Always", "resources": {"requests": {"cpu": "50m"}}}
+            ],
+            **({"nodeName": node} if node else {}),
+        },
+        "status": {
+            "phase": phase,
+            "conditions": [{"type": "Ready", "status": str(ready)}],
+        },
+    }
+    return Change("Pod", verb, at(second), body)
+
+
+def life(name: str, created: float, bound: float, ready: float) -> list[Change]:
+    """Return the changes of a pod that was created, bound to n1, and ready."""
+    return [
+        seen(created, Verb.ADDED, name),
+        seen(bound, Verb.MODIFIED, name, node="n1"),
+        seen(ready, Verb.MODIFIED, name, node="n1", ready=True, phase="Running"),
+    ]
+
+
+def logged(second: float, subresource: str = "", name: str = "") -> AuditEntry:
+    """Return the audit entry of a pod's creation, or of its binding."""
+    return AuditEntry(
+        verb="create",
+        resource="pods",
+        subresource=subresource,
+        namespace=NAMESPACE,
+        name=name,
+        user="somebody",
+        code=201,
+        stage_ns=at(second).wall_ns,
+        line="",
+    )

@@ -1,0 +1,237 @@
+"""From changes and audit entries to a run's record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from watched_pods import NAMESPACE, at, life, logged, seen
+
+from testbed.compare.footprint import Footprint
+from testbed.compare.recording import (
+    Disturbance,
+    Observations,
+    PodCount,
+    RunLabel,
+    node_records,
+    recorded,
+)
+from testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from testbed.observe.audit import AuditEntry
+from testbed.observe.change import Change, Verb
+
+LABEL = RunLabel("burst/test", "default", "equal", round_number=3, warm=True)
+NODE = NodeRecord("n1", 4000, 4 * 10**9)
+
+
+def record(
+    changes: Sequence[Change],
+    audit: Sequence[AuditEntry] = (),
+    *,
+    count: PodCount | None = None,
+) -> RunRecord:
+    """Return the record of the window from second 100 to second 110."""
+    return recorded(
+        LABEL,
+        Observations(
+            NAMESPACE,
+            at(100),
+            at(110),
+            (NODE,),
+            tuple(changes),
+            tuple(audit),
+            count,
+            Footprint(10**8, 1.5),
+        ),
+        Disturbance(moves=1, evictions=2, bound_placed=4),
+    )
+
+
+def test_moments_are_seconds_from_the_windows_start() -> None:
+    """And a pod's requests are what the scheduler counts, sidecars included."""
+    found = record(life("a", 101, 102.25, 103.5))
+
+    assert found.pods == (
+        PodRecord(
+            uid="uid-a",
+            name="a",
+            workload="web",
+            priority=7,
+            cpu_milli=150,
+            memory_bytes=10**9,
+            node="n1",
+            created_s=1.0,
+            bound_s=2.25,
+            ready_s=3.5,
+        ),
+    )
+    assert found.window_s == 10.0
+
+
+def test_what_the_run_was_is_kept() -> None:
+    """A record says by itself what it is a record of."""
+    found = record([], count=PodCount(0, 0))
+
+    assert (found.scenario_id, found.arm, found.limits) == (
+        "burst/test",
+        "default",
+        "equal",
+    )
+    assert (found.round_number, found.warm, found.nodes) == (3, True, (NODE,))
+    assert (found.moves, found.evictions, found.bound_placed) == (1, 2, 4)
+    assert (found.peak_memory_bytes, found.cpu_s, found.api_pods) == (10**8, 1.5, 0)
+
+
+def test_what_was_there_before_has_no_moments() -> None:
+    """Its wait began unseen: a guess would be a latency that never was."""
+    listed = [
+        seen(99, Verb.LISTED, "bound", node="n1", ready=True),
+        seen(99, Verb.LISTED, "waits"),
+        seen(104, Verb.MODIFIED, "bound", node="n1", ready=True),
+        seen(105, Verb.MODIFIED, "waits", node="n1"),
+    ]
+
+    bound, waits = record(listed).pods
+    assert (bound.node, bound.created_s, bound.bound_s, bound.ready_s) == (
+        "n1",
+        None,
+        None,
+        None,
+    )
+    assert (waits.created_s, waits.bound_s) == (None, 5.0)
+
+
+def test_what_came_after_the_window_is_not_in_it() -> None:
+    """A pod that was bound after the end was waiting at the end."""
+    late = [*life("late", 111, 112, 113), *life("waits", 101, 111, 112)]
+
+    (waits,) = record(late).pods
+    assert (waits.name, waits.node) == ("waits", "")
+    assert (waits.bound_s, waits.ready_s) == (None, None)
+
+
+def test_a_pod_is_gone_when_it_claims_no_room_any_more() -> None:
+    """Deleted, or finished: a finished pod stays on its node and takes nothing."""
+    finished = [
+        *life("done", 101, 102, 103),
+        seen(104, Verb.MODIFIED, "done", node="n1", phase="Succeeded"),
+        seen(106, Verb.DELETED, "done", node="n1", phase="Succeeded"),
+    ]
+    deleted = [
+        *life("deleted", 101, 102, 103),
+        seen(105, Verb.DELETED, "deleted", node="n1"),
+    ]
+
+    assert [pod.gone_s for pod in record([*finished, *deleted]).pods] == [4.0, 5.0]
+
+
+def test_pods_that_had_gone_before_are_left_out() -> None:
+    """What a list still showed may have ended before the window began."""
+    gone = [
+        seen(98, Verb.LISTED, "a", node="n1"),
+        seen(99, Verb.DELETED, "a", node="n1"),
+    ]
+
+    assert record(gone).pods == ()
+
+
+def test_other_namespaces_are_left_out() -> None:
+    """The release's own pods are no part of the run."""
+    other = seen(101, Verb.ADDED, "other", namespace="kube-system")
+
+    assert record([other]).pods == ()
+
+
+def test_clocks_with_a_steady_lag_agree() -> None:
+    """Delivery takes 20 ms each time: that moves all moments, and no latency."""
+    changes = [*life("a", 101, 102, 103), *life("b", 101.5, 102.5, 103)]
+    audit = [
+        logged(100.98),
+        logged(101.48),
+        logged(101.98, "binding", "a"),
+        logged(102.48, "binding", "b"),
+    ]
+
+    found = record(changes, audit)
+    assert found.audit_lag_s == pytest.approx(0.02)
+    assert found.audit_beyond == 0
+    assert found.resolution_s == 0.001
+
+
+def test_a_lag_that_changes_is_counted_and_blurs_the_latencies() -> None:
+    """Bindings come 10 ms later than creations: latencies are 10 ms too long."""
+    changes = [
+        change
+        for number in range(3)
+        for change in life(f"p{number}", 101 + number, 102 + number, 105)
+    ]
+    audit = [logged(101 + number - 0.001) for number in range(3)]
+    audit += [logged(102 + n - 0.011, "binding", f"p{n}") for n in range(2)]
+
+    found = record(changes, audit)
+    assert found.audit_beyond == 2
+    assert found.resolution_s == pytest.approx(0.01)
+    assert found.error == ""
+
+
+def test_creations_are_paired_in_order() -> None:
+    """The log has no names for them; the best of all ways to pair them is by order."""
+    changes = [*life("a", 101, 104, 105), *life("b", 102, 104, 105)]
+
+    assert record(changes, [logged(102), logged(101)]).audit_beyond == 0
+    assert record(changes, [logged(101), logged(101.9)]).audit_beyond == 2
+
+
+def test_creations_that_cannot_be_paired_are_left_out() -> None:
+    """Paired by order, one entry too many would put all of them off."""
+    changes = [*life("a", 101, 104, 105), *life("b", 102, 104, 105)]
+    audit = [logged(100.5), logged(101), logged(102), logged(104, "binding", "a")]
+
+    assert record(changes, audit).audit_beyond == 0
+
+
+def test_without_an_audit_log_there_is_no_lag() -> None:
+    """None is not 0: nobody has checked this run's clock."""
+    assert record(life("a", 101, 102, 103)).audit_lag_s is None
+
+
+def test_pods_that_the_watch_lost_are_an_error() -> None:
+    """A run that was not seen whole must not be compared."""
+    found = record(life("a", 101, 102, 103), count=PodCount(api=3, watched=1))
+
+    assert found.api_pods == 3
+    assert found.error == "the API server has 3 pods, of which the watch shows 1"
+
+
+def test_a_binding_that_the_watch_lost_is_an_error() -> None:
+    """The API server says it was bound, and nobody saw it."""
+    found = record([seen(101, Verb.ADDED, "a")], [logged(102, "binding", "a")])
+
+    assert "1 bindings of the audit log were not seen" in found.error
+    assert "ns/a" in found.error
+
+
+def test_a_watch_that_began_anew_is_an_error() -> None:
+    """What happened while nobody watched has no moments."""
+    changes = [
+        *life("a", 101, 102, 103),
+        seen(104, Verb.LISTED, "a", node="n1", ready=True),
+    ]
+
+    assert "broke off" in record(changes).error
+
+
+def test_nodes_are_read_with_what_they_can_give() -> None:
+    """Sorted by name, so that two records of one run are equal."""
+    bodies = [
+        {
+            "metadata": {"name": name},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "40"}},
+        }
+        for name in ("n2", "n1")
+    ]
+
+    assert node_records(bodies) == (
+        NodeRecord("n1", 4000, 8 * 2**30, 40),
+        NodeRecord("n2", 4000, 8 * 2**30, 40),
+    )
