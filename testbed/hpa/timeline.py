@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from testbed.hpa.model.load_window import Segment
 from testbed.observe.change import Change, JsonObject, Verb
+from testbed.observe.pod import observed_pod
 from testbed.observe.receipt import Receipt
 from testbed.observe.source import AUTOSCALERS
 
@@ -49,7 +50,9 @@ def pod_counts(
         if change.verb is Verb.DELETED:
             pods.pop(change.uid, None)
         else:
-            pods[change.uid] = is_ready(change.body)
+            pod = observed_pod(change.body)
+            # One that goes is taken out of the service before it ends.
+            pods[change.uid] = pod.ready and pod.live
         at_s = change.receipt.seconds_since(origin)
         count = PodCount(at_s, len(pods), sum(pods.values()))
         if not line or (line[-1].total, line[-1].ready) != (count.total, count.ready):
@@ -76,14 +79,6 @@ def replicas(
         )
         line.append(seen)
     return tuple(line)
-
-
-def is_ready(pod: JsonObject) -> bool:
-    """Tell whether a pod gets requests: it is Ready and does not go."""
-    if pod["metadata"].get("deletionTimestamp"):
-        return False
-    conditions = pod.get("status", {}).get("conditions") or []
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
 def segments(

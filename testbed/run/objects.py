@@ -28,6 +28,10 @@ _PATHS = {
         "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
     ),
     "ResourceQuota": "/api/v1/namespaces/{namespace}/resourcequotas",
+    "HorizontalPodAutoscaler": (
+        "/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
+    ),
+    "ClusterResourceUsage": "/apis/kwok.x-k8s.io/v1alpha1/clusterresourceusages",
 }
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"

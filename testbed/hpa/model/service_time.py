@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-
 MOST_STAGES = 500
 """Up to here the sum below is exact; 500 stages vary by 4 percent."""
 
