@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from testbed import layout
 from testbed.api_client import new_api_client
 from testbed.cluster.claim import claim_cluster, remove_cluster
+from testbed.cluster.components import METRICS_SERVER
 from testbed.cluster.errors import ClusterMissingError
 from testbed.cluster.host_pods import start_host_pods
 from testbed.cluster.interruption import undisturbed
@@ -20,6 +21,7 @@ from testbed.cluster.naming import check_name
 from testbed.cluster.owner import read_owner, write_owner
 from testbed.cluster.ports import Ports
 from testbed.cluster.startup import READY_TIMEOUT_S, Startup
+from testbed.toolchain import tool_path
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -125,6 +127,8 @@ class KwokBinaryCluster:
     def _arguments(self) -> ExtraArgs:
         if self._metrics is None:
             return self._extra_args
+        # At once, and not when everything else is up.
+        tool_path(METRICS_SERVER)
         return merged_arguments(metrics_arguments(self.workdir), self._extra_args)
 
     def _settle_with_metrics(
@@ -134,12 +138,13 @@ class KwokBinaryCluster:
         from testbed.cluster.metrics.server import MetricsServer  # noqa: PLC0415
         from testbed.cluster.metrics.usage_api import serve_usage_api  # noqa: PLC0415
 
+        server = MetricsServer(
+            self.workdir, ports.kwok_controller, settings, self._timeout_s
+        )
         with self.api_client() as api:
             serve_usage_api(api, self._timeout_s)
+            startup.restart_kwok()
             startup.settle()
-            server = MetricsServer(
-                self.workdir, ports.kwok_controller, settings, self._timeout_s
-            )
             server.start(api, self.kubeconfig)
 
     def down(self) -> None:

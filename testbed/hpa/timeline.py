@@ -55,6 +55,9 @@ def pod_counts(
             pods[change.uid] = pod.ready and pod.live
         at_s = change.receipt.seconds_since(origin)
         count = PodCount(at_s, len(pods), sum(pods.values()))
+        if line and line[-1].at_s == at_s:
+            # A list shows everything at one moment.
+            line.pop()
         if not line or (line[-1].total, line[-1].ready) != (count.total, count.ready):
             line.append(count)
     return tuple(line)

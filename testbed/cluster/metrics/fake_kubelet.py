@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.cluster.api_probe import ApiProbe
+from testbed.cluster.components import METRICS_SERVER
 from testbed.cluster.metrics.errors import MeterError, MetricsMissingError
-from testbed.cluster.metrics.identity import NAME
 from testbed.cluster.node_pool import metrics_path
 from testbed.cluster.owner import read_owner
 
@@ -35,7 +35,7 @@ class FakeKubelet:
             The cluster does not exist, or was brought up without metrics.
         """
         owner = read_owner(workdir)
-        if owner is None or not (workdir / NAME).is_dir():
+        if owner is None or not (workdir / METRICS_SERVER).is_dir():
             raise MetricsMissingError(workdir.name)
         return cls(ApiProbe.of(workdir, owner.ports.kwok_controller))
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import trustme
 
+from testbed.cluster.components import METRICS_SERVER
 from testbed.cluster.service_account import write_account_kubeconfig, write_private
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
 NAMESPACE = "kube-system"
-NAME = "metrics-server"
-HOST = f"{NAME}.{NAMESPACE}.svc"
+HOST = f"{METRICS_SERVER}.{NAMESPACE}.svc"
 """What the API server expects its certificate to be made out to."""
 
 
@@ -55,5 +55,5 @@ def make_identity(api: ApiClient, admin: Path, folder: Path) -> Identity:
     )
     write_private(identity.certificate, issued.cert_chain_pems[0].bytes())
     write_private(identity.key, issued.private_key_pem.bytes())
-    write_account_kubeconfig(api, admin, NAMESPACE, NAME, identity.kubeconfig)
+    write_account_kubeconfig(api, admin, NAMESPACE, METRICS_SERVER, identity.kubeconfig)
     return identity

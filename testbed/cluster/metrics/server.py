@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testbed.cluster.components import has_ended, log_file, log_tail
+from testbed.cluster.components import (
+    METRICS_SERVER,
+    has_ended,
+    log_file,
+    log_tail,
+)
 from testbed.cluster.errors import ComponentFailedError
 from testbed.cluster.host_pods import HOST_NODE
-from testbed.cluster.metrics.identity import NAME, Identity, make_identity
+from testbed.cluster.metrics.identity import Identity, make_identity
 from testbed.cluster.metrics.objects import Manifest, create_objects, read_manifests
 from testbed.cluster.metrics.settings import MetricsSettings
 from testbed.cluster.ports import LOOPBACK, port_beside
@@ -20,7 +25,6 @@ from testbed.wait import wait_until
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
-METRICS_SERVER = NAME
 _API_SERVICE = "v1beta1.metrics.k8s.io"
 
 
