@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from testbed.hpa.model.load_window import LoadWindow
 from testbed.hpa.record import HpaRecord
 
-_SIZE_INCHES = (9.0, 6.5)
+_SIZE_INCHES = (9.0, 8.0)
 _DOTS_PER_INCH = 120
 
 
@@ -21,7 +21,8 @@ def plot_timeline(record: HpaRecord, path: Path) -> None:
     The suffix of ``path`` is the format, as in ``.svg`` or ``.png``.
     """
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
-    replicas, usage, latency, errors = figure.subplots(4, 1, sharex=True)
+    rows = figure.subplots(5, 1, sharex=True, height_ratios=(3, 3, 3, 1, 1))
+    replicas, usage, latency, errors, clients = rows
     _draw_replicas(replicas, record)
     _draw_usage(usage, record)
     windows = (*record.find, *record.hold)
@@ -30,8 +31,12 @@ def plot_timeline(record: HpaRecord, path: Path) -> None:
     latency.set_ylabel("p99 (s)")
     _draw_windows(errors, windows, [100 * w.errors for w in windows], 100 * sla.errors)
     errors.set_ylabel("errors (%)")
-    errors.set_xlabel("seconds since the start of FIND")
-    for axes in (replicas, usage, latency, errors):
+    end_s = record.hold[-1].end_s
+    _draw_steps(clients, [(w.start_s, w.clients) for w in windows], end_s, "-", "")
+    clients.set_ylabel("clients")
+    clients.set_ylim(bottom=0)
+    clients.set_xlabel("seconds since the start of FIND")
+    for axes in rows:
         _draw_phases(axes, record)
     found = record.recovery
     ttr = f", TTR {found.ttr_s:g} s" if found.outcome == "recovered" else ""
