@@ -47,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks that collected scenarios bear."""
     config.addinivalue_line("markers", "e2e: needs a fake-node cluster")
     config.addinivalue_line("markers", "smoke: a scenario that every change must pass")
+    config.addinivalue_line("markers", "short: a scenario that takes seconds")
+    config.addinivalue_line("markers", "full: a scenario that takes long; -m full")
 
 
 @pytest.fixture(scope="session")

@@ -9,14 +9,19 @@ import typer
 from tabulate import tabulate
 
 from testbed.cli.main import app
+from testbed.run.timeouts import DEFAULT_TIMEOUTS
 from testbed.scenario.catalogue import select
+from testbed.scenario.explain import explain as explanation
 from testbed.scenario.model import Scenario
 from testbed.scenario.schema import editor_schema_text
+from testbed.scenario.starter import SCHEMA_FILE, write_starter
 
 SCENARIOS = Path("scenarios")
 
 scenario_app = typer.Typer(
-    name="scenario", help="Check and list scenario files.", no_args_is_help=True
+    name="scenario",
+    help="Check, list, explain and begin scenario files.",
+    no_args_is_help=True,
 )
 app.add_typer(scenario_app)
 
@@ -47,6 +52,36 @@ def list_scenarios(
     rows = [_row(scenario) for scenario in found]
     headers = ["scenario", "nodes", "pods", "labels", "description"]
     typer.echo(tabulate(rows, headers, maxcolwidths=[None, None, None, 12, 60]))
+
+
+@scenario_app.command()
+def explain(
+    asked: Annotated[
+        list[str], typer.Argument(help="Files, folders or names.", metavar="NAME")
+    ],
+    folder: Folder = SCENARIOS,
+) -> None:
+    """Print in plain words what will happen, step by step, with every default."""
+    found = select(asked, folder=folder)
+    texts = [explanation(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
+    typer.echo("\n".join(texts), nl=False)
+
+
+@scenario_app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Topic and behaviour: web/scale-up.")],
+    folder: Annotated[
+        Path, typer.Option(help="Folder in which it is written.")
+    ] = SCENARIOS,
+) -> None:
+    """Write a commented scenario file to start from."""
+    path = write_starter(name, folder)
+    typer.echo(f"wrote {path}")
+    if not (folder / SCHEMA_FILE).exists():
+        typer.echo(
+            "editors complete it with: stowage scenario schema --write "
+            f"{folder / SCHEMA_FILE}"
+        )
 
 
 @scenario_app.command()

@@ -10,6 +10,7 @@ from functools import partial
 
 from testbed.faults.ground import Ground
 from testbed.quantity import parse_memory
+from testbed.run.orphans import collect_pods
 
 ROLES = ("target", "source", "bystander")
 MENDED_SHARE = 0.5
@@ -20,13 +21,10 @@ TAINT = {"key": "stowage.dev/fault", "value": "yes", "effect": "NoSchedule"}
 
 
 def delete_node(ground: Ground) -> None:
-    """Delete the node; when the fault ends its pods go as well.
-
-    That is what the pod garbage collector does, which waits for most of a minute.
-    """
+    """Delete the node; when the fault ends its pods go as well."""
     name = ground.planned_node(ground.way(*ROLES))
     ground.objects.delete("Node", name)
-    ground.mend_with(partial(_collect_pods, ground, name))
+    ground.mend_with(partial(collect_pods, ground.bench, ground.namespace, name))
 
 
 def make_unschedulable(ground: Ground) -> None:
@@ -64,12 +62,3 @@ def _change(ground: Ground, spec: object, back: object) -> None:
 def _resize(ground: Ground, name: str, memory: str) -> None:
     sizes = {"allocatable": {"memory": memory}, "capacity": {"memory": memory}}
     ground.objects.patch("Node", name, {"status": sizes}, subresource="status")
-
-
-def _collect_pods(ground: Ground, node: str) -> None:
-    pods = ground.bench.observer.read(lambda state: state.all_pods(ground.namespace))
-    for pod in pods:
-        if pod.node == node:
-            ground.objects.delete(
-                "Pod", pod.name, namespace=ground.namespace, at_once=True
-            )

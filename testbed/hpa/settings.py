@@ -150,7 +150,7 @@ FULL = RecoverySettings()
 
 QUICK = RecoverySettings(
     autoscaling=Autoscaling(scale_up_percent=900, scale_up_period_s=1),
-    find=Find(start=6, most=12, step=3, level_s=5.0),
+    find=Find(start=6, most=12, step=3, level_s=6.0),
     hold=Hold(total_s=90.0, window_s=5.0, whole=False),
     timing=Timing(resolution_s=10, sync_s=1),
 )

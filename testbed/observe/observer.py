@@ -31,6 +31,10 @@ from testbed.observe.verdict import Verdict
 
 T = TypeVar("T")
 
+REST_PER_LOOK = 9
+"""Rest between two looks at a condition, in lengths of a look: one of ten thousand pods
+takes a while, and looking must not take from what is looked at."""
+
 
 class Observer:
     """Watches sources, each in a thread, into one state.
@@ -166,6 +170,7 @@ class Observer:
         with self._changed:
             while True:
                 self._raise_failure()
+                began_ns = self.clock.now().monotonic_ns
                 verdict = condition(self._state)
                 if verdict.error:
                     raise UnreachableStateError(what, verdict.error)
@@ -177,6 +182,12 @@ class Observer:
                     raise NotSettledError(what, timeout_s, verdict.state)
                 until_ns = min(deadline_ns, quiet_ns) if verdict.holds else deadline_ns
                 self._changed.wait((until_ns - now_ns) / NS_PER_S)
+                self._rest(now_ns + REST_PER_LOOK * (now_ns - began_ns), deadline_ns)
+
+    def _rest(self, until_ns: int, deadline_ns: int) -> None:
+        """Let changes come in without a look at them."""
+        while (now_ns := self.clock.now().monotonic_ns) < min(until_ns, deadline_ns):
+            self._changed.wait((min(until_ns, deadline_ns) - now_ns) / NS_PER_S)
 
     def _quiet_from(
         self, kinds: tuple[str, ...], quiet_s: float, after: Receipt | None

@@ -49,6 +49,11 @@ class ObservedPlan:
         return rests or self.phase in FINISHED_PHASES
 
     @property
+    def executes(self) -> bool:
+        """Whether the plan is to be carried out, and not only made."""
+        return self.mode != "DryRun"
+
+    @property
     def broken(self) -> bool:
         """Whether the plan ended in an error."""
         return self.phase in BROKEN_PHASES

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from testbed.pytest.scenario_session import ScenarioSession
 
 DEFAULT = "default"
-SMOKE = "smoke"
+FULL = "full"
+MARKS = ("smoke", "short", FULL)
+"""Labels that are marks of pytest as well."""
 
 
 def pytest_collect_file(
@@ -46,13 +48,24 @@ class ScenarioFile(pytest.File):
         for scenario in scenarios:
             if scenario.fault is not None:
                 continue  # for `stowage fault`, which tries it again and again
+            if FULL in scenario.labels and not self._is_asked_for():
+                continue  # takes long
             item: pytest.Function = pytest.Function.from_parent(
                 self, name=scenario.variant or DEFAULT, callobj=_test_of(scenario)
             )
             item.add_marker("e2e")
-            if SMOKE in scenario.labels:
-                item.add_marker(SMOKE)
+            for label in MARKS:
+                if label in scenario.labels:
+                    item.add_marker(label)
             yield item
+
+    def _is_asked_for(self) -> bool:
+        """Tell whether `-m` speaks of long scenarios, or this very file is named."""
+        config = self.config
+        named = [
+            config.invocation_params.dir / arg.split("::")[0] for arg in config.args
+        ]
+        return FULL in str(config.getoption("-m")) or self.path in named
 
 
 def _test_of(scenario: Scenario) -> Callable[[ScenarioSession], None]:

@@ -16,6 +16,7 @@ from testbed.report.document import run_document, scenario_document
 from testbed.run.listener import Listener
 from testbed.run.material import Material
 from testbed.run.outcome import RunOutcome, ScenarioOutcome
+from testbed.scenario.steps.world import replayed_files
 
 RUN_FILE = "run.json"
 EVENTS_FILE = "events.jsonl"
@@ -54,6 +55,10 @@ class Bundle(Listener):
         if outcome.scenario.path is not None:
             shutil.copyfile(outcome.scenario.path, folder / "scenario.yaml")
             self._hash("scenario", folder / "scenario.yaml", outcome)
+            for name in replayed_files(outcome.scenario.steps):
+                copy = folder / Path(name).name
+                shutil.copyfile(outcome.scenario.path.parent / name, copy)
+                self._hash(name, copy, outcome)
         for phase, values in material.values.items():
             path = folder / f"values-{phase}.yaml"
             path.write_text(yaml.safe_dump(dict(values)), encoding="utf-8")

@@ -7,6 +7,7 @@ from typing import Any
 from testbed.metrics.packing import pods_per_node
 from testbed.metrics.placement import placements
 from testbed.observe.plan import ObservedPlan
+from testbed.report.steps_document import steps_document
 from testbed.run.latency import Latency
 from testbed.run.outcome import (
     Divergence,
@@ -48,6 +49,8 @@ def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
         "error": outcome.error,
         "before": _phase(outcome.before),
         "after": _phase(outcome.after),
+        "end": _phase(outcome.end),
+        "stepped": steps_document(outcome.stepped),
         "moves": outcome.moves,
         "evictions": outcome.evictions,
         "optimal": outcome.optimal,

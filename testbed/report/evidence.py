@@ -12,6 +12,7 @@ from tabulate import tabulate
 from testbed.observe.audit import audit_entries
 from testbed.observe.change import JsonObject
 from testbed.observe.errors import AuditLogMissingError
+from testbed.observe.event_table import event_table
 from testbed.observe.pod import observed_pod
 from testbed.run.material import Material
 from testbed.run.outcome import ScenarioOutcome
@@ -23,12 +24,17 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
     _write(folder / "what-failed.txt", _what_failed(outcome))
     _write(folder / "pods.txt", _pods(material.bodies.get("Pod", [])))
     _write(folder / "nodes.txt", _nodes(material.bodies.get("Node", [])))
-    _write(folder / "events.txt", _events(material.bodies.get("Event", [])))
+    _write(folder / "events.txt", event_table(material.bodies.get("Event", [])))
     plans = material.bodies.get("PackingPlan", [])
     _write(folder / "plans.yaml", yaml.safe_dump_all([dict(plan) for plan in plans]))
     for name, text in material.log_texts.items():
         _write(folder / f"{name}.log", text)
     _write(folder / "audit.jsonl", _audit(material))
+    if outcome.stepped and outcome.stepped.evidence:
+        caught = folder / "caught"
+        caught.mkdir(exist_ok=True)
+        for name, text in outcome.stepped.evidence.items():
+            _write(caught / name, text)
     return folder
 
 
@@ -82,25 +88,6 @@ def _ready(body: JsonObject) -> str:
         if condition["type"] == "Ready":
             return str(condition["status"])
     return "Unknown"
-
-
-def _events(bodies: Iterable[JsonObject]) -> str:
-    rows = [
-        [
-            body.get("eventTime") or body.get("firstTimestamp") or "-",
-            body.get("reportingComponent")
-            or (body.get("source") or {}).get("component", "-"),
-            body.get("reason", "-"),
-            f"{body['involvedObject'].get('kind', '')}/"
-            f"{body['involvedObject'].get('name', '')}",
-            body.get("message", ""),
-        ]
-        for body in bodies
-    ]
-    return _table(
-        ("time", "from", "reason", "about", "message"),
-        sorted(rows, key=lambda row: str(row[0])),
-    )
 
 
 def _audit(material: Material) -> str:

@@ -1,4 +1,4 @@
-"""Who stands where, before and after: for scenarios small enough to read."""
+"""Who stands where, phase by phase: for scenarios small enough to read."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ PENDING = "(pending)"
 
 
 def placement_table(outcome: ScenarioOutcome) -> str:
-    """Return a node's workloads before and after; empty for a large scenario."""
+    """Return each node's workloads, phase by phase; empty for a large scenario."""
     scenario = outcome.scenario
-    nodes = sum(pool.count for pool in scenario.nodes)
-    if outcome.before is None or nodes > MOST_NODES:
+    phases = outcome.phases
+    if not phases or max(len(one.state.nodes) for one in phases) > MOST_NODES:
         return ""
-    if len(scenario.workload) > MOST_WORKLOADS:
+    present = {pod.workload for one in phases for pod in one.state.pods}
+    order = [one.name for one in scenario.workload if one.name in present]
+    order += sorted(present - set(order))
+    if len(order) > MOST_WORKLOADS:
         return ""
-    order = [workload.name for workload in scenario.workload]
-    before = _cells(outcome.before, order)
-    after = _cells(outcome.after, order) if outcome.after else {}
-    names = [node.name for node in outcome.before.state.nodes]
+    columns = [_cells(phase, order) for phase in phases]
+    names = [node.name for node in phases[0].state.nodes]
     rows = [
-        [name, before.get(name, ""), after.get(name, "")]
+        [name, *(cells.get(name, "") for cells in columns)]
         for name in [*names, PENDING]
-        if name != PENDING or before.get(name) or after.get(name)
+        if name != PENDING or any(cells.get(name) for cells in columns)
     ]
-    table = tabulate(rows, headers=("node", "before", "after"), tablefmt="simple")
+    headings = ("end",) if outcome.end else ("before", "after")[: len(phases)]
+    table = tabulate(rows, headers=("node", *headings), tablefmt="simple")
     return f"{scenario.scenario_id}\n{table}"
 
 

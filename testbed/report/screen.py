@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.report.faults_table import faults_table
+from testbed.report.lateness import lateness_note
 from testbed.report.placement_table import placement_table
 from testbed.report.summary_table import summary_note, summary_table
 from testbed.report.timing import timing_line
@@ -26,6 +27,9 @@ def _parts(outcome: RunOutcome, folder: Path) -> Iterator[str]:
     if outcome.outcomes:
         yield summary_table(outcome.outcomes)
         yield summary_note(outcome)
+    late = lateness_note(outcome.outcomes)
+    if late:
+        yield late
     faults = faults_table(outcome)
     if faults:
         yield faults

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from tabulate import tabulate
@@ -31,7 +31,7 @@ HEADERS = (
 
 
 def summary_table(outcomes: Iterable[ScenarioOutcome]) -> str:
-    """Return the table; figures are "before → after" where two phases were run.
+    """Return the table; figures are "before → after" where there are two halves.
 
     Rounds of one scenario share a line. It shows the first round that failed, else the
     first round, and in ``result`` how many passed.
@@ -45,14 +45,15 @@ def summary_table(outcomes: Iterable[ScenarioOutcome]) -> str:
 
 def summary_note(outcome: RunOutcome) -> str:
     """Return what the reader of the table must know of its figures."""
-    latencies = [item.before.latency for item in outcome.outcomes if item.before]
+    latencies = [item.phases[0].latency for item in outcome.outcomes if item.phases]
     if not latencies:
         return "No scenario settled, so there is no latency to report."
     resolutions = [item.resolution_s for item in latencies]
     lags = [item.audit_lag_s for item in latencies if item.audit_lag_s is not None]
     behind = f", {_range_ms(lags)} behind the audit log (medians)" if lags else ""
     return (
-        "Latency: pod created to bound in the deterministic phase, clock: "
+        "Latency: pod created to bound in the deterministic phase, or in the window "
+        "that the steps measure, clock: "
         f"{latencies[0].clock}{behind}, resolution {_range_ms(resolutions)}; "
         "a percentile with too small an n is left out (-)."
     )
@@ -65,42 +66,38 @@ def _range_ms(seconds: list[float]) -> str:
 
 def _row(rounds: list[ScenarioOutcome]) -> list[str]:
     outcome = next((item for item in rounds if not item.passed), rounds[0])
-    before, after = outcome.before, outcome.after
+    phases = outcome.phases
+    planned = outcome.after is not None or outcome.end is not None
     return [
         outcome.scenario.name,
         outcome.scenario.variant or "-",
-        _counts(before, after, "placed"),
-        _counts(before, after, "pending"),
-        str(outcome.moves) if after else "-",
-        str(outcome.evictions) if after else "-",
+        _counts(phases, "placed"),
+        _counts(phases, "pending"),
+        str(outcome.moves) if planned else "-",
+        str(outcome.evictions) if planned else "-",
         {True: "yes", False: "no", None: "-"}[outcome.optimal],
-        _shares(before, after, "cpu"),
-        _shares(before, after, "memory"),
-        _percentiles(before.latency) if before else "-",
-        str(before.latency.n) if before else "-",
+        _shares(phases, "cpu"),
+        _shares(phases, "memory"),
+        _percentiles(phases[0].latency) if phases else "-",
+        str(phases[0].latency.n) if phases else "-",
         _hashes(rounds),
         _result(outcome, rounds),
     ]
 
 
 def _counts(
-    before: PhaseOutcome | None,
-    after: PhaseOutcome | None,
-    figure: Literal["placed", "pending"],
+    phases: Sequence[PhaseOutcome], figure: Literal["placed", "pending"]
 ) -> str:
-    phases = [phase for phase in (before, after) if phase is not None]
     return " → ".join(str(getattr(phase, figure)) for phase in phases) or "-"
 
 
-def _shares(
-    before: PhaseOutcome | None, after: PhaseOutcome | None, resource: str
-) -> str:
-    if before is None:
+def _shares(phases: Sequence[PhaseOutcome], resource: str) -> str:
+    if not phases:
         return "-"
-    first = float(before.utilisation[resource]) * 100
-    if after is None:
+    first = float(phases[0].utilisation[resource]) * 100
+    if len(phases) == 1:
         return f"{first:.1f}"
-    last = float(after.utilisation[resource]) * 100
+    last = float(phases[-1].utilisation[resource]) * 100
     return f"{first:.1f} → {last:.1f} ({last - first:+.1f})"
 
 
@@ -112,7 +109,7 @@ def _percentiles(latency: Latency) -> str:
 
 
 def _hashes(rounds: list[ScenarioOutcome]) -> str:
-    hashes = {item.before.placement_hash for item in rounds if item.before}
+    hashes = {item.phases[0].placement_hash for item in rounds if item.phases}
     if len(hashes) > 1:
         return f"{len(hashes)} differ"
     return next(iter(hashes), "-")[:HASH_SHOWN]

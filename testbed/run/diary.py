@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from testbed.observe.audit import audit_end
@@ -50,10 +50,18 @@ class Diary:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time a step, also one that fails."""
-        self._listener.phase(name)
-        with self._stopwatch.step(name):
+        """Tell of a step and time it, also one that fails."""
+        self.tell(name)
+        with self.timed(name):
             yield
+
+    def timed(self, name: str) -> AbstractContextManager[None]:
+        """Time what is done inside, under a name that may have been used before."""
+        return self._stopwatch.step(name)
+
+    def tell(self, text: str) -> None:
+        """Say what goes on."""
+        self._listener.phase(text)
 
     @property
     def durations_s(self) -> dict[str, float]:
@@ -63,12 +71,19 @@ class Diary:
     def released(self, serving: Serving) -> None:
         """Note which release serves from now on."""
         phase = serving.profile
-        self._logs = {
-            f"{phase}-{container}": path
-            for container, path in serving.release.log_files().items()
-        }
+        logs = serving.release.log_files().items()
+        self.follow_logs({f"{phase}-{container}": path for container, path in logs})
         self._values[phase] = serving.values
         self._configs[phase] = serving.scheduler_config
+
+    def follow_logs(self, files: Mapping[str, Path]) -> None:
+        """Read these logs from now on, by name, in the place of those before."""
+        self._logs = dict(files)
+
+    def log_texts(self) -> dict[str, str]:
+        """Return the logs as they are now, by name."""
+        self.read_logs()
+        return dict(self._log_texts)
 
     def read_logs(self) -> None:
         """Read the logs of the release that serves, before its pod and they go."""
@@ -84,7 +99,6 @@ class Diary:
 
     def material(self, namespace: str) -> Material:
         """Return the records of the run until now."""
-        self.read_logs()
         observer = self._bench.observer
         bodies = observer.read(
             lambda state: {
@@ -96,7 +110,7 @@ class Diary:
             namespace=namespace,
             changes=tuple(self.changes()),
             bodies=bodies,
-            log_texts=dict(self._log_texts),
+            log_texts=self.log_texts(),
             audit_log=self._bench.cluster.audit_log,
             audit_start=self.audit_start,
             values=dict(self._values),

@@ -5,7 +5,24 @@ from __future__ import annotations
 from testbed.observe.plan import ObservedPlan
 from testbed.observe.settled import plan_finished
 from testbed.run.bench import Bench
+from testbed.scenario.manifests import Manifest
 from testbed.scenario.model import Scenario
+
+
+def manual_plan(
+    metadata: Manifest, *, time_limit_s: float, mode: str = "Execute"
+) -> Manifest:
+    """Return the PackingPlan of a person who asks for one."""
+    return {
+        "apiVersion": "stowage.dev/v1alpha1",
+        "kind": "PackingPlan",
+        "metadata": metadata,
+        "spec": {
+            "mode": mode,
+            "trigger": "Manual",
+            "timeLimitSeconds": time_limit_s,
+        },
+    }
 
 
 def carry_out_manual_plan(bench: Bench, scenario: Scenario) -> ObservedPlan:
@@ -17,16 +34,9 @@ def carry_out_manual_plan(bench: Bench, scenario: Scenario) -> ObservedPlan:
         It did not finish in time.
     """
     made = bench.objects.create(
-        {
-            "apiVersion": "stowage.dev/v1alpha1",
-            "kind": "PackingPlan",
-            "metadata": {"generateName": "manual-"},
-            "spec": {
-                "mode": "Execute",
-                "trigger": "Manual",
-                "timeLimitSeconds": scenario.optimizer.time_limit_s,
-            },
-        }
+        manual_plan(
+            {"generateName": "manual-"}, time_limit_s=scenario.optimizer.time_limit_s
+        )
     )
     name = made["metadata"]["name"]
     bench.observer.wait_for(

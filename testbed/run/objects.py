@@ -28,10 +28,13 @@ _PATHS = {
         "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
     ),
     "ResourceQuota": "/api/v1/namespaces/{namespace}/resourcequotas",
+    "ClusterResourceUsage": "/apis/kwok.x-k8s.io/v1alpha1/clusterresourceusages",
+    "LimitRange": "/api/v1/namespaces/{namespace}/limitranges",
+    "Service": "/api/v1/namespaces/{namespace}/services",
     "HorizontalPodAutoscaler": (
         "/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
     ),
-    "ClusterResourceUsage": "/apis/kwok.x-k8s.io/v1alpha1/clusterresourceusages",
+    "Reservation": "/apis/stowage.dev/v1alpha1/reservations",
 }
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
@@ -78,6 +81,30 @@ class Objects:
         return self._request(
             "PATCH", path, f"change {kind} {name}", change, content=_MERGE_PATCH
         )
+
+    def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Ask for a pod to be evicted; a budget may refuse it."""
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = f"{_PATHS['Pod'].format(namespace=namespace)}/{name}/eviction"
+        self._request("POST", path, f"evict Pod {name}", eviction)
+
+    def listed(self, kind: str, namespace: str = "") -> list[dict[str, Any]]:
+        """Return every object of a kind, of a namespace if the kind has them."""
+        path = _PATHS[kind].format(namespace=namespace)
+        answer = self._request("GET", path, f"list every {kind}", None)
+        # A list says once of what its items are.
+        header = {"apiVersion": answer["apiVersion"], "kind": kind}
+        return [{**header, **item} for item in answer.get("items") or []]
+
+    def read(self, kind: str, name: str, *, namespace: str = "") -> dict[str, Any]:
+        """Return an object as it is now; watches may be a little behind."""
+        path = f"{_PATHS[kind].format(namespace=namespace)}/{name}"
+        return self._request("GET", path, f"read {kind} {name}", None)
 
     def delete(
         self, kind: str, name: str, *, namespace: str = "", at_once: bool = False

@@ -81,8 +81,8 @@ def optimizer_record(plans: list[ObservedPlan]) -> OptimizerRecord:
     """Sum the plans up; without any, nothing was moved and nothing is proved."""
     return OptimizerRecord(
         solves=len(plans),
-        moves=sum(plan.moves for plan in plans),
-        evictions=sum(plan.evictions for plan in plans),
+        moves=sum(plan.moves for plan in plans if plan.executes),
+        evictions=sum(plan.evictions for plan in plans if plan.executes),
         optimal=bool(plans) and plans[-1].optimal,
     )
 

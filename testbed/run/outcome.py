@@ -9,6 +9,7 @@ from fractions import Fraction
 from testbed.metrics.state import ClusterState
 from testbed.observe.plan import ObservedPlan
 from testbed.run.latency import Latency
+from testbed.run.steps.outcome import SteppedOutcome
 from testbed.scenario.check import CheckResult
 from testbed.scenario.model import Scenario
 
@@ -45,7 +46,11 @@ class ScenarioOutcome:
         Which round it was, from 1.
     before, after
         The deterministic phase and the optimiser's; ``None`` where a phase did not
-        settle.
+        settle, and in a scenario with steps.
+    end
+        When the steps were over; ``None`` in a scenario without.
+    stepped
+        The steps themselves.
     plans
         The PackingPlans of the optimiser's phase, in order.
     error
@@ -58,15 +63,22 @@ class ScenarioOutcome:
     repeat: int
     before: PhaseOutcome | None = None
     after: PhaseOutcome | None = None
+    end: PhaseOutcome | None = None
+    stepped: SteppedOutcome | None = None
     plans: tuple[ObservedPlan, ...] = ()
     error: str = ""
     durations_s: Mapping[str, float] | None = None
 
     @property
+    def phases(self) -> tuple[PhaseOutcome, ...]:
+        """The phases that were reached, in order."""
+        phases = (self.before, self.after, self.end)
+        return tuple(phase for phase in phases if phase is not None)
+
+    @property
     def checks(self) -> tuple[CheckResult, ...]:
-        """All checks of both phases."""
-        phases = (self.before, self.after)
-        return tuple(check for phase in phases if phase for check in phase.checks)
+        """All checks of all phases."""
+        return tuple(check for phase in self.phases for check in phase.checks)
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:
@@ -81,12 +93,12 @@ class ScenarioOutcome:
     @property
     def moves(self) -> int:
         """Pods that changed their node, over all plans."""
-        return sum(plan.moves for plan in self.plans)
+        return sum(plan.moves for plan in self.plans if plan.executes)
 
     @property
     def evictions(self) -> int:
         """Pods that lost their node, over all plans."""
-        return sum(plan.evictions for plan in self.plans)
+        return sum(plan.evictions for plan in self.plans if plan.executes)
 
     @property
     def optimal(self) -> bool | None:

@@ -13,6 +13,9 @@ from testbed.scenario.model import Scenario
 DEFAULT_VARIANT = "default"
 """Names the run of a scenario without any variant."""
 
+FULL = "full"
+"""Label of scenarios that take long: they run only if they are asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
@@ -59,10 +62,17 @@ def choose_scenarios(
         No scenario has it.
     NothingToRunError
         Nothing was chosen.
+
+    Notes
+    -----
+    A scenario with the label `full` is chosen only by that label or by its own name.
     """
     found = select(asked, folder=folder, labels=labels)
     # A fault is no run with an expected end: `stowage fault` tries it again and again.
     chosen = tuple(item for item in found if item.fault is None)
+    if FULL not in labels:
+        named = {item.name for word in asked for item in found if _names(word, item)}
+        chosen = tuple(i for i in chosen if FULL not in i.labels or i.name in named)
     if variant is not None:
         known = sorted({item.variant or DEFAULT_VARIANT for item in chosen})
         if variant not in known:
@@ -73,6 +83,14 @@ def choose_scenarios(
     if not chosen:
         raise NothingToRunError
     return chosen
+
+
+def _names(word: str, scenario: Scenario) -> bool:
+    """Tell whether a word means this very scenario, and not one of many."""
+    path = Path(word)
+    if path.suffix in {".yaml", ".yml"}:
+        return scenario.path is not None and path.resolve() == scenario.path.resolve()
+    return word in {scenario.name, scenario.scenario_id}
 
 
 def choose_faults(asked: Sequence[str], *, folder: Path) -> tuple[Scenario, ...]:

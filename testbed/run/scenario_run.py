@@ -11,13 +11,25 @@ from testbed.run.deterministic_phase import run_deterministic
 from testbed.run.diary import Diary
 from testbed.run.listener import Listener
 from testbed.run.optimizer_phase import run_optimizer
-from testbed.run.outcome import PhaseOutcome, ScenarioOutcome
+from testbed.run.outcome import ScenarioOutcome
 from testbed.run.site import clear, namespace_of, prepare
+from testbed.run.stepped_phase import MetricSource, run_stepped
+from testbed.run.steps.outcome import SteppedOutcome
+from testbed.scenario.check_metrics import Values
 from testbed.scenario.model import Scenario
 
 
+def no_metrics(*_asked: object) -> Values:
+    """Return no metric: a bound on one is then not kept."""
+    return {}
+
+
 def run_scenario(
-    bench: Bench, scenario: Scenario, repeat: int, listener: Listener
+    bench: Bench,
+    scenario: Scenario,
+    repeat: int,
+    listener: Listener,
+    metrics: MetricSource = no_metrics,
 ) -> ScenarioOutcome:
     """Run a scenario on a cluster and leave the cluster as it was.
 
@@ -27,7 +39,7 @@ def run_scenario(
     listener.scenario_started(scenario, repeat)
     diary = Diary(bench, listener)
     try:
-        outcome = _carried_out(bench, scenario, repeat, diary)
+        outcome = _carried_out(bench, scenario, repeat, diary, metrics)
     except (KeyboardInterrupt, SystemExit):
         if bench.lasting:
             clear(bench, scenario, repeat)
@@ -40,16 +52,24 @@ def run_scenario(
 
 
 def _carried_out(
-    bench: Bench, scenario: Scenario, repeat: int, diary: Diary
+    bench: Bench,
+    scenario: Scenario,
+    repeat: int,
+    diary: Diary,
+    metrics: MetricSource,
 ) -> ScenarioOutcome:
-    before: PhaseOutcome | None = None
-    after: PhaseOutcome | None = None
+    before = after = end = None
+    stepped: SteppedOutcome | None = None
     error = ""
     try:
         with diary.step("prepare"):
             site = prepare(bench, scenario, repeat)
-        before = run_deterministic(bench, scenario, site, diary)
-        after = run_optimizer(bench, scenario, site, diary, before.state)
+        if scenario.steps:
+            stepped, end = run_stepped(bench, scenario, site, diary, metrics)
+            error = stepped.error
+        else:
+            before = run_deterministic(bench, scenario, site, diary)
+            after = run_optimizer(bench, scenario, site, diary, before.state)
     except StowageError as problem:
         error = str(problem)
     except (ApiException, HTTPError) as problem:
@@ -59,6 +79,8 @@ def _carried_out(
         repeat=repeat,
         before=before,
         after=after,
+        end=end,
+        stepped=stepped,
         plans=tuple(bench.observer.read(lambda state: state.plans())),
         error=error,
         durations_s=diary.durations_s,

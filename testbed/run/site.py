@@ -50,9 +50,13 @@ def clear(bench: Bench, scenario: Scenario, repeat: int) -> None:
     namespace controller lets five seconds pass before it looks.
     """
     namespace = namespace_of(bench, scenario, repeat)
-    nodes = [name for pool in scenario.nodes for name in pool.node_names()]
+    nodes = [name for pool in scenario.node_pools for name in pool.node_names()]
     objects, wait_for = bench.objects, bench.observer.wait_for
-    for kind in ("Deployment", "ReplicaSet", "Pod"):
+    reservations = [
+        name for name, one in scenario.objects.items() if one.kind == "Reservation"
+    ]
+    # An autoscaler would bring a controller's pods back.
+    for kind in ("HorizontalPodAutoscaler", "Deployment", "ReplicaSet", "Pod"):
         objects.delete_all(kind, namespace)
     wait_for(
         f"the pods of {namespace} to go",
@@ -60,22 +64,30 @@ def clear(bench: Bench, scenario: Scenario, repeat: int) -> None:
         timeout_s=bench.timeouts.cleanup_s,
     )
     objects.delete_all("PackingPlan")
+    for name in reservations:
+        objects.delete("Reservation", name)
     for name in nodes:
         objects.delete("Node", name)
-    for workload in scenario.workload:
-        objects.delete("PriorityClass", priority_class_name(workload.priority))
+    for priority in scenario.priorities:
+        objects.delete("PriorityClass", priority_class_name(priority))
     objects.delete("Namespace", namespace)
     wait_for(
         f"the nodes of {scenario.scenario_id} to go",
         objects_gone("Node", nodes),
+        timeout_s=bench.timeouts.nodes_s(len(nodes)),
+    )
+    wait_for(
+        f"the reservations of {scenario.scenario_id} to go",
+        objects_gone("Reservation", reservations),
         timeout_s=bench.timeouts.cleanup_s,
     )
 
 
 def _create_nodes(bench: Bench, scenario: Scenario) -> list[str]:
     try:
+        count = sum(pool.count for pool in scenario.nodes)
         return create_nodes(
-            bench.api, scenario.nodes, timeout_s=bench.timeouts.prepare_s
+            bench.api, scenario.nodes, timeout_s=bench.timeouts.nodes_s(count)
         )
     except ApiException as error:
         raise ApiRefusedError(

@@ -6,24 +6,19 @@ the schema refused have been taken out before, so that the rest can still be jud
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from testbed.quantity import parse_cpu, parse_memory
+from testbed.scenario.build_expectations import Plain
 from testbed.scenario.model import (
-    Bounds,
-    Expectations,
-    ExpectedOptimizer,
-    ExpectedState,
+    CatchItem,
     FaultSettings,
     InstanceSpec,
     NodePool,
+    ObjectSpec,
     OptimizerSettings,
+    SchedulerSettings,
     Taint,
     Workload,
 )
-
-Plain = Mapping[str, Any]
 
 
 def node_pool(plain: Plain) -> NodePool:
@@ -51,7 +46,7 @@ def workload(plain: Plain) -> Workload:
         memory_bytes += parse_memory(requests.get("memory", 0))
     return Workload(
         name=plain["name"],
-        replicas=int(plain["replicas"]),
+        replicas=int(plain.get("replicas", 0)),
         cpu_milli=cpu_milli,
         memory_bytes=memory_bytes,
         kind=plain.get("kind", "ReplicaSet"),
@@ -60,7 +55,33 @@ def workload(plain: Plain) -> Workload:
         labels=dict(plain.get("labels", {})),
         annotations=dict(plain.get("annotations", {})),
         pod=pod,
+        ends_in_s=float(plain.get("ends_in_s", 0)),
     )
+
+
+def object_spec(name: str, plain: Plain) -> ObjectSpec:
+    """Return an object besides the workload."""
+    metadata = plain.get("metadata", {})
+    return ObjectSpec(
+        name=name,
+        kind=plain["kind"],
+        spec=dict(plain["spec"]),
+        labels=dict(metadata.get("labels", {})),
+        annotations=dict(metadata.get("annotations", {})),
+    )
+
+
+def scheduler_settings(plain: Plain) -> SchedulerSettings:
+    """Return the release that places a stepped scenario's pods."""
+    return SchedulerSettings(**plain)
+
+
+def catch_item(plain: str | Plain) -> CatchItem:
+    """Return what to collect when something fails."""
+    if isinstance(plain, str):
+        return CatchItem("events" if plain == "events" else "logs")
+    ((what, of),) = plain.items()
+    return CatchItem("objects" if what == "objects" else "describe", of)
 
 
 def instance_spec(plain: Plain) -> InstanceSpec:
@@ -90,62 +111,3 @@ def fault_settings(plain: Plain) -> FaultSettings:
             low, high = plain[key]
             values[key] = (float(low), float(high))
     return FaultSettings(**values, way=plain.get("with", ""))
-
-
-def expectations(plain: Plain) -> Expectations:
-    """Return what must come of the scenario."""
-    after = plain.get("optimizer", {})
-    return Expectations(
-        deterministic=_state(plain.get("deterministic", {})),
-        optimizer=ExpectedOptimizer(
-            state=_state(after),
-            moves=_bounds(after, "moves"),
-            evictions=_bounds(after, "evictions"),
-            optimal=after.get("optimal"),
-            solves=_bounds(after, "solves"),
-            utilisation_delta=_shares(after, "utilisation_delta"),
-        ),
-        tolerance=float(plain.get("tolerance", Expectations().tolerance)),
-        allow_unplaceable=plain.get("allow_unplaceable", False),
-    )
-
-
-def _state(plain: Plain) -> ExpectedState:
-    return ExpectedState(
-        placed=_bounds(plain, "placed"),
-        pending=plain.get("pending"),
-        placements=_optional(
-            plain,
-            "placements",
-            lambda nodes: {name: tuple(sorted(nodes[name])) for name in nodes},
-        ),
-        groups=_optional(
-            plain,
-            "groups",
-            lambda groups: tuple(sorted(tuple(sorted(group)) for group in groups)),
-        ),
-        placed_by_priority=_optional(
-            plain,
-            "placed_by_priority",
-            lambda placed: {int(key): _bounds(placed, key) for key in placed},
-        ),
-        utilisation=_shares(plain, "utilisation"),
-        pods_per_node=_bounds(plain, "pods_per_node"),
-    )
-
-
-def _optional(plain: Plain, key: str, build: Any) -> Any:
-    return build(plain[key]) if key in plain else None
-
-
-def _bounds(plain: Plain, key: str) -> Bounds | None:
-    value = plain.get(key)
-    if isinstance(value, Mapping):
-        return Bounds(value.get("min"), value.get("max"))
-    return None if value is None else Bounds(int(value), int(value))
-
-
-def _shares(plain: Plain, key: str) -> dict[str, float] | None:
-    if key not in plain:
-        return None
-    return {name: float(share) for name, share in plain[key].items()}

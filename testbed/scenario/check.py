@@ -15,7 +15,12 @@ from testbed.metrics.packing import (
 )
 from testbed.metrics.placement import groups, placements
 from testbed.metrics.state import ClusterState
-from testbed.scenario.model import Bounds, ExpectedState, Scenario
+from testbed.scenario.model import (
+    Bounds,
+    ExpectedOptimizer,
+    ExpectedState,
+    Scenario,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +69,7 @@ def check_optimizer(
     expect = scenario.expect.optimizer
     tolerance = scenario.expect.tolerance
     results = list(check_state(expect.state, after, tolerance))
-    for name, bounds, count in (
-        ("moves", expect.moves, record.moves),
-        ("evictions", expect.evictions, record.evictions),
-        ("solves", expect.solves, record.solves),
-    ):
-        if bounds is not None:
-            results.append(_in_bounds(name, bounds, count))
-    if expect.optimal is not None:
-        results.append(_equal("optimal", expect.optimal, record.optimal))
+    results += check_plans(expect, record)
     if expect.utilisation_delta is not None:
         was, now = utilisation(before), utilisation(after)
         delta = {resource: now[resource] - was[resource] for resource in now}
@@ -83,6 +80,21 @@ def check_optimizer(
     return tuple(results)
 
 
+def check_plans(
+    expect: ExpectedOptimizer, record: OptimizerRecord
+) -> Iterator[CheckResult]:
+    """Yield a result for each figure of the plans that is asked for."""
+    for name, bounds, count in (
+        ("moves", expect.moves, record.moves),
+        ("evictions", expect.evictions, record.evictions),
+        ("solves", expect.solves, record.solves),
+    ):
+        if bounds is not None:
+            yield _in_bounds(name, bounds, count)
+    if expect.optimal is not None:
+        yield equal("optimal", expect.optimal, record.optimal)
+
+
 def check_state(
     expect: ExpectedState, state: ClusterState, tolerance: float
 ) -> Iterator[CheckResult]:
@@ -91,14 +103,14 @@ def check_state(
         yield _in_bounds("placed", expect.placed, len(state.bound))
     if expect.pending is not None:
         wanted = {name: count for name, count in expect.pending.items() if count}
-        yield _equal("pending", wanted, pending_by_workload(state))
+        yield equal("pending", wanted, pending_by_workload(state))
     if expect.placements is not None:
         found = placements(state)
         for workload, nodes in expect.placements.items():
             name = f"placements of {workload}"
-            yield _equal(name, list(nodes), list(found.get(workload, ())))
+            yield equal(name, list(nodes), list(found.get(workload, ())))
     if expect.groups is not None:
-        yield _equal(
+        yield equal(
             "groups",
             [list(group) for group in expect.groups],
             [list(group) for group in groups(state)],
@@ -116,7 +128,8 @@ def check_state(
         yield _every_node(expect.pods_per_node, state)
 
 
-def _equal(name: str, expected: object, actual: object) -> CheckResult:
+def equal(name: str, expected: object, actual: object) -> CheckResult:
+    """Return the result of comparing two values."""
     return _result(name, expected == actual, _show(expected), _show(actual))
 
 

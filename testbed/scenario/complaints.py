@@ -42,6 +42,7 @@ _FORMATS = {
     "scenario-name": "a topic and a behaviour, as in paper/figure-1",
     "parameter-name": "of lower-case letters, digits and '_', as in pods_per_node",
     "priority": "a whole number, as in 10",
+    "metric-name": "of lower-case letters, digits, '_' and '.', as in t_sched_p99_s",
     "positive-cpu": "more than 0, as in 500m",
     "positive-memory": "more than 0, as in 4G",
 }
@@ -145,8 +146,32 @@ def _out_of_range(words: str) -> Callable[[ValidationError], Iterator[Complaint]
     return speak
 
 
-def _empty(error: ValidationError) -> Iterator[Complaint]:
+def _too_few(error: ValidationError) -> Iterator[Complaint]:
+    if _asked(error) > 1:
+        yield from _wrong_number(error)
+        return
     yield Complaint(_place(error), f"{_where(error)} is empty; fill it or remove it")
+
+
+def _wrong_number(error: ValidationError) -> Iterator[Complaint]:
+    given, message = _given(error), f"{_where(error)} must have {_asked(error)} entries"
+    yield Complaint(_place(error), f"{message}, not {len(given)}")
+
+
+def _too_many_keys(error: ValidationError) -> Iterator[Complaint]:
+    keys = " and ".join(repr(key) for key in _given(error))
+    message = f"{_where(error)} has the keys {keys}; keep one and move the others"
+    yield Complaint(_place(error), message)
+
+
+def _of_other_form(error: ValidationError) -> Iterator[Complaint]:
+    """Complain about a word of scenarios with steps in one without, or the reverse."""
+    schema: Any = error.schema
+    way_out = "has no place beside `steps`; remove it"
+    if schema["x-only"] == "steps":
+        way_out = "has a meaning only with `steps`; write them, or remove it"
+    message = f"{_where(error)!r} {way_out}"
+    yield Complaint(_place(error), message, of_key=True, harmless=True)
 
 
 def _repeated(error: ValidationError) -> Iterator[Complaint]:
@@ -188,9 +213,12 @@ _SPEAKERS: dict[str, Callable[[ValidationError], Iterator[Complaint]]] = {
     "minimum": _out_of_range("at least"),
     "exclusiveMinimum": _out_of_range("more than"),
     "maximum": _out_of_range("at most"),
-    "minItems": _empty,
-    "minLength": _empty,
-    "minProperties": _empty,
+    "maxItems": _wrong_number,
+    "maxProperties": _too_many_keys,
+    "minItems": _too_few,
+    "minLength": _too_few,
+    "minProperties": _too_few,
+    "not": _of_other_form,
     "uniqueItems": _repeated,
     "format": _wrong_format,
     "anyOf": _no_branch,

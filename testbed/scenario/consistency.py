@@ -13,7 +13,12 @@ from testbed.scenario.complaints import Complaint, unknown_name
 from testbed.scenario.document import Place
 from testbed.scenario.draft import Draft
 from testbed.scenario.expectation_rules import EXPECTATION_RULES
+from testbed.scenario.metric_rules import METRIC_RULES
 from testbed.scenario.model import NodePool, Workload
+from testbed.scenario.steps.form_rules import FORM_RULES
+from testbed.scenario.steps.name_rules import NAME_RULES
+from testbed.scenario.steps.order_rules import ORDER_RULES
+from testbed.scenario.steps.setting_rules import SETTING_RULES
 
 
 def one_source_of_pods(draft: Draft) -> Iterator[Complaint]:
@@ -24,7 +29,8 @@ def one_source_of_pods(draft: Draft) -> Iterator[Complaint]:
             message = f"`instance` brings nodes and workload; remove {key!r} or it"
             yield Complaint((key,), message, of_key=True)
         return
-    for key in ("nodes", "workload"):
+    # Traces bring pods too.
+    for key in ("nodes",) if draft.stepped else ("nodes", "workload"):
         if key not in written:
             message = f"the scenario lacks {key!r}; write it, or an `instance`"
             yield Complaint((), message)
@@ -47,9 +53,9 @@ def unique_workloads(draft: Draft) -> Iterator[Complaint]:
 
 
 def unique_nodes(draft: Draft) -> Iterator[Complaint]:
-    """No two entries of `nodes` make a node of one name."""
+    """No two kinds of nodes make a node of one name."""
     taken: dict[str, Place] = {}
-    for place, pool in draft.nodes.items():
+    for place, pool in draft.pools.items():
         clash = next((name for name in pool.node_names() if name in taken), None)
         if clash:
             line = draft.document.mark(taken[clash]).line
@@ -96,12 +102,13 @@ def one_source_of_requests(draft: Draft) -> Iterator[Complaint]:
 
 def every_pod_fits(draft: Draft) -> Iterator[Complaint]:
     """Every pod fits on some empty node, unless the scenario says otherwise."""
-    if draft.expect.allow_unplaceable or not (draft.nodes_whole and draft.nodes):
+    whole = draft.nodes_whole and draft.steps_whole
+    if draft.expect.allow_unplaceable or not (whole and draft.pools):
         return
     for place, workload in draft.workload.items():
-        if any(_fits(workload, pool) for pool in draft.nodes.values()):
+        if any(_fits(workload, pool) for pool in draft.pools.values()):
             continue
-        largest = max(draft.nodes.values(), key=lambda p: (p.memory_bytes, p.cpu_milli))
+        largest = max(draft.pools.values(), key=lambda p: (p.memory_bytes, p.cpu_milli))
         yield Complaint(
             place,
             f"a pod of workload {workload.name!r} "
@@ -119,6 +126,11 @@ RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
     one_source_of_requests,
     every_pod_fits,
     *EXPECTATION_RULES,
+    *METRIC_RULES,
+    *FORM_RULES,
+    *NAME_RULES,
+    *ORDER_RULES,
+    *SETTING_RULES,
 )
 
 

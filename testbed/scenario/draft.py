@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from testbed.scenario import build
+from testbed.scenario import build, build_expectations
+from testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from testbed.scenario.complaints import Complaint
 from testbed.scenario.document import Document, Place
 from testbed.scenario.instances import generate
-from testbed.scenario.model import Expectations, InstanceSpec, NodePool, Workload
+from testbed.scenario.model import (
+    Expectations,
+    InstanceSpec,
+    NodePool,
+    ObjectSpec,
+    Workload,
+    pods_brought,
+)
+from testbed.scenario.steps.build import action
+from testbed.scenario.steps.model import AddNodes, Step
+from testbed.scenario.steps.world import replayed_owners
 
-_UNIT_DEPTH = {"nodes": 2, "workload": 2, "expect": 3}
+_UNIT_DEPTH = {
+    "nodes": 2,
+    "workload": 2,
+    "objects": 2,
+    "steps": 2,
+    "catch": 2,
+    "expect": 3,
+}
 """How deep the parts lie that are left out whole when something in them is wrong."""
 
 
@@ -20,8 +39,8 @@ _UNIT_DEPTH = {"nodes": 2, "workload": 2, "expect": 3}
 class Draft:
     """The readable parts of one scenario.
 
-    ``nodes_whole`` and ``workload_whole`` tell whether none had to be left out: only
-    then can something be called missing.
+    ``nodes_whole`` and so on tell whether none had to be left out: only then can
+    something be called missing.
     """
 
     document: Document
@@ -30,22 +49,58 @@ class Draft:
     workload: dict[Place, Workload] = field(default_factory=dict)
     expect: Expectations = field(default_factory=Expectations)
     instance: InstanceSpec | None = None
+    objects: dict[str, ObjectSpec] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    traces: dict[str, TraceFile] = field(default_factory=dict)
     nodes_whole: bool = True
     workload_whole: bool = True
+    objects_whole: bool = True
+    steps_whole: bool = True
+
+    @property
+    def stepped(self) -> bool:
+        """Return whether the scenario has steps."""
+        data = self.document.data
+        return isinstance(data, Mapping) and "steps" in data
+
+    @property
+    def pools(self) -> dict[Place, NodePool]:
+        """Return all kinds of nodes, also those that steps add."""
+        added: dict[Place, NodePool] = {
+            ("steps", step.number - 1, step.kind): step.action.pool
+            for step in self.steps
+            if isinstance(step.action, AddNodes)
+        }
+        return {**self.nodes, **added}
 
     @property
     def node_names(self) -> list[str]:
         """Return the names of all nodes."""
-        return [name for pool in self.nodes.values() for name in pool.node_names()]
+        return [name for pool in self.pools.values() for name in pool.node_names()]
 
     @property
     def workload_names(self) -> list[str]:
         """Return the names of all workloads."""
         return [workload.name for workload in self.workload.values()]
 
+    @property
+    def pods_by_name(self) -> dict[str, int]:
+        """Return how many pods come with each workload and object that has any."""
+        return pods_brought(self.workload.values(), self.objects.values())
 
-def draft(document: Document, complaints: Sequence[Complaint]) -> Draft:
-    """Build what can be built of a document, given what the schema said of it."""
+    @property
+    def pod_names(self) -> list[str]:
+        """Return all names under which pods are known."""
+        return [*self.pods_by_name, *replayed_owners(self.steps)]
+
+
+def draft(
+    document: Document, complaints: Sequence[Complaint], folder: Path = Path()
+) -> Draft:
+    """Build what can be built of a document, given what the schema said of it.
+
+    The files that it names are looked up in ``folder``.
+    """
     gone = {c.place if c.harmless else _unit(c.place) for c in complaints}
     sections = {place[0] for place in gone if place}
     data = document.data if isinstance(document.data, Mapping) else {}
@@ -55,6 +110,8 @@ def draft(document: Document, complaints: Sequence[Complaint]) -> Draft:
         sound,
         nodes_whole=not sections & {"nodes", "instance"},
         workload_whole=not sections & {"workload", "instance"},
+        objects_whole="objects" not in sections,
+        steps_whole="steps" not in sections,
     )
     for place, item in _items(sound, "nodes"):
         made.nodes[place] = build.node_pool(item)
@@ -62,8 +119,31 @@ def draft(document: Document, complaints: Sequence[Complaint]) -> Draft:
         made.workload[place] = build.workload(item)
     if "instance" in sound:
         _expand(made, build.instance_spec(sound["instance"]))
-    made.expect = build.expectations(sound.get("expect", {}))
+    for name, item in sound.get("objects", {}).items():
+        made.objects[name] = build.object_spec(name, item)
+    _take_steps(made, folder)
+    made.expect = build_expectations.expectations(sound.get("expect", {}))
     return made
+
+
+def _take_steps(made: Draft, folder: Path) -> None:
+    items = [
+        (place, kind, plain)
+        for place, item in _items(made.sound, "steps")
+        for kind, plain in item.items()
+    ]
+    for _, kind, plain in items:
+        if kind == "replay" and plain["file"] not in made.traces:
+            made.traces[plain["file"]] = read_trace(folder / plain["file"])
+    rows = {name: trace.rows for name, trace in made.traces.items()}
+    bursts = {plain["workload"] for _, kind, plain in items if kind == "burst"}
+    controllers = [name for name in made.workload_names if name not in bursts]
+    for place, kind, plain in items:
+        line = made.document.mark(place).line
+        does = action(kind, plain, controllers, rows)
+        made.steps.append(Step(int(place[1]) + 1, kind, line, does))
+    if any(trace.faults or trace.unreadable for trace in made.traces.values()):
+        made.steps_whole = False
 
 
 def _expand(made: Draft, spec: InstanceSpec) -> None:

@@ -52,3 +52,26 @@ class ScenarioUnknownError(StowageError):
             f"no scenario is called {asked!r}; {hint} `stowage scenario list` "
             "prints all of them"
         )
+
+
+class ScenarioNameError(StowageError):
+    """A scenario cannot bear a name."""
+
+    exit_code = 2
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"a scenario cannot be called {name!r}; write a topic and a behaviour, as "
+            "in web/scale-up"
+        )
+
+
+class ScenarioThereError(StowageError):
+    """A file that was to be written is there already."""
+
+    exit_code = 2
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"there is already a file {path}; choose another name, or remove it"
+        )

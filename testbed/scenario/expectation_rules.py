@@ -9,15 +9,18 @@ from typing import Any
 from testbed.scenario.complaints import Complaint, unknown_name
 from testbed.scenario.document import Place
 from testbed.scenario.draft import Draft
+from testbed.scenario.steps.demand import most_pods_each
+from testbed.scenario.steps.model import Check
+from testbed.scenario.steps.world import replayed_pods, triggered_plans
 
 _BOUNDED = ("placed", "pods_per_node", "moves", "evictions", "solves")
 
 
 def expected_workloads_exist(draft: Draft) -> Iterator[Complaint]:
-    """An expectation names only workloads that the scenario has."""  # noqa: D401 - a rule
-    if not draft.workload_whole:
+    """An expectation names only workloads that the scenario has."""
+    if not _pods_known(draft):
         return
-    known = draft.workload_names
+    known = draft.pod_names if draft.stepped else draft.workload_names
     for base, state in _phases(draft):
         for place, name in _workloads_named(base, state):
             if name not in known:
@@ -27,10 +30,14 @@ def expected_workloads_exist(draft: Draft) -> Iterator[Complaint]:
 
 def expected_nodes_exist(draft: Draft) -> Iterator[Complaint]:
     """Placements name only nodes that the scenario has."""
-    if not draft.nodes_whole:
+    if not (draft.nodes_whole and draft.steps_whole):
         return
     known = draft.node_names
     for base, state in _phases(draft):
+        for name, one in state.get("objects", {}).items():
+            if one.get("nodeName", known[0]) not in known:
+                place = (*base, "objects", name, "nodeName")
+                yield Complaint(place, unknown_name("node", one["nodeName"], known))
         for name, nodes in state.get("placements", {}).items():
             for number, node in enumerate(nodes):
                 if node not in known:
@@ -38,14 +45,32 @@ def expected_nodes_exist(draft: Draft) -> Iterator[Complaint]:
                     yield Complaint(place, unknown_name("node", node, known))
 
 
+def expected_objects_exist(draft: Draft) -> Iterator[Complaint]:
+    """An expectation names only objects and plans that the scenario has."""
+    if not (draft.objects_whole and draft.steps_whole):
+        return
+    known = [*draft.objects, *triggered_plans(draft.steps)]
+    for base, state in _phases(draft):
+        for name in state.get("objects", {}):
+            if name not in known:
+                message = unknown_name("object", name, known)
+                yield Complaint((*base, "objects", name), message, of_key=True)
+
+
 def expected_counts_are_possible(draft: Draft) -> Iterator[Complaint]:
     """No expectation counts more pods than the scenario has."""
-    if not draft.workload_whole:
+    scaled = any(o.kind == "HorizontalPodAutoscaler" for o in draft.objects.values())
+    if not _pods_known(draft) or scaled:
         return
-    replicas = {w.name: w.replicas for w in draft.workload.values()}
-    by_priority: Counter[str] = Counter()
+    replicas = draft.pods_by_name
+    if draft.stepped:
+        replicas = most_pods_each(draft.steps, replicas)
+    by_priority = Counter(
+        str(pod.template.priority) for pod in replayed_pods(draft.steps)
+    )
     for workload in draft.workload.values():
-        by_priority[str(workload.priority)] += workload.replicas
+        count = replicas.get(workload.name, 0)
+        by_priority[str(workload.priority)] += count
     for base, state in _phases(draft):
         for place, whose, count in _counts(base, state):
             have = sum(replicas.values())
@@ -75,6 +100,7 @@ def bounds_are_not_empty(draft: Draft) -> Iterator[Complaint]:
 EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
     expected_workloads_exist,
     expected_nodes_exist,
+    expected_objects_exist,
     expected_counts_are_possible,
     bounds_are_not_empty,
 )
@@ -82,8 +108,16 @@ EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
 
 def _phases(draft: Draft) -> Iterator[tuple[Place, Mapping[str, Any]]]:
     expect = draft.sound.get("expect", {})
-    for phase in ("deterministic", "optimizer"):
+    for phase in ("deterministic", "optimizer", "end"):
         yield ("expect", phase), expect.get(phase, {})
+    for step in draft.steps:
+        if isinstance(step.action, Check):
+            index = step.number - 1
+            yield ("steps", index, "check"), draft.sound["steps"][index]["check"]
+
+
+def _pods_known(draft: Draft) -> bool:
+    return draft.workload_whole and draft.objects_whole and draft.steps_whole
 
 
 def _workloads_named(
@@ -95,6 +129,9 @@ def _workloads_named(
     for number, group in enumerate(state.get("groups", ())):
         for position, name in enumerate(group):
             yield (*base, "groups", number, position), name
+    for name, one in state.get("objects", {}).items():
+        for owner in one.get("currentOwners", {}):
+            yield (*base, "objects", name, "currentOwners", owner), owner
 
 
 def _counts(base: Place, state: Mapping[str, Any]) -> Iterator[tuple[Place, str, int]]:

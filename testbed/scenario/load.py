@@ -23,7 +23,7 @@ from testbed.scenario.parameters import (
     substitute,
     variant_values,
 )
-from testbed.scenario.schema import validator
+from testbed.scenario.schema import form_of, validator
 
 
 def load_file(path: Path) -> tuple[Scenario, ...]:
@@ -92,9 +92,10 @@ def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Fault]]:
     for variant, values in variant_values(root).items():
         substitution = Substitution(path, values)
         document = read(substitute(root, substitution))
-        made, found = _judge(document)
+        made, found = _judge(document, path.parent)
         drafts.append((variant, made))
         used |= substitution.used
+        faults += [fault for one in made.traces.values() for fault in one.faults]
         faults += [*substitution.faults, *_faults(path, document, found)]
     faults += parameter_faults(path, root, used)
     faults += _name_faults(path, drafts[0][1])
@@ -103,9 +104,10 @@ def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Fault]]:
     return tuple(_scenario(path, variant, made) for variant, made in drafts), []
 
 
-def _judge(document: Document) -> tuple[Draft, list[Complaint]]:
-    found = list(complaints(list(validator().iter_errors(document.data))))
-    made = draft(document, found)
+def _judge(document: Document, folder: Path) -> tuple[Draft, list[Complaint]]:
+    errors = validator(form_of(document.data)).iter_errors(document.data)
+    found = list(complaints(list(errors)))
+    made = draft(document, found, folder)
     found.extend(complaint for rule in RULES for complaint in rule(made))
     return made, found
 
@@ -148,6 +150,11 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         expect=made.expect,
         fault=build.fault_settings(data["fault"]) if "fault" in data else None,
         instance=made.instance,
+        objects=made.objects,
+        scheduler=build.scheduler_settings(data.get("scheduler", {})),
+        steps=tuple(made.steps),
+        timeouts={kind: float(s) for kind, s in data.get("timeouts", {}).items()},
+        catch=tuple(build.catch_item(item) for item in data.get("catch", ())),
         parameters=_parameters(data, variant),
         path=path,
     )

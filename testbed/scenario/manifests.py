@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
-from testbed.scenario.model import Scenario, Workload
+from testbed.scenario.model import ObjectSpec, Scenario, Workload
 
 Manifest = dict[str, Any]
 
 WORKLOAD_LABEL = "stowage.dev/workload"
 """Label of pods and controllers: the workload's name in the scenario."""
+
+LIFETIME = "stowage.dev/lifetime"
+"""Annotation: how long a pod runs before it is done, as a duration of Go."""
+
+ENDS_IN = "stowage.dev/ends-in"
+"""Annotation: how long a pod takes to end when it is told to, likewise."""
+
+API_VERSIONS = {
+    "HorizontalPodAutoscaler": "autoscaling/v2",
+    "LimitRange": "v1",
+    "Pod": "v1",
+    "PodDisruptionBudget": "policy/v1",
+    "Reservation": "stowage.dev/v1alpha1",
+    "ResourceQuota": "v1",
+    "Service": "v1",
+}
+"""Of the objects that a scenario may have besides its workload."""
+
+CLUSTER_WIDE = ("Reservation",)
+"""Those of them that have no namespace."""
 
 CONTAINER = "main"
 """Name of the container that a workload's cpu, memory and image describe."""
@@ -21,9 +42,8 @@ def priority_class_name(priority: int) -> str:
 
 
 def priority_class_manifests(scenario: Scenario) -> list[Manifest]:
-    """Return a PriorityClass for each priority of the workload; 0 needs none."""
-    priorities = {workload.priority for workload in scenario.workload} - {0}
-    return [priority_class_manifest(priority) for priority in sorted(priorities)]
+    """Return a PriorityClass for each priority of the pods; 0 needs none."""
+    return [priority_class_manifest(one) for one in scenario.priorities if one]
 
 
 def priority_class_manifest(priority: int) -> Manifest:
@@ -63,13 +83,49 @@ def pod_spec(workload: Workload) -> Manifest:
     """Return the spec of a workload's pods."""
     spec: Manifest = {
         "containers": [_container(workload)],
-        "terminationGracePeriodSeconds": 0,
+        "terminationGracePeriodSeconds": ceil(workload.ends_in_s),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
     }
     if workload.priority:
         spec["priorityClassName"] = priority_class_name(workload.priority)
     return spec | dict(workload.pod)
+
+
+def bare_pod_manifest(
+    workload: Workload, name: str, namespace: str, lifetime_s: float | None = None
+) -> Manifest:
+    """Return a pod like a workload's, without a controller."""
+    metadata = _pod_metadata(workload)
+    if lifetime_s is not None:
+        annotations = metadata.setdefault("annotations", {})
+        annotations[LIFETIME] = _duration(lifetime_s)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**metadata, "name": name, "namespace": namespace},
+        "spec": pod_spec(workload),
+    }
+
+
+def object_manifest(item: ObjectSpec, namespace: str) -> Manifest:
+    """Return an object besides the workload; a pod counts as a workload of its own."""
+    labels = dict(item.labels)
+    if item.kind == "Pod":
+        labels[WORKLOAD_LABEL] = item.name
+    metadata: Manifest = {
+        "name": item.name,
+        "labels": labels,
+        "annotations": dict(item.annotations),
+    }
+    if item.kind not in CLUSTER_WIDE:
+        metadata["namespace"] = namespace
+    return {
+        "apiVersion": API_VERSIONS[item.kind],
+        "kind": item.kind,
+        "metadata": metadata,
+        "spec": dict(item.spec),
+    }
 
 
 def pod_manifests(scenario: Scenario, namespace: str) -> list[Manifest]:
@@ -100,9 +156,17 @@ def node_manifests(scenario: Scenario) -> list[Manifest]:
 
 def _pod_metadata(workload: Workload) -> Manifest:
     metadata: Manifest = {"labels": {**workload.labels, WORKLOAD_LABEL: workload.name}}
-    if workload.annotations:
-        metadata["annotations"] = dict(workload.annotations)
+    annotations = dict(workload.annotations)
+    if workload.ends_in_s:
+        annotations[ENDS_IN] = _duration(workload.ends_in_s)
+    if annotations:
+        metadata["annotations"] = annotations
     return metadata
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds as Go writes a duration."""
+    return f"{round(seconds * 1000)}ms"
 
 
 def _container(workload: Workload) -> Manifest:

@@ -7,26 +7,45 @@ into integers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from testbed.cluster.node_pool import NodePool, Taint
+from testbed.scenario.expectations import (
+    Bounds,
+    Expectations,
+    ExpectedMoment,
+    ExpectedObject,
+    ExpectedOptimizer,
+    ExpectedState,
+    MetricBound,
+)
+from testbed.scenario.steps.demand import most_pods
+from testbed.scenario.steps.model import Step
+from testbed.scenario.steps.world import added_nodes, replayed_priorities
 
 __all__ = [
     "Arrival",
     "Bounds",
+    "CatchItem",
     "Expectations",
+    "ExpectedMoment",
+    "ExpectedObject",
     "ExpectedOptimizer",
     "ExpectedState",
     "FaultMoment",
     "FaultSettings",
     "InstanceSpec",
+    "MetricBound",
     "NodePool",
+    "ObjectKind",
+    "ObjectSpec",
     "OptimizerSettings",
     "Policy",
     "Scenario",
+    "SchedulerSettings",
     "Taint",
     "Trigger",
     "Workload",
@@ -50,9 +69,26 @@ FaultMoment = Literal[
 WorkloadKind = Literal["ReplicaSet", "Deployment"]
 
 
+ObjectKind = Literal[
+    "HorizontalPodAutoscaler",
+    "LimitRange",
+    "Pod",
+    "PodDisruptionBudget",
+    "Reservation",
+    "ResourceQuota",
+    "Service",
+]
+"""What a scenario may have besides its workload."""
+
+CatchWhat = Literal["events", "logs", "objects", "describe"]
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One controller and its equal pods. `pod` is merged into the pods' spec."""
+    """One controller and its equal pods. `pod` is merged into the pods' spec.
+
+    ``ends_in_s`` is how long a pod takes to end when it is deleted or evicted.
+    """
 
     name: str
     replicas: int
@@ -64,6 +100,38 @@ class Workload:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     pod: Mapping[str, object] = field(default_factory=dict)
+    ends_in_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectSpec:
+    """An object besides the workload: its kind, and its manifest as it is written."""
+
+    name: str
+    kind: ObjectKind
+    spec: Mapping[str, object]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSettings:
+    """The release that places the pods of a stepped scenario.
+
+    ``values`` are Helm values over those that the other settings give.
+    """
+
+    profile: str = "deterministic"
+    optimizer: bool = False
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CatchItem:
+    """What to collect when a step or a check fails; ``of`` is a kind or a name."""
+
+    what: CatchWhat
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,102 +143,6 @@ class OptimizerSettings:
     settle_s: float = 0.5
     policy: Policy = "strict"
     strategy: str = "lexicographic"
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """An inclusive range of whole numbers; one number is the range from it to it."""
-
-    minimum: int | None = None
-    maximum: int | None = None
-
-    def holds(self, value: int) -> bool:
-        """Tell whether ``value`` lies in the range."""
-        if self.minimum is not None and value < self.minimum:
-            return False
-        return self.maximum is None or value <= self.maximum
-
-    def __str__(self) -> str:
-        if self.minimum == self.maximum:
-            return str(self.minimum)
-        if self.maximum is None:
-            return f"at least {self.minimum}"
-        if self.minimum is None:
-            return f"at most {self.maximum}"
-        return f"{self.minimum} to {self.maximum}"
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedState:
-    """What must hold of the pods and nodes at a settled moment; None is not checked.
-
-    Attributes
-    ----------
-    placed
-        Number of bound pods.
-    pending
-        Pods without a node, by workload. Exhaustive: a workload that is not named has
-        none.
-    placements
-        The nodes of a workload's bound pods, one entry a pod, in any order.
-    groups
-        What shares a node, whatever the node is called: one list of workload names
-        (one entry a pod) for each node that has pods.
-    placed_by_priority
-        Bound pods by priority; a priority that is not named is not checked.
-    utilisation
-        Requested share of the allocatable amount, from 0 to 1, by resource.
-    pods_per_node
-        Range that every node's number of pods lies in.
-    """
-
-    placed: Bounds | None = None
-    pending: Mapping[str, int] | None = None
-    placements: Mapping[str, tuple[str, ...]] | None = None
-    groups: tuple[tuple[str, ...], ...] | None = None
-    placed_by_priority: Mapping[int, Bounds] | None = None
-    utilisation: Mapping[str, float] | None = None
-    pods_per_node: Bounds | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedOptimizer:
-    """What must hold after the optimiser; None is not checked.
-
-    Attributes
-    ----------
-    state
-        The pods and nodes afterwards.
-    moves, evictions
-        Pods that changed their node, and pods that lost theirs, over all plans.
-    optimal
-        Whether the last plan is proved optimal in every tier.
-    solves
-        How often the optimiser was asked.
-    utilisation_delta
-        Utilisation afterwards minus utilisation before, by resource.
-    """
-
-    state: ExpectedState = ExpectedState()
-    moves: Bounds | None = None
-    evictions: Bounds | None = None
-    optimal: bool | None = None
-    solves: Bounds | None = None
-    utilisation_delta: Mapping[str, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Expectations:
-    """What must come of a scenario, with the deterministic scheduler and after it.
-
-    ``tolerance`` is the allowed distance of every utilisation figure.
-    ``allow_unplaceable`` accepts pods that fit no empty node.
-    """
-
-    deterministic: ExpectedState = ExpectedState()
-    optimizer: ExpectedOptimizer = ExpectedOptimizer()
-    tolerance: float = 1e-6
-    allow_unplaceable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +183,20 @@ class FaultSettings:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One run: nodes, workload in the order of arrival, optimiser, expectations."""
+    """One run: the world, what is done to it, and what must come of it.
+
+    Without ``steps`` a run has two halves: the workload is placed in the order of
+    arrival, then the optimiser packs it. With steps they say all that happens.
+
+    Attributes
+    ----------
+    objects
+        What steps apply besides the workload, by name.
+    timeouts
+        Seconds by kind of step, where the file differs from the defaults.
+    catch
+        What to collect when something fails.
+    """
 
     name: str
     description: str
@@ -222,9 +207,14 @@ class Scenario:
     labels: tuple[str, ...] = ()
     arrival: Arrival = "sequential"
     optimizer: OptimizerSettings = OptimizerSettings()
-    expect: Expectations = Expectations()
+    expect: Expectations = field(default_factory=Expectations)
     fault: FaultSettings | None = None
     instance: InstanceSpec | None = None
+    objects: Mapping[str, ObjectSpec] = field(default_factory=dict)
+    scheduler: SchedulerSettings = SchedulerSettings()
+    steps: tuple[Step, ...] = ()
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+    catch: tuple[CatchItem, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
     path: Path | None = None
 
@@ -235,5 +225,31 @@ class Scenario:
 
     @property
     def pod_count(self) -> int:
-        """Return how many pods the workload has."""
+        """Return how many pods it has; with steps, the most that are asked for."""
+        if self.steps:
+            return most_pods(self.steps, self.pods_by_name)
         return sum(workload.replicas for workload in self.workload)
+
+    @property
+    def pods_by_name(self) -> dict[str, int]:
+        """Return how many pods come with each workload and object that has any."""
+        return pods_brought(self.workload, self.objects.values())
+
+    @property
+    def node_pools(self) -> tuple[NodePool, ...]:
+        """Return all kinds of nodes, also those that steps add."""
+        return (*self.nodes, *added_nodes(self.steps))
+
+    @property
+    def priorities(self) -> tuple[int, ...]:
+        """Return the priorities of the pods, in order."""
+        found = {workload.priority for workload in self.workload}
+        return tuple(sorted(found | replayed_priorities(self.steps)))
+
+
+def pods_brought(
+    workload: Iterable[Workload], objects: Iterable[ObjectSpec]
+) -> dict[str, int]:
+    """Return how many pods come with each workload and object that has any."""
+    bare = {one.name: 1 for one in objects if one.kind == "Pod"}
+    return bare | {one.name: one.replicas for one in workload}

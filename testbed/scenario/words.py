@@ -9,6 +9,7 @@ LONGEST_LABEL = 63
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SCENARIO_NAME = re.compile(r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9]*")
 _PARAMETER_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_METRIC_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 _PRIORITY = re.compile(r"-?(0|[1-9]\d{0,9})")
 
 
@@ -32,3 +33,8 @@ def is_parameter_name(value: object) -> bool:
 def is_priority(value: object) -> bool:
     """Tell whether a text is a whole number that a priority can have."""
     return not isinstance(value, str) or _PRIORITY.fullmatch(value) is not None
+
+
+def is_metric_name(value: object) -> bool:
+    """Tell whether a text can name a metric."""
+    return not isinstance(value, str) or _METRIC_NAME.fullmatch(value) is not None

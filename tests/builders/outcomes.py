@@ -9,12 +9,15 @@ from testbed.metrics.packing import utilisation
 from testbed.metrics.placement import placement_hash
 from testbed.metrics.state import ClusterState, NodeState, PodState
 from testbed.observe.plan import ObservedPlan, observed_plan
+from testbed.observe.receipt import Receipt
 from testbed.run.divergence import divergences
 from testbed.run.latency import latency_of
 from testbed.run.material import Material
 from testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
+from testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
 from testbed.scenario.check import CheckResult
 from testbed.scenario.model import NodePool, Scenario, Workload
+from testbed.scenario.steps.model import Burst, Step
 
 GB = 10**9
 PASSED = CheckResult("placed", True, "2", "2")
@@ -77,6 +80,47 @@ def an_outcome(
         plans=plans,
         error=error,
         durations_s={"deterministic": 1.5},
+    )
+
+
+def a_stepped_outcome(
+    *,
+    name: str = "burst/small",
+    repeat: int = 1,
+    nodes: Mapping[str, Sequence[str]] | None = None,
+    checks: tuple[CheckResult, ...] = (PASSED,),
+    facts: Mapping[str, float] | None = None,
+    evidence: Mapping[str, str] | None = None,
+    error: str = "",
+    path: Path | None = None,
+) -> ScenarioOutcome:
+    """Return the outcome of a scenario with one step, a burst."""
+    nodes = nodes or {"web": ["n1", ""]}
+    step = Step(1, "burst", 12, Burst("web", 2))
+    end = a_phase(nodes, checks)
+    stepped = SteppedOutcome(
+        steps=(StepRecord(step, 0.5, facts or {}, error),),
+        window=Window(Receipt(10**9, 0), Receipt(3 * 10**9, 0)),
+        checks=checks,
+        state=end.state,
+        evidence=evidence or {},
+        error=error,
+    )
+    scenario = Scenario(
+        name=name,
+        description="Pods come.",
+        nodes=(NodePool("n", 2, 1000, 4 * GB),),
+        workload=(Workload("web", 0, 100, 2 * GB),),
+        steps=(step,),
+        path=path,
+    )
+    return ScenarioOutcome(
+        scenario=scenario,
+        repeat=repeat,
+        end=end,
+        stepped=stepped,
+        error=error,
+        durations_s={"steps": 2.0},
     )
 
 

@@ -58,10 +58,50 @@ def test_the_figure_of_the_paper_is_reproduced(outcome: RunOutcome) -> None:
 
 def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
     """A watch that misses a pod would bend the percentiles."""
-    for item in outcome.outcomes:
-        assert item.before is not None
-        assert item.before.latency.n == item.before.placed
-        assert item.before.latency.audit_lag_s is not None
+    halves = [item.before for item in outcome.outcomes if item.before]
+    stepped = [item.end for item in outcome.outcomes if item.end]
+
+    assert halves
+    assert stepped
+    for phase in halves:
+        assert phase.latency.n == phase.placed
+        assert phase.latency.audit_lag_s is not None
+    for phase in stepped:
+        # Pods that were evicted, or are done, had their latency too.
+        assert phase.latency.n > 0
+        assert phase.latency.audit_lag_s is not None
+
+
+def test_the_four_stories_of_reservation_were_told(outcome: RunOutcome) -> None:
+    """Each by a scenario of its own, with all of its steps."""
+    told = {
+        item.scenario.name: len(item.stepped.steps)
+        for item in outcome.outcomes
+        if item.stepped and item.scenario.name.startswith("reservation/")
+    }
+
+    assert told == {
+        "reservation/migration": 9,
+        "reservation/pre-allocation": 14,
+        "reservation/preemption-keeps-what-it-freed": 7,
+        "reservation/scale-up": 7,
+    }
+
+
+def test_a_measured_window_lies_between_its_steps(outcome: RunOutcome) -> None:
+    """Metrics are of the burst, not of what came before it."""
+    (burst,) = (
+        item
+        for item in outcome.outcomes
+        if item.scenario.scenario_id == "burst/deployment-200@small"
+    )
+
+    assert burst.stepped is not None
+    assert burst.stepped.window is not None
+    assert burst.end is not None
+    assert burst.end.latency.n == 40
+    steps_s = sum(record.duration_s for record in burst.stepped.steps)
+    assert 0 < burst.stepped.window.length_s < steps_s
 
 
 def test_the_bundle_holds_events_and_configuration(
@@ -85,3 +125,5 @@ def test_the_reports_can_be_made(outcome: RunOutcome) -> None:
     """Real outcomes are richer than the ones that unit tests make up."""
     assert "paper/figure-1" in summary_table(outcome.outcomes)
     assert "figure-1 round 1" in junit_xml(outcome)
+    assert "reservation/migration" in summary_table(outcome.outcomes)
+    assert "migration round 1" in junit_xml(outcome)

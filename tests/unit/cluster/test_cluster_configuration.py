@@ -25,11 +25,23 @@ def stages(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [d["spec"] for d in documents if d["kind"] == "Stage"]
 
 
-def test_no_stage_waits_or_draws_lots(documents: list[dict[str, Any]]) -> None:
+def test_no_stage_draws_lots(documents: list[dict[str, Any]]) -> None:
     """KWOK jitters delays and weighs stages with a generator that has no seed."""
     for stage in stages(documents):
-        assert "delay" not in stage
-        assert "weight" not in stage
+        assert not [key for key in stage if key.startswith("weight")]
+        assert not [key for key in stage.get("delay", {}) if "jitter" in key]
+
+
+def test_nothing_takes_time_that_no_pod_asks_for(
+    documents: list[dict[str, Any]],
+) -> None:
+    """A pause of KWOK's own would be counted as the scheduler's."""
+    delays = [stage["delay"] for stage in stages(documents) if "delay" in stage]
+
+    assert delays == [
+        {"durationFrom": {"jq": {"expression": f".metadata.annotations[{name}]"}}}
+        for name in ('"stowage.dev/lifetime"', '"stowage.dev/ends-in"')
+    ]
 
 
 def test_no_two_stages_match_one_pod(documents: list[dict[str, Any]]) -> None:

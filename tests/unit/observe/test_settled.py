@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from seen_states import fresh, leaving, placed, plan, refused, state_of
 
-from watch_server import a_pod
-
-from testbed.observe.change import Change, Verb
-from testbed.observe.receipt import Receipt
 from testbed.observe.settled import (
     at_rest,
     objects_gone,
@@ -15,60 +11,6 @@ from testbed.observe.settled import (
     pods_decided,
     pods_gone,
 )
-from testbed.observe.state import State
-
-
-def state_of(*objects: tuple[str, dict[str, Any]]) -> State:
-    state = State()
-    for number, (kind, body) in enumerate(objects):
-        state.apply(Change(kind, Verb.ADDED, Receipt(number, number), body))
-    return state
-
-
-def placed(name: str) -> tuple[str, dict[str, Any]]:
-    return ("Pod", a_pod(name, node="n1"))
-
-
-def fresh(name: str) -> tuple[str, dict[str, Any]]:
-    return ("Pod", a_pod(name))
-
-
-def refused(name: str) -> tuple[str, dict[str, Any]]:
-    body = a_pod(name)
-    body["status"]["conditions"] = [
-        {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "Unschedulable",
-            "message": "0/2 nodes are available",
-        }
-    ]
-    return ("Pod", body)
-
-
-def leaving(name: str) -> tuple[str, dict[str, Any]]:
-    body = a_pod(name, node="n1")
-    body["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    return ("Pod", body)
-
-
-def plan(
-    name: str,
-    phase: str,
-    *,
-    optimal: bool = True,
-    mode: str = "Execute",
-    created: str = "",
-) -> tuple[str, dict[str, Any]]:
-    metadata = {"uid": f"uid-{name}", "name": name, "creationTimestamp": created}
-    return (
-        "PackingPlan",
-        {
-            "metadata": metadata,
-            "spec": {"mode": mode},
-            "status": {"phase": phase, "optimal": optimal, "message": "so it is"},
-        },
-    )
 
 
 def test_a_pod_not_yet_tried_is_undecided() -> None:

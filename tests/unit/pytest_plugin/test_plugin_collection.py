@@ -109,3 +109,24 @@ def test_the_plugin_is_light() -> None:
     )
 
     assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        ([], 0),
+        (["topic"], 0),
+        (["-m", "full"], 2),
+        (["topic/single.yaml"], 2),
+        (["topic/single.yaml::two"], 1),
+    ],
+)
+def test_long_scenarios_are_tests_only_when_they_are_asked_for(
+    arguments: list[str], count: int, pytester: pytest.Pytester
+) -> None:
+    """`pytest scenarios` must not take hours."""
+    a_folder(pytester, SCENARIO.format(name="single", label="full"))
+
+    result = pytester.runpytest_inprocess("--collect-only", "-q", *arguments)
+
+    assert len(collected(result)) == count

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
-from outcomes import FAILED, a_material, a_plan, a_run, an_outcome
+from outcomes import (
+    FAILED,
+    a_material,
+    a_plan,
+    a_run,
+    a_stepped_outcome,
+    an_outcome,
+)
 
 from testbed.report.bundle import Bundle
 from testbed.report.evidence_keeper import EvidenceKeeper
+from testbed.scenario.steps.model import Replay
 
 
 def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:
@@ -72,3 +81,61 @@ def test_a_success_leaves_no_evidence(tmp_path: Path) -> None:
     keeper.scenario_finished(an_outcome(), a_material(tmp_path / "audit.log"))
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bundle_tells_the_steps_and_the_window(tmp_path: Path) -> None:
+    """Metrics are made of the events between its two moments."""
+    outcome = a_stepped_outcome(facts={"pods": 2})
+    bundle = Bundle(tmp_path / "results", "run-1", {})
+
+    bundle.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
+
+    folder = bundle.folder / "burst-small" / "round-1"
+    document = json.loads((folder / "outcome.json").read_text())
+    assert document["before"] is None
+    assert document["end"]["placements"] == {"web": ["n1"]}
+    (step,) = document["stepped"]["steps"]
+    assert step == {
+        "number": 1,
+        "kind": "burst",
+        "line": 12,
+        "what": "create 2 pods like web's without controller, all as fast as the API "
+        "server takes them; they run until they are deleted",
+        "duration_s": 0.5,
+        "facts": {"pods": 2},
+        "error": "",
+    }
+    assert document["stepped"]["window"]["length_s"] == 2.0
+
+
+def test_what_a_scenario_catches_is_among_the_evidence(tmp_path: Path) -> None:
+    """Whoever wrote the scenario knows what explains its failures."""
+    keeper = EvidenceKeeper(tmp_path, lambda _line: None)
+    outcome = a_stepped_outcome(
+        error="step 1 failed", evidence={"describe-web.txt": "kind: Deployment\n"}
+    )
+
+    keeper.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
+
+    caught = tmp_path / "failed" / "burst-small" / "round-1" / "caught"
+    assert (caught / "describe-web.txt").read_text() == "kind: Deployment\n"
+
+
+def test_a_bundle_holds_the_traces_that_were_replayed(tmp_path: Path) -> None:
+    """Without its arrivals a run cannot be repeated."""
+    folder = tmp_path / "burst"
+    folder.mkdir()
+    (folder / "trace.csv").write_text("arrival_s,owner,cpu,memory\n1,web,1,1G\n")
+    path = folder / "small.yaml"
+    path.write_text("name: burst/small\n")
+    outcome = a_stepped_outcome(path=path)
+    step = replace(outcome.scenario.steps[0], action=Replay("trace.csv", ()))
+    scenario = replace(outcome.scenario, steps=(step,))
+    bundle = Bundle(tmp_path / "results", "run-1", {})
+
+    bundle.scenario_finished(
+        replace(outcome, scenario=scenario), a_material(tmp_path / "audit.log")
+    )
+
+    kept = bundle.folder / "burst-small" / "round-1" / "trace.csv"
+    assert kept.read_text() == (folder / "trace.csv").read_text()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from outcomes import FAILED, a_plan, a_run, an_outcome
+from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome
 
 from testbed.report.faults_table import faults_table
+from testbed.report.lateness import lateness_note
 from testbed.report.placement_table import placement_table
 from testbed.report.summary_table import summary_note, summary_table
 
@@ -88,3 +89,43 @@ def test_large_scenarios_show_no_placement_table() -> None:
     many = {f"w{number}": ["n1"] for number in range(20)}
 
     assert placement_table(an_outcome(nodes=many)) == ""
+
+
+def test_a_stepped_scenario_shows_how_it_ended() -> None:
+    """It has one state to show, not two."""
+    outcome = a_stepped_outcome()
+
+    line = last_line(summary_table([outcome]))
+    table = placement_table(outcome)
+
+    assert line.split()[:4] == ["burst/small", "-", "1", "1"]
+    assert "→" not in line
+    assert line.endswith("passed")
+    assert table.splitlines()[1].split() == ["node", "end"]
+    assert table.splitlines()[-1].split() == ["(pending)", "web"]
+
+
+def test_workloads_that_only_a_trace_names_are_shown() -> None:
+    """The scenario's own list does not have them."""
+    table = placement_table(a_stepped_outcome(nodes={"shop": ["n1", "n1"]}))
+
+    assert "shop x2" in table
+
+
+def test_pods_that_were_created_late_are_told() -> None:
+    """A latency under arrivals that were not kept is one of another load."""
+    late = a_stepped_outcome(facts={"pods": 200, "late": 3, "latest_s": 0.123})
+
+    assert lateness_note([a_stepped_outcome(), late]) == (
+        "burst/small round 1, step 1 (burst, line 12): 3 of 200 pods were created "
+        "late, by 0.12 s at most"
+    )
+
+
+def test_a_step_that_failed_is_an_error_of_its_scenario() -> None:
+    """The message names the step, its kind and its line."""
+    error = "step 1 (burst, line 12) of a.yaml failed: no answer"
+    outcome = a_stepped_outcome(error=error)
+
+    assert last_line(summary_table([outcome])).endswith("ERROR")
+    assert error in faults_table(a_run(outcome))

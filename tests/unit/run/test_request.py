@@ -45,3 +45,33 @@ def test_rounds_count_as_runs() -> None:
     scenarios = choose_scenarios(["paper/priorities"], folder=SCENARIOS)
 
     assert RunRequest(scenarios, repeat=10).total == 30
+
+
+def test_long_scenarios_run_only_when_they_are_asked_for() -> None:
+    """`stowage run` without a name is what a developer waits for."""
+    everything = chosen()
+
+    assert "burst/deployment-200" in everything
+    assert "burst/scale-5000" not in everything
+    assert "burst/scale-5000" not in chosen("burst/*")
+    assert "burst/scale-5000" not in chosen(str(SCENARIOS / "burst"))
+
+
+@pytest.mark.parametrize(
+    "asked", ["burst/scale-5000", str(SCENARIOS / "burst" / "scale-5000.yaml")]
+)
+def test_naming_a_long_scenario_is_asking_for_it(asked: str) -> None:
+    """Nobody types it by accident."""
+    assert chosen(asked) == ["burst/scale-5000"]
+
+
+def test_a_label_asks_for_long_scenarios_too() -> None:
+    """`--label full` is the night's run."""
+    assert "burst/scale-5000" in chosen(label="full")
+
+
+def test_variants_are_chosen_by_labels_of_their_own() -> None:
+    """One file serves CI and the benchmark."""
+    assert "burst/deployment-200@small" in chosen(label="smoke")
+    assert "burst/deployment-200" not in chosen(label="smoke")
+    assert chosen("burst/deployment-200", label="short") == ["burst/deployment-200"]

@@ -1,10 +1,12 @@
 from testbed.scenario.manifests import (
+    bare_pod_manifest,
     node_manifests,
+    object_manifest,
     pod_manifests,
     priority_class_manifests,
     workload_manifest,
 )
-from testbed.scenario.model import NodePool, Scenario, Workload
+from testbed.scenario.model import NodePool, ObjectSpec, Scenario, Workload
 
 NODES = (NodePool("node", 2, 4000, 4 * 10**9),)
 
@@ -86,3 +88,54 @@ def test_nodes_for_the_simulator_come_in_the_order_of_creation() -> None:
     """The scheduler's cache lists nodes in the order in which it learns of them."""
     nodes = node_manifests(a_scenario(Workload("a", 1, 0, 0)))
     assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
+
+
+def test_a_pod_that_takes_time_to_end_has_the_grace_for_it() -> None:
+    """Without it the API server would remove the pod at once."""
+    slow = Workload("web", 1, 0, 0, ends_in_s=1.5)
+
+    template = workload_manifest(slow, "ns")["spec"]["template"]
+
+    assert template["spec"]["terminationGracePeriodSeconds"] == 2
+    assert template["metadata"]["annotations"] == {"stowage.dev/ends-in": "1500ms"}
+
+
+def test_a_pod_without_controller_is_like_the_workloads() -> None:
+    """A burst differs from a ReplicaSet in its arrivals, not in its pods."""
+    web = Workload("web", 1, 100, 0, priority=3)
+
+    pod = bare_pod_manifest(web, "web-7", "ns", lifetime_s=0.25)
+
+    assert pod["metadata"] == {
+        "name": "web-7",
+        "namespace": "ns",
+        "labels": {"stowage.dev/workload": "web"},
+        "annotations": {"stowage.dev/lifetime": "250ms"},
+    }
+    assert pod["spec"] == workload_manifest(web, "ns")["spec"]["template"]["spec"]
+    assert "annotations" not in bare_pod_manifest(web, "a", "ns")["metadata"]
+
+
+def test_objects_are_put_where_they_belong() -> None:
+    """Reservations are the cluster's, all others the run's own."""
+    budget = ObjectSpec("b", "PodDisruptionBudget", {"minAvailable": 1}, {"a": "b"})
+    room = ObjectSpec("r", "Reservation", {"owners": []})
+
+    assert object_manifest(budget, "ns") == {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {
+            "name": "b", "namespace": "ns", "labels": {"a": "b"}, "annotations": {},
+        },
+        "spec": {"minAvailable": 1},
+    }  # fmt: skip
+    assert "namespace" not in object_manifest(room, "ns")["metadata"]
+
+
+def test_a_pod_that_is_written_out_counts_as_a_workload() -> None:
+    """Expectations name it like one."""
+    lone = ObjectSpec("lone", "Pod", {"containers": []}, {"a": "b"})
+
+    assert object_manifest(lone, "ns")["metadata"]["labels"] == {
+        "a": "b", "stowage.dev/workload": "lone",
+    }  # fmt: skip

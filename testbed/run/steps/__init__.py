@@ -1,0 +1,1 @@
+"""Carrying out the steps of a scenario, one file for what belongs together."""

@@ -1,0 +1,1 @@
+"""When pods come and how long they run: drawn from a seed, or recorded."""

@@ -1,0 +1,288 @@
+"""Steps on a live cluster: what they do, and what is left when one fails."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.cluster import KwokBinaryCluster
+from testbed.cluster.interruption import running_cluster
+from testbed.compare.arms.arm import Dress
+from testbed.observe.observer import Observer
+from testbed.run.bench import Bench
+from testbed.run.diary import Diary
+from testbed.run.listener import Listener
+from testbed.run.release import switch_release
+from testbed.run.site import clear, prepare
+from testbed.run.steps.carrying_out import run_steps
+from testbed.run.steps.outcome import SteppedOutcome
+from testbed.scenario.load import load_file
+
+pytestmark = pytest.mark.e2e
+
+ROUNDS = itertools.count(1)
+
+HEAD = """\
+version: 1
+name: test/case
+description: Steps under test.
+nodes: [{count: 1, cpu: "1", memory: 1G}]
+workload:
+"""
+WORKLOAD = {
+    "web": "  - {name: web, kind: Deployment, cpu: 400m, memory: 100M}\n",
+    "task": "  - {name: task, cpu: 10m, memory: 1M}\n",
+}
+
+
+@dataclass
+class Stage:
+    """Carries out the steps of a text, and remembers the pods as they were then."""
+
+    bench: Bench
+    folder: Path
+    pods: list[dict[str, Any]]
+
+    def play(self, text: str, dress: Dress | None = None) -> SteppedOutcome:
+        """Carry the steps out and leave the cluster as it was."""
+        path = self.folder / "test" / "case.yaml"
+        path.parent.mkdir(exist_ok=True)
+        used = (line for name, line in WORKLOAD.items() if name in text)
+        path.write_text("".join((HEAD, *used, text)))
+        (scenario,) = load_file(path)
+        diary = Diary(self.bench, Listener())
+        # A namespace lives on for seconds after it was cleared.
+        number = next(ROUNDS)
+        site = prepare(self.bench, scenario, number)
+        try:
+            outcome = run_steps(self.bench, scenario, site, dress, diary)
+            self.pods = self.bench.objects.listed("Pod", site.namespace)
+        finally:
+            clear(self.bench, scenario, number)
+        return outcome
+
+    def facts(self, kind: str, name: str) -> set[str | None]:
+        """Return what the pods' labels or annotations say under a name."""
+        said = [pod["metadata"].get(kind) or {} for pod in self.pods]
+        return {one.get(name) for one in said}
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
+    with (
+        running_cluster(cluster),
+        cluster.api_client() as api,
+        Observer(api) as observer,
+    ):
+        bench = Bench(cluster, api, observer, tag="e2e", lasting=True)
+        switch_release(bench, "deterministic", optimizer_enabled=False)
+        yield bench
+
+
+@pytest.fixture
+def stage(bench: Bench, tmp_path: Path) -> Stage:
+    return Stage(bench, tmp_path, [])
+
+
+def test_a_step_that_fails_says_where_and_what_was_seen_last(stage: Stage) -> None:
+    """Number, kind, file and line, and the reason of the pods that wait."""
+    outcome = stage.play(
+        """\
+steps:
+  - apply: web
+  - scale: {workload: web, to: 3}
+  - wait: {for: bound, of: web, timeout_s: 2}
+  - scale: {workload: web, to: 0}
+catch: [events, {describe: web}, {objects: Node}, {objects: ReplicaSet}]
+expect: {end: {placed: 0}}
+"""
+    )
+
+    assert outcome.error.startswith("step 3 (wait, line 10) of ")
+    assert "test/case.yaml failed: waited 2 s for it to hold that all pods of web" in (
+        outcome.error
+    )
+    assert "2 of 3 pods are bound" in outcome.error
+    assert "Insufficient cpu" in outcome.error
+    assert [record.step.number for record in outcome.steps] == [1, 2, 3]
+    assert outcome.checks == ()
+    assert len(outcome.state.bound) == 2
+
+
+def test_what_a_scenario_catches_is_there_when_it_failed(stage: Stage) -> None:
+    """As it was at the failure: the cluster is cleared right after."""
+    outcome = stage.play(
+        """\
+steps:
+  - apply: web
+  - scale: {workload: web, to: 3}
+  - wait: {for: decided, of: web}
+  - check: {placed: 3, timeout_s: 0.2}
+  - scale: {workload: web, to: 2}
+  - wait: {for: bound, of: web}
+catch: [events, {describe: web}, {objects: Node}, {objects: ReplicaSet}]
+expect: {end: {placed: 2}}
+"""
+    )
+
+    assert outcome.error == ""
+    assert [(one.name, one.passed) for one in outcome.checks] == [
+        ("step 4: placed", False), ("placed", True),
+    ]  # fmt: skip
+    assert set(outcome.evidence) == {
+        "events.txt", "describe-web.txt", "objects-Node.yaml",
+        "objects-ReplicaSet.yaml",
+    }  # fmt: skip
+    assert "FailedScheduling" in outcome.evidence["events.txt"]
+    assert "kind: Deployment" in outcome.evidence["describe-web.txt"]
+    assert "FailedScheduling" in outcome.evidence["describe-web.txt"]
+    assert "name: node-0" in outcome.evidence["objects-Node.yaml"]
+
+
+def test_nothing_is_caught_when_nothing_failed(stage: Stage) -> None:
+    """Evidence of a success would be read as a failure."""
+    outcome = stage.play(
+        "steps: [{burst: {workload: task, pods: 1}}, {wait: {for: ready}}]"
+        "\ncatch: [events]\nexpect: {end: {placed: 1}}\n"
+    )
+
+    assert outcome.error == ""
+    assert outcome.failed_checks == ()
+    assert outcome.evidence == {}
+
+
+def test_every_pod_wears_what_the_scheduler_asks_for(stage: Stage) -> None:
+    """Pods of controllers and of bursts; else another scheduler would place them."""
+    dress = Dress("default-scheduler", {"queue": "root"}, {"worn": "yes"})
+
+    outcome = stage.play(
+        """\
+steps:
+  - apply: web
+  - scale: {workload: web, to: 1}
+  - burst: {workload: task, pods: 3}
+  - wait: {for: ready}
+expect: {end: {placed: 4}}
+""",
+        dress,
+    )
+
+    assert (outcome.error, outcome.failed_checks) == ("", ())
+    assert len(stage.pods) == 4
+    assert stage.facts("labels", "queue") == {"root"}
+    assert stage.facts("annotations", "worn") == {"yes"}
+
+
+def test_pods_no_scheduler_wants_are_waited_for_in_vain(stage: Stage) -> None:
+    """The dress is what decides who places them."""
+    outcome = stage.play(
+        "steps: [{burst: {workload: task, pods: 1}}, "
+        "{wait: {for: bound, timeout_s: 1}}]\nexpect: {end: {placed: 1}}\n",
+        Dress("nobody"),
+    )
+
+    assert "not tried by a scheduler yet" in outcome.error
+
+
+def test_pods_are_done_after_their_lifetime(stage: Stage, bench: Bench) -> None:
+    """They give their room back without anybody deleting them."""
+    outcome = stage.play(
+        """\
+steps:
+  - burst:
+      workload: task
+      pods: 4
+      arrival: {process: constant, rate_per_s: 20}
+      lifetime: {distribution: constant, mean_s: 1}
+  - wait: {for: bound}
+  - wait: {for: gone}
+expect: {end: {placed: 0, pending: {}}}
+"""
+    )
+
+    lived, gone = outcome.steps[0], outcome.steps[2]
+    assert (outcome.error, outcome.failed_checks) == ("", ())
+    assert lived.facts["pods"] == 4
+    # The last came after 0.2 s and has run for a second when it is gone.
+    assert sum(record.duration_s for record in outcome.steps) >= 1.2
+    assert gone.duration_s > 0.5
+    assert {pod["status"]["phase"] for pod in stage.pods} == {"Succeeded"}
+
+
+def test_usage_is_told_to_kwok_pod_by_pod(stage: Stage) -> None:
+    """Its metrics are read from these annotations."""
+    outcome = stage.play(
+        """\
+steps:
+  - apply: web
+  - scale: {workload: web, to: 2}
+  - wait: {for: ready, of: web}
+  - usage: {workload: web, cpu: 250m, memory: 64Mi}
+expect: {end: {placed: 2}}
+"""
+    )
+
+    assert outcome.steps[3].facts == {"pods": 2}
+    assert stage.facts("annotations", "kwok.x-k8s.io/usage-cpu") == {"250m"}
+    assert stage.facts("annotations", "kwok.x-k8s.io/usage-memory") == {str(64 * 2**20)}
+
+
+def test_an_eviction_that_a_budget_forbids_fails_its_step(stage: Stage) -> None:
+    """The API server's own words say which budget."""
+    outcome = stage.play(
+        """\
+objects:
+  all-stay:
+    kind: PodDisruptionBudget
+    spec: {maxUnavailable: 0, selector: {matchLabels: {stowage.dev/workload: web}}}
+steps:
+  - apply: [web, all-stay]
+  - scale: {workload: web, to: 1}
+  - wait: {for: ready, of: web}
+  - check: {objects: {all-stay: {status: {currentHealthy: 1}}}}
+  - evict: {workload: web}
+expect: {end: {placed: 1}}
+"""
+    )
+
+    assert outcome.error.startswith("step 5 (evict, line 16)")
+    assert "429" in outcome.error
+    assert "all-stay" in outcome.error
+
+
+def test_nodes_come_and_go_with_their_pods_and_taints(stage: Stage) -> None:
+    """Steps change the world that expectations count."""
+    outcome = stage.play(
+        """\
+steps:
+  - taint: {nodes: node-0, key: busy, value: "yes", effect: NoSchedule}
+  - taint: {nodes: node-0, key: other, effect: PreferNoSchedule}
+  - burst: {workload: task, pods: 2}
+  - wait: {for: refused}
+  - untaint: {nodes: node-0, key: busy, effect: NoExecute}
+  - check: {placed: 0, stable_s: 0.5}
+  - untaint: {nodes: node-0, key: busy}
+  - wait: {for: ready}
+  - add-nodes: {prefix: late, count: 2, cpu: "1", memory: 1G}
+  - cordon: [node-0, late-1]
+  - uncordon: late-1
+  - remove-nodes: [node-0, late-0]
+  - wait: {for: gone}
+  - burst: {workload: task, pods: 2}
+  - wait: {for: ready, count: 2}
+expect: {end: {placed: 2, placements: {task: [late-1, late-1]}}}
+"""
+    )
+
+    assert (outcome.error, outcome.failed_checks) == ("", ())
+    assert [node.name for node in outcome.state.nodes] == ["late-1"]
+    assert sorted(pod["metadata"]["name"] for pod in stage.pods) == [
+        "task-00002", "task-00003",
+    ]  # fmt: skip

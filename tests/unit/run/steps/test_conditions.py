@@ -1,0 +1,138 @@
+"""When what a step waits for has come about, and what is said while it has not."""
+
+from __future__ import annotations
+
+import pytest
+from seen_states import (
+    Seen,
+    fresh,
+    leaving,
+    of_workload,
+    placed,
+    plan,
+    refused,
+    reservation,
+    state_of,
+)
+
+from testbed.observe.verdict import Verdict
+from testbed.run.steps.conditions import in_phase, some_pods
+
+RUNNING = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def web(pod: Seen, **status: object) -> Seen:
+    return of_workload("web", pod, **status)
+
+
+def seen(kind: str, count: int, *pods: Seen) -> Verdict:
+    others = of_workload("other", placed("o"), **RUNNING)
+    return some_pods("ns", ["web"], count, kind)(state_of(others, *pods))
+
+
+@pytest.mark.parametrize(
+    ("kind", "enough", "too_few"),
+    [
+        ("bound", web(placed("a")), web(refused("a"))),
+        ("bound", web(placed("a"), phase="Succeeded"), web(leaving("a"))),
+        ("ready", web(placed("a"), **RUNNING), web(placed("a"), phase="Running")),
+        ("ready", web(placed("a"), phase="Succeeded"), web(fresh("a"))),
+        ("refused", web(refused("a")), web(fresh("a"))),
+        ("leaving", web(leaving("a")), web(placed("a"))),
+        ("decided", web(refused("a")), web(fresh("a"))),
+        ("decided", web(placed("a")), web(leaving("a"))),
+    ],
+)
+def test_a_condition_holds_for_enough_pods_and_not_for_fewer(
+    kind: str, enough: Seen, too_few: Seen
+) -> None:
+    """Pods of other workloads do not count."""
+    assert seen(kind, 1, enough).holds
+    assert not seen(kind, 1, too_few).holds
+    assert not seen(kind, 2, enough).holds
+
+
+def test_all_pods_are_decided_only_when_none_is_open() -> None:
+    """A third pod that nobody has tried yet may still take a place."""
+    verdict = seen("decided", 1, web(placed("a")), web(fresh("b")))
+
+    assert not verdict.holds
+    assert "ns/b: not tried by a scheduler yet" in verdict.state
+
+
+@pytest.mark.parametrize(
+    ("pods", "holds"),
+    [
+        ([], True),
+        ([web(placed("a"), phase="Succeeded")], True),
+        ([web(leaving("a"))], False),
+        ([web(refused("a"))], False),
+    ],
+)
+def test_pods_are_gone_when_none_takes_or_asks_for_room(
+    pods: list[Seen], holds: bool
+) -> None:
+    """One that is done stays in the list, and takes no room."""
+    assert seen("gone", 0, *pods).holds is holds
+
+
+def test_no_name_means_all_pods() -> None:
+    """The common case is short to write."""
+    state = state_of(web(placed("a")), of_workload("db", placed("b")))
+
+    assert some_pods("ns", (), 2, "bound")(state).holds
+    assert not some_pods("ns", ["db"], 2, "bound")(state).holds
+
+
+def test_a_wait_that_fails_says_why_pods_wait() -> None:
+    """The time-out's message is often all that is left of a run."""
+    verdict = seen("bound", 3, web(placed("a")), web(refused("b")))
+
+    assert verdict.state == (
+        "1 of 3 pods are bound; 2 exist, 1 without a node "
+        "(ns/b: Unschedulable: 0/2 nodes are available)"
+    )
+
+
+def test_an_object_is_waited_for_until_it_is_in_its_phase() -> None:
+    """And meanwhile says what it lacks."""
+    waits = state_of(reservation("peak", "Pending", "Unschedulable"))
+    there = state_of(reservation("peak", "Available"))
+    condition = in_phase("Reservation", "peak", "Available", "ns")
+
+    assert condition(there).holds
+    assert not condition(waits).holds
+    assert condition(waits).state == (
+        "Reservation peak is Pending (Unschedulable: Unschedulable)"
+    )
+    assert condition(state_of()).state == "Reservation peak is not there"
+
+
+def test_waiting_for_an_object_that_has_failed_is_in_vain() -> None:
+    """It would last until the deadline, and say less."""
+    state = state_of(reservation("peak", "Failed", "Expired"))
+
+    verdict = in_phase("Reservation", "peak", "Available", "ns")(state)
+
+    assert not verdict.holds
+    assert "Failed (Expired" in verdict.error
+    assert in_phase("Reservation", "peak", "Failed", "ns")(state).holds
+
+
+@pytest.mark.parametrize(
+    ("now", "wanted", "holds", "vain"),
+    [
+        ("Executing", "Executing", True, False),
+        ("Completed", "Executing", True, False),
+        ("Solving", "Executing", False, False),
+        ("Aborted", "Completed", False, True),
+        ("Completed", "NoImprovement", False, True),
+    ],
+)
+def test_a_plan_that_has_gone_on_was_in_the_phase(
+    now: str, wanted: str, holds: bool, vain: bool
+) -> None:
+    """It may pass through a phase between two looks."""
+    verdict = in_phase("PackingPlan", "p", wanted, "ns")(state_of(plan("p", now)))
+
+    assert (verdict.holds, bool(verdict.error)) == (holds, vain)

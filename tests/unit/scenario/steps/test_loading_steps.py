@@ -1,0 +1,139 @@
+"""What a file with steps becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from testbed.cluster.node_pool import Taint
+from testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
+from testbed.scenario.expectations import Bounds, ExpectedObject
+from testbed.scenario.load import load_file
+from testbed.scenario.model import CatchItem, ObjectSpec, Scenario, SchedulerSettings
+from testbed.scenario.steps.model import (
+    Apply,
+    Burst,
+    Check,
+    Cordon,
+    Evict,
+    Scale,
+    TaintNodes,
+    Usage,
+    Wait,
+)
+
+TEXT = """\
+version: 1
+name: test/case
+description: Every section.
+nodes: [{count: 1, cpu: "4", memory: 4G}]
+workload:
+  - {name: web, cpu: 100m, ends_in_s: 1.5}
+  - {name: db, replicas: 2, priority: 5}
+  - {name: task}
+objects:
+  lone: {kind: Pod, metadata: {labels: {a: b}}, spec: {containers: []}}
+scheduler: {profile: optimizer, optimizer: true, values: {a: 1}}
+timeouts: {wait: 5}
+steps:
+  - apply: all
+  - apply: lone
+  - scale: {workload: web, to: 7}
+  - burst:
+      workload: task
+      pods: 3
+      arrival: {process: gamma, rate_per_s: 2, cv: 3, seed: 4}
+      lifetime: {distribution: constant, mean_s: 2}
+  - wait: {for: bound, of: db, count: 1, stable_s: 1}
+  - evict: {workload: db}
+  - cordon: node-0
+  - taint: {nodes: [node-0], key: k, effect: NoSchedule}
+  - usage: {workload: web, cpu: 250m}
+  - check: {placed: {min: 1}, objects: {lone: {phase: Running, there: true}}}
+expect:
+  end: {pending: {}}
+catch: [events, logs, {objects: Node}, {describe: db}]
+"""
+
+
+def loaded(tmp_path: Path, text: str = TEXT) -> Scenario:
+    path = tmp_path / "test" / "case.yaml"
+    path.parent.mkdir()
+    path.write_text(text, "utf-8")
+    return load_file(path)[0]
+
+
+def test_every_step_is_read_with_its_place_and_its_defaults(tmp_path: Path) -> None:
+    """A step that fails is named by number, kind and line."""
+    steps = loaded(tmp_path).steps
+
+    assert [(s.number, s.kind, s.line) for s in steps][:4] == [
+        (1, "apply", 14), (2, "apply", 15), (3, "scale", 16), (4, "burst", 17),
+    ]  # fmt: skip
+    assert [step.action for step in steps][:9] == [
+        Apply(("web", "db")),
+        Apply(("lone",)),
+        Scale("web", 7),
+        Burst(
+            "task",
+            3,
+            ArrivalProcess("gamma", 2, 3, 4),
+            Lifetime("constant", 2),
+        ),
+        Wait("bound", ("db",), 1, stable_s=1.0),
+        Evict("db", 1),
+        Cordon(("node-0",)),
+        TaintNodes(("node-0",), Taint("k", "NoSchedule")),
+        Usage("web", cpu_milli=250),
+    ]
+    check = steps[9].action
+    assert isinstance(check, Check)
+    assert check.expect.state.placed == Bounds(1, None)
+    assert check.expect.objects == {"lone": ExpectedObject(phase="Running")}
+
+
+def test_the_sections_around_the_steps_are_read(tmp_path: Path) -> None:
+    """Scheduler, time-outs and evidence belong to the run, not to a step."""
+    scenario = loaded(tmp_path)
+
+    assert scenario.scheduler == SchedulerSettings("optimizer", True, {"a": 1})
+    assert scenario.timeouts == {"wait": 5.0}
+    assert scenario.catch == (
+        CatchItem("events"),
+        CatchItem("logs"),
+        CatchItem("objects", "Node"),
+        CatchItem("describe", "db"),
+    )
+    assert scenario.objects == {
+        "lone": ObjectSpec("lone", "Pod", {"containers": []}, labels={"a": "b"})
+    }
+    assert scenario.workload[0].ends_in_s == 1.5
+    assert scenario.priorities == (0, 5)
+
+
+def test_the_most_pods_that_are_asked_for_are_counted(tmp_path: Path) -> None:
+    """Deadlines grow with the pods: 2 of db, 1 alone, 7 of web, 3 of the burst."""
+    assert loaded(tmp_path).pod_count == 13
+
+
+def test_all_is_every_workload_that_no_burst_is_made_of(tmp_path: Path) -> None:
+    """A controller of those would take the burst's pods for its own."""
+    assert loaded(tmp_path).steps[0].action == Apply(("web", "db"))
+
+
+def test_all_stands_for_generated_workloads_too(tmp_path: Path) -> None:
+    """A generated instance has workloads that nobody wants to list."""
+    path = tmp_path / "test" / "case.yaml"
+    path.parent.mkdir()
+    path.write_text(
+        "version: 1\nname: test/case\ndescription: One instance.\n"
+        "instance: {seed: 1, nodes: 2, pods_per_node: 4, priorities: 2, usage: 1}\n"
+        "steps: [{apply: all}, {wait: {for: decided}}]\n"
+        "expect: {end: {placed: {min: 1}}}\n"
+    )
+
+    (scenario,) = load_file(path)
+
+    assert scenario.steps[0].action == Apply(
+        tuple(workload.name for workload in scenario.workload)
+    )
+    assert scenario.pod_count == 8
