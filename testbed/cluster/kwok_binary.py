@@ -67,7 +67,7 @@ class KwokBinaryCluster:
         self.workdir: Path = layout.clusters_folder() / name
         self._api_port = api_port
         self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
-        self._metrics = metrics
+        self.metrics = metrics
         self._timeout_s = timeout_s
         self._longest_backoff_s = longest_backoff_s
         self._claim_id: str | None = None
@@ -114,10 +114,10 @@ class KwokBinaryCluster:
             startup = self._startup(owner.ports)
             startup.start()
             start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)
-            if self._metrics is None:
+            if self.metrics is None:
                 startup.settle()
             else:
-                self._settle_with_metrics(startup, owner.ports, self._metrics)
+                self._settle_with_metrics(startup, owner.ports, self.metrics)
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
             with undisturbed():
@@ -125,7 +125,7 @@ class KwokBinaryCluster:
             raise
 
     def _arguments(self) -> ExtraArgs:
-        if self._metrics is None:
+        if self.metrics is None:
             return self._extra_args
         # At once, and not when everything else is up.
         tool_path(METRICS_SERVER)

@@ -147,12 +147,3 @@ class RecoverySettings:
 
 FULL = RecoverySettings()
 """The second paper's run: 15 minutes of HOLD and every component at its defaults."""
-
-QUICK = RecoverySettings(
-    autoscaling=Autoscaling(scale_up_percent=900, scale_up_period_s=1),
-    find=Find(start=6, most=12, step=3, level_s=6.0),
-    hold=Hold(total_s=90.0, window_s=5.0, whole=False),
-    timing=Timing(resolution_s=10, sync_s=1),
-)
-"""The same in about a minute: shorter windows, no limit on scaling up, and the shortest
-periods that the components accept."""

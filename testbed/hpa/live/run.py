@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from testbed.compare.arms.arm import Dress
@@ -19,7 +20,7 @@ from testbed.hpa.phases.hold import hold
 from testbed.hpa.record import HpaRecord
 from testbed.hpa.settings import RecoverySettings
 from testbed.observe.observer import Observer
-from testbed.observe.source import AUTOSCALERS, PODS
+from testbed.observe.source import AUTOSCALERS, NODES, PODS
 from testbed.run.bench import Bench
 from testbed.run.site import Site
 
@@ -57,10 +58,12 @@ def run_recovery(
     """
     kubelet = FakeKubelet.of(bench.cluster.workdir)
     usage = SimulatedUsage(bench.objects, kubelet, site.namespace)
+    clock = bench.observer.clock
     with (
         bench.cluster.api_client() as api,
-        # Its own watches: the journal of the bench's is the measurement's.
-        Observer(api, (PODS, AUTOSCALERS), bench.observer.clock) as observer,
+        # Whoever takes a journal needs it for itself, and the bench's has its owner.
+        Observer(api, (PODS, AUTOSCALERS), clock) as observer,
+        Observer(api, (PODS, NODES), clock) as measuring,
         deployed(bench, settings, dress, usage),
     ):
         if settings.aligned:
@@ -69,7 +72,8 @@ def run_recovery(
         bench.objects.create(autoscaler(site.namespace, settings))
         target = LiveTarget(observer, usage, observer.clock.now())
         levels = find(target, settings)
-        measurement = Measurement.begin(bench, site.namespace, pids)
+        own = replace(bench, observer=measuring)
+        measurement = Measurement.begin(own, site.namespace, pids)
         windows = hold(target, settings, levels[-1].clients)
         record = HpaRecord(
             run=measurement.end(label, site.nodes),

@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+from hpa_settings import QUICK
 from kubernetes.client import ApiClient, AuthorizationV1Api, CustomObjectsApi
 
 from testbed.cluster import Cluster, NodePool, create_nodes
@@ -22,8 +23,9 @@ from testbed.hpa.live.cluster import recovery_cluster
 from testbed.hpa.live.run import run_recovery
 from testbed.hpa.model.web_service import steady_state
 from testbed.hpa.record import HpaRecord
-from testbed.hpa.settings import QUICK, Find, Hold, RecoverySettings
+from testbed.hpa.settings import Find, Hold, RecoverySettings
 from testbed.observe.observer import Observer
+from testbed.observe.settled import object_there
 from testbed.run.bench import Bench
 from testbed.run.site import Site
 from testbed.toolchain import tool_path
@@ -67,6 +69,11 @@ def record(cluster: Cluster, api: ApiClient) -> HpaRecord:
         bench = Bench(cluster, api, observer, tag="test")
         bench.objects.create(
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        )
+        observer.wait_for(
+            "the default service account",
+            object_there("ServiceAccount", NAMESPACE, "default"),
+            timeout_s=bench.timeouts.prepare_s,
         )
         return run_recovery(
             bench,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hpa_settings import QUICK
+
 from testbed.compare.arms.arm import Dress
 from testbed.hpa.live.cluster import autoscaler_arguments
 from testbed.hpa.live.manifests import NAME, autoscaler, deployment
-from testbed.hpa.settings import FULL, QUICK, Autoscaling, Timing
+from testbed.hpa.settings import FULL, Autoscaling, Timing
 from testbed.scenario.manifests import WORKLOAD_LABEL
 
 

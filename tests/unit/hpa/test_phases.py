@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 
 import pytest
+from hpa_settings import QUICK
 from simulated_hpa import SimulatedHpa
 
 from testbed.hpa.model.load_window import LoadWindow
@@ -14,7 +15,6 @@ from testbed.hpa.phases.hold import hold
 from testbed.hpa.phases.recovery import Recovery, recovery
 from testbed.hpa.settings import (
     FULL,
-    QUICK,
     Autoscaling,
     Find,
     Hold,
