@@ -50,7 +50,7 @@ class MetricsServer:
     def start(self, api: ApiClient, kubeconfig: Path) -> None:
         """Start it, and return when the API server serves ``metrics.k8s.io``.
 
-        It has nothing to tell before its second scrape of a pod.
+        It has nothing to tell yet: that takes two scrapes of a pod.
 
         Raises
         ------

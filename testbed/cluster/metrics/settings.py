@@ -18,7 +18,8 @@ class MetricsSettings:
     Attributes
     ----------
     resolution_s
-        Seconds between two scrapes. A new pod has a reading after its second one.
+        Seconds between two scrapes. A new pod has a reading after its second one, or
+        after its first if it is more than 10 s old then.
 
     Raises
     ------
