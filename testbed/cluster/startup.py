@@ -85,10 +85,16 @@ class Startup:
         """End KWOK, for `settle` to start it again: it came before what it looks for.
 
         It would look again after seconds that double each time.
+
+        Raises
+        ------
+        StartTimeoutError
+            It did not end.
         """
         kwok = component_process(self.workdir, KWOK)
         if kwok is not None:
             kill_one(kwok)
+        self._wait("KWOK to end", lambda: has_ended(self.workdir, KWOK), bool)
 
     def settle(self) -> None:
         """Wait until controllers and KWOK are at work.
