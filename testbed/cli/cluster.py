@@ -11,6 +11,7 @@ from testbed.cli.main import app
 from testbed.cluster import KwokBinaryCluster, create_nodes
 from testbed.cluster.census import find_cluster, list_clusters, purge_clusters
 from testbed.cluster.interruption import ending_cleanly, take_down, undisturbed
+from testbed.cluster.metrics.settings import MetricsSettings
 from testbed.cluster.node_pool import NodePool
 from testbed.cluster.node_spec import parse_node_specs
 
@@ -23,16 +24,30 @@ Nodes = Annotated[
         "taint.gpu=yes:NoSchedule,zones=a|b; may be repeated.",
     ),
 ]
+Metrics = Annotated[
+    bool,
+    typer.Option(
+        "--metrics",
+        help="Measure the pods' simulated usage, for autoscalers and kubectl top.",
+    ),
+]
 Port = Annotated[
     int | None, typer.Option(min=1, max=65535, help="The API server's port.")
 ]
 
 
 @app.command()
-def up(name: Name = "stowage", *, nodes: Nodes = None, port: Port = None) -> None:
+def up(
+    name: Name = "stowage",
+    *,
+    nodes: Nodes = None,
+    port: Port = None,
+    metrics: Metrics = False,
+) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
     pools = parse_node_specs(nodes or ())
-    cluster = KwokBinaryCluster(name, api_port=port)
+    settings = MetricsSettings() if metrics else None
+    cluster = KwokBinaryCluster(name, api_port=port, metrics=settings)
     started_s = time.monotonic()
     with ending_cleanly():
         try:

@@ -1,4 +1,4 @@
-"""The API server seen through plain HTTPS, before any client is worth importing."""
+"""A component seen through plain HTTPS, before any client is worth importing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ApiProbe:
     def ready(self) -> str:
         """Return "ok" once the API server is ready, and what it says before."""
         try:
-            status, body = self._get("/readyz")
+            status, body = self.get("/readyz")
         except (OSError, http.client.HTTPException) as error:
             return f"no answer from the API server ({error})"
         return body if status == http.HTTPStatus.OK else f"not ready: {body}"
@@ -45,7 +45,7 @@ class ApiProbe:
     def service_accounts(self) -> set[str]:
         """Return the namespaces that have their default service account."""
         try:
-            status, body = self._get(
+            status, body = self.get(
                 "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault"
             )
         except (OSError, http.client.HTTPException):
@@ -55,7 +55,8 @@ class ApiProbe:
         items = json.loads(body)["items"]
         return {item["metadata"]["namespace"] for item in items}
 
-    def _get(self, path: str) -> tuple[int, str]:
+    def get(self, path: str) -> tuple[int, str]:
+        """Return status and body of one document."""
         connection = http.client.HTTPSConnection(
             LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context
         )

@@ -13,6 +13,7 @@ API_SERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
 KWOK = "kwok-controller"
 HOST_PODS = "hostpods"
+METRICS_SERVER = "metrics-server"
 
 CONTROL_PLANE = (ETCD, API_SERVER, CONTROLLER_MANAGER, KWOK)
 """In the order of their dependence: the first that ended is the cause."""

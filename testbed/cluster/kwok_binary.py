@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 from testbed import layout
 from testbed.api_client import new_api_client
 from testbed.cluster.claim import claim_cluster, remove_cluster
+from testbed.cluster.components import METRICS_SERVER
 from testbed.cluster.errors import ClusterMissingError
 from testbed.cluster.host_pods import start_host_pods
 from testbed.cluster.interruption import undisturbed
-from testbed.cluster.kwokctl_config import ExtraArgs, render_config
+from testbed.cluster.kwokctl_config import ExtraArgs, merged_arguments, render_config
+from testbed.cluster.metrics.arguments import metrics_arguments
+from testbed.cluster.metrics.settings import MetricsSettings
 from testbed.cluster.naming import check_name
 from testbed.cluster.owner import read_owner, write_owner
 from testbed.cluster.ports import Ports
 from testbed.cluster.startup import READY_TIMEOUT_S, Startup
+from testbed.toolchain import tool_path
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -36,6 +40,8 @@ class KwokBinaryCluster:
         Port of the API server on 127.0.0.1; a free one without.
     extra_args
         Further arguments by component, over the testbed's own.
+    metrics
+        Serve the usage that KWOK simulates, by a metrics-server with these settings.
     timeout_s
         How long the control plane may take to become ready.
     longest_backoff_s
@@ -53,6 +59,7 @@ class KwokBinaryCluster:
         *,
         api_port: int | None = None,
         extra_args: ExtraArgs | None = None,
+        metrics: MetricsSettings | None = None,
         timeout_s: float = READY_TIMEOUT_S,
         longest_backoff_s: float | None = None,
     ) -> None:
@@ -60,6 +67,7 @@ class KwokBinaryCluster:
         self.workdir: Path = layout.clusters_folder() / name
         self._api_port = api_port
         self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
+        self.metrics = metrics
         self._timeout_s = timeout_s
         self._longest_backoff_s = longest_backoff_s
         self._claim_id: str | None = None
@@ -94,22 +102,50 @@ class KwokBinaryCluster:
             A tool is not installed.
         ComponentFailedError, StartTimeoutError
             The control plane did not become ready.
+        WaitTimeoutError
+            metrics-server cannot be reached.
         """
         self._claim_id = secrets.token_hex(8)
         try:
             owner = claim_cluster(self.workdir, self._api_port, self._claim_id)
             self._config.write_text(
-                render_config(owner.ports, self._extra_args), encoding="utf-8"
+                render_config(owner.ports, self._arguments()), encoding="utf-8"
             )
             startup = self._startup(owner.ports)
             startup.start()
             start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)
-            startup.settle()
+            if self.metrics is None:
+                startup.settle()
+            else:
+                self._settle_with_metrics(startup, owner.ports, self.metrics)
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
             with undisturbed():
                 self.down()
             raise
+
+    def _arguments(self) -> ExtraArgs:
+        if self.metrics is None:
+            return self._extra_args
+        # At once, and not when everything else is up.
+        tool_path(METRICS_SERVER)
+        return merged_arguments(metrics_arguments(self.workdir), self._extra_args)
+
+    def _settle_with_metrics(
+        self, startup: Startup, ports: Ports, settings: MetricsSettings
+    ) -> None:
+        # Both take long to import, and few clusters need them.
+        from testbed.cluster.metrics.server import MetricsServer  # noqa: PLC0415
+        from testbed.cluster.metrics.usage_api import serve_usage_api  # noqa: PLC0415
+
+        server = MetricsServer(
+            self.workdir, ports.kwok_controller, settings, self._timeout_s
+        )
+        with self.api_client() as api:
+            serve_usage_api(api, self._timeout_s)
+            startup.restart_kwok()
+            startup.settle()
+            server.start(api, self.kubeconfig)
 
     def down(self) -> None:
         """Stop every process and remove the folder.

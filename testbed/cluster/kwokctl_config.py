@@ -55,7 +55,7 @@ def render_config(ports: Ports, extra_args: ExtraArgs) -> str:
             **_binaries(),
             **_ports(ports),
         },
-        "componentsPatches": _patches(_EXTRA_ARGS, extra_args),
+        "componentsPatches": _patches(merged_arguments(_EXTRA_ARGS, extra_args)),
     }
     return yaml.safe_dump(config) + "---\n" + _STAGES.read_text(encoding="utf-8")
 
@@ -80,11 +80,16 @@ def _ports(ports: Ports) -> dict[str, int]:
     }
 
 
-def _patches(*layers: ExtraArgs) -> Sequence[Mapping[str, object]]:
+def merged_arguments(*layers: ExtraArgs) -> ExtraArgs:
+    """Return the arguments of all layers; a later one wins."""
     arguments: dict[str, dict[str, str]] = {}
     for layer in layers:
         for component, values in layer.items():
             arguments.setdefault(component, {}).update(values)
+    return arguments
+
+
+def _patches(arguments: ExtraArgs) -> Sequence[Mapping[str, object]]:
     return [
         {
             "name": component,

@@ -12,6 +12,9 @@ from testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
 from testbed.quantity import format_cpu
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
+METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
+"""Where metrics-server asks: one KWOK answers for every node."""
+
 MOST_NODES = 100_000
 
 
@@ -103,11 +106,19 @@ class NodePool:
             "metadata": {
                 "name": name,
                 "labels": {**labels, **self.labels},
-                "annotations": {FAKE_NODE_ANNOTATION: FAKE_NODE_VALUE},
+                "annotations": {
+                    FAKE_NODE_ANNOTATION: FAKE_NODE_VALUE,
+                    METRICS_PATH_ANNOTATION: metrics_path(name),
+                },
             },
             "spec": {"taints": [_taint(taint) for taint in self.taints]},
             "status": {"capacity": resources, "allocatable": resources},
         }
+
+
+def metrics_path(node: str) -> str:
+    """Return the path of a node's usage on the port of its fake kubelet."""
+    return f"/metrics/nodes/{node}/metrics/resource"
 
 
 def _taint(taint: Taint) -> dict[str, str]:

@@ -81,6 +81,21 @@ class Startup:
         self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
         self._wait("the API server", self._api_state, lambda state: state == "ok")
 
+    def restart_kwok(self) -> None:
+        """End KWOK, for `settle` to start it again: it came before what it looks for.
+
+        It would look again after seconds that double each time.
+
+        Raises
+        ------
+        StartTimeoutError
+            It did not end.
+        """
+        kwok = component_process(self.workdir, KWOK)
+        if kwok is not None:
+            kill_one(kwok)
+        self._wait("KWOK to end", lambda: has_ended(self.workdir, KWOK), bool)
+
     def settle(self) -> None:
         """Wait until controllers and KWOK are at work.
 

@@ -24,6 +24,7 @@ def steps_document(stepped: SteppedOutcome | None) -> dict[str, Any] | None:
             "length_s": window.length_s,
         },
         "evidence": sorted(stepped.evidence),
+        "recovery": stepped.recovery and stepped.recovery.document(),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from testbed.errors import StowageError
 
@@ -48,4 +48,17 @@ class NothingToRunError(StowageError):
         super().__init__(
             "no scenario was chosen; name a file, a folder or a name that "
             "`stowage scenario list` prints"
+        )
+
+
+class ClusterNeedsError(StowageError):
+    """Scenarios need clusters that differ."""
+
+    exit_code = 2
+
+    def __init__(self, needs: Mapping[str, str]) -> None:
+        told = "; ".join(f"{scenario} needs {need}" for scenario, need in needs.items())
+        super().__init__(
+            f"no cluster suits all of them: {told}; run them apart, as in "
+            "`stowage run SCENARIO --variant VARIANT`"
         )

@@ -28,6 +28,7 @@ _PATHS = {
         "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
     ),
     "ResourceQuota": "/api/v1/namespaces/{namespace}/resourcequotas",
+    "ClusterResourceUsage": "/apis/kwok.x-k8s.io/v1alpha1/clusterresourceusages",
     "LimitRange": "/api/v1/namespaces/{namespace}/limitranges",
     "Service": "/api/v1/namespaces/{namespace}/services",
     "HorizontalPodAutoscaler": (

@@ -14,7 +14,10 @@ DEFAULT_VARIANT = "default"
 """Names the run of a scenario without any variant."""
 
 FULL = "full"
-"""Label of scenarios that take long: they run only if they are asked for."""
+METRICS = "metrics"
+APART = frozenset({FULL, METRICS})
+"""Labels of scenarios that run only if they are asked for: those that take long, and
+those that need a cluster that measures usage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +68,15 @@ def choose_scenarios(
 
     Notes
     -----
-    A scenario with the label `full` is chosen only by that label or by its own name.
+    A scenario with the label `full` or `metrics` is chosen only by that label or by its
+    own name.
     """
     found = select(asked, folder=folder, labels=labels)
     # A fault is no run with an expected end: `stowage fault` tries it again and again.
     chosen = tuple(item for item in found if item.fault is None)
-    if FULL not in labels:
-        named = {item.name for word in asked for item in found if _names(word, item)}
-        chosen = tuple(i for i in chosen if FULL not in i.labels or i.name in named)
+    named = {item.name for word in asked for item in found if _names(word, item)}
+    apart = APART - set(labels)
+    chosen = tuple(i for i in chosen if not apart & set(i.labels) or i.name in named)
     if variant is not None:
         known = sorted({item.variant or DEFAULT_VARIANT for item in chosen})
         if variant not in known:

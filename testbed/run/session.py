@@ -11,6 +11,7 @@ from testbed.cluster.errors import ClusterMissingError
 from testbed.cluster.interruption import ending_cleanly, take_down
 from testbed.cluster.kwok_binary import KwokBinaryCluster
 from testbed.cluster.protocol import Cluster
+from testbed.run.cluster_needs import cluster_for
 from testbed.run.listener import Listener
 from testbed.run.request import RunRequest
 from testbed.run.stopwatch import Stopwatch
@@ -42,7 +43,7 @@ def cluster_session(
             return
         for name in purge_clusters():
             listener.stage(f"leftover cluster {name}: removed")
-        cluster = KwokBinaryCluster(f"run-{secrets.token_hex(3)}")
+        cluster = cluster_for(f"run-{secrets.token_hex(3)}", request.scenarios)
         try:
             listener.stage(f"cluster {cluster.name}: up")
             with stopwatch.step("cluster up"):

@@ -9,7 +9,7 @@ from typing import Any
 from testbed.scenario.complaints import Complaint
 from testbed.scenario.document import Place
 from testbed.scenario.draft import Draft
-from testbed.scenario.steps.model import Measure
+from testbed.scenario.steps.model import Measure, Overload
 
 ROUNDING = 0.05
 """How far a bound may lie from the worst value times the margin."""
@@ -17,7 +17,7 @@ ROUNDING = 0.05
 
 def metrics_are_measured(draft: Draft) -> Iterator[Complaint]:
     """Bounds on metrics need a measured window."""
-    measured = any(isinstance(step.action, Measure) for step in draft.steps)
+    measured = any(isinstance(step.action, Measure | Overload) for step in draft.steps)
     if draft.expect.metrics and draft.steps_whole and not measured:
         message = "no step measures; write `measure: start` and `measure: stop`"
         yield Complaint(("expect", "metrics"), message, of_key=True)

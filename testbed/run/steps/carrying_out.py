@@ -24,6 +24,7 @@ from testbed.run.steps.gauge import Gauge
 from testbed.run.steps.measuring import measure
 from testbed.run.steps.observed_moment import observed_state
 from testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
+from testbed.run.steps.overloading import overload
 from testbed.run.steps.waiting import await_moment, check, wait
 from testbed.run.workload import QUIET_S
 from testbed.scenario.model import Scenario
@@ -46,6 +47,7 @@ _CARRY: Mapping[type, Callable[[Course, Any], None]] = {
     model.AddNodes: nodes.add,
     model.RemoveNodes: nodes.remove,
     model.TriggerPlan: planning.trigger,
+    model.Overload: overload,
     model.Measure: measure,
 }
 
@@ -98,6 +100,7 @@ def run_steps(
         checks=tuple(course.checks),
         state=bench.observer.read(lambda seen: observed_state(seen, course)),
         evidence=evidence or _evidence(course, error, diary),
+        recovery=course.recovery,
         error=error,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from testbed.compare.arms.arm import Dress
+from testbed.hpa.record import HpaRecord
 from testbed.observe.receipt import Receipt
 from testbed.observe.settled import Condition
 from testbed.observe.source import OBJECT_SOURCES
@@ -38,6 +39,8 @@ class Course:
         Takes what a long step has to say while it goes on.
     facts
         Of the step that is being carried out.
+    recovery
+        Of the last step that overloaded a service.
     """
 
     bench: Bench
@@ -52,6 +55,7 @@ class Course:
     started: Receipt | None = None
     stopped: Receipt | None = None
     facts: dict[str, float] = field(default_factory=dict)
+    recovery: HpaRecord | None = None
 
     def __post_init__(self) -> None:
         self.demand = Demand(self.scenario.pods_by_name)

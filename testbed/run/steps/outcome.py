@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from testbed.hpa.record import HpaRecord
 from testbed.metrics.state import ClusterState
 from testbed.observe.receipt import Receipt
 from testbed.scenario.check import CheckResult
@@ -68,6 +69,8 @@ class SteppedOutcome:
         What the scenario's `catch` names, by file name; empty if nothing failed.
     error
         Which step failed and why; empty if none did.
+    recovery
+        What was recorded of a service that was overloaded, if one was.
     """
 
     steps: tuple[StepRecord, ...] = ()
@@ -76,6 +79,7 @@ class SteppedOutcome:
     state: ClusterState = EMPTY
     evidence: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
+    recovery: HpaRecord | None = None
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:

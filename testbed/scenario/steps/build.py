@@ -20,6 +20,7 @@ from testbed.scenario.steps.model import (
     Delete,
     Evict,
     Measure,
+    Overload,
     RemoveNodes,
     Replay,
     Scale,
@@ -105,6 +106,11 @@ def _usage(plain: Mapping[str, Any]) -> Usage:
     )
 
 
+def _overload(plain: Mapping[str, Any]) -> Overload:
+    settings = {key: value for key, value in plain.items() if key != "outcome"}
+    return Overload(settings, plain.get("outcome"))
+
+
 def _check(plain: Mapping[str, Any]) -> Check:
     return Check(
         build_expectations.moment(plain),
@@ -121,6 +127,7 @@ _BUILDERS: Mapping[str, Callable[[Any], Action]] = {
     "delete": lambda plain: Delete(_names(plain)),
     "evict": lambda plain: Evict(**plain),
     "measure": Measure,
+    "overload": _overload,
     "remove-nodes": lambda plain: RemoveNodes(_names(plain)),
     "scale": lambda plain: Scale(plain["workload"], int(plain["to"])),
     "taint": _taint,

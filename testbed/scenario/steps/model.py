@@ -5,10 +5,13 @@ A step of a file is a mapping with a single key, the kind; `KINDS` is all of the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from testbed.cluster.node_pool import NodePool, Taint
+from testbed.hpa.phases.recovery import Outcome
+from testbed.hpa.settings import RecoverySettings
 from testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
 from testbed.scenario.arrivals.trace import TracedPod
 from testbed.scenario.expectations import ExpectedMoment
@@ -161,6 +164,33 @@ class TriggerPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Overload:
+    """Overload a web service, and watch it recover under a HorizontalPodAutoscaler.
+
+    Attributes
+    ----------
+    plain
+        The settings as the file has them; see `testbed.hpa.settings`.
+    outcome
+        What must become of it; ``None`` is not checked.
+    """
+
+    plain: Mapping[str, Any]
+    outcome: Outcome | None = None
+
+    @property
+    def settings(self) -> RecoverySettings:
+        """All settings, with every default.
+
+        Raises
+        ------
+        ValueError
+            They do not go together.
+        """
+        return RecoverySettings.of(self.plain)
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """Begin or end the window that metrics are of."""
 
@@ -192,6 +222,7 @@ Action = (
     | RemoveNodes
     | Usage
     | TriggerPlan
+    | Overload
     | Measure
     | Check
 )

@@ -9,7 +9,7 @@ from testbed.scenario.arrivals.process import RANDOM_DISTRIBUTIONS, RANDOM_PROCE
 from testbed.scenario.complaints import Complaint
 from testbed.scenario.document import Place
 from testbed.scenario.draft import Draft
-from testbed.scenario.steps.model import POD_CONDITIONS
+from testbed.scenario.steps.model import POD_CONDITIONS, Overload
 from testbed.scenario.steps.references import place_of
 
 Plain = Mapping[str, Any]
@@ -57,11 +57,22 @@ def stable_states_fit_their_deadline(draft: Draft) -> Iterator[Complaint]:
                 yield Complaint((*place, "stable_s"), f"{message}; change one of them")
 
 
+def overloads_can_be_run(draft: Draft) -> Iterator[Complaint]:
+    """The settings of an overload allow a run."""
+    for step in draft.steps:
+        if isinstance(step.action, Overload):
+            try:
+                step.action.settings  # noqa: B018 - it is made only to be judged
+            except ValueError as error:
+                yield Complaint(place_of(step), str(error))
+
+
 SETTING_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
     draws_have_their_settings,
     waits_say_what_for,
     usage_says_of_what,
     stable_states_fit_their_deadline,
+    overloads_can_be_run,
 )
 
 

@@ -161,6 +161,22 @@ def _trigger(step: model.TriggerPlan) -> str:
     return f"ask for a plan named {step.plan} that is {end}{limit}"
 
 
+def _overload(step: model.Overload) -> str:
+    settings = step.settings
+    find, hold, scaling = settings.find, settings.hold, settings.autoscaling
+    text = (
+        f"overload a web service of {scaling.min_replicas} to {scaling.max_replicas} "
+        f"replicas: add clients from {find.start} to {find.most} by {find.step} every "
+        f"{find.level_s:g} s until its p99 is above {settings.sla.p99_s:g} s or its "
+        f"errors are above {settings.sla.errors:.3g}, then hold the load for "
+        f"{hold.total_s:g} s in windows of {hold.window_s:g} s"
+    )
+    if not hold.whole:
+        text += ", or until it has recovered"
+    outcome = step.outcome.replace("_", " ") if step.outcome else ""
+    return f"{text}; expected: {outcome}" if outcome else text
+
+
 def _measure(step: model.Measure) -> str:
     return f"{step.edge} measuring"
 
@@ -215,6 +231,7 @@ _SPEAKERS: Mapping[type, Callable[[Any], str]] = {
     model.RemoveNodes: _remove_nodes,
     model.Usage: _usage,
     model.TriggerPlan: _trigger,
+    model.Overload: _overload,
     model.Measure: _measure,
     model.Check: _check,
 }

@@ -70,6 +70,15 @@ def test_a_label_asks_for_long_scenarios_too() -> None:
     assert "burst/scale-5000" in chosen(label="full")
 
 
+def test_what_needs_another_cluster_runs_only_when_it_is_asked_for() -> None:
+    """Without metrics-server, which not everybody has built, nothing else would run."""
+    assert "hpa/recovery" not in chosen()
+    assert chosen("hpa/recovery")[0] == "hpa/recovery"
+    assert chosen(label="metrics") == [
+        "hpa/recovery", "hpa/recovery@too-few", "hpa/recovery@plenty",
+    ]  # fmt: skip
+
+
 def test_variants_are_chosen_by_labels_of_their_own() -> None:
     """One file serves CI and the benchmark."""
     assert "burst/deployment-200@small" in chosen(label="smoke")

@@ -91,6 +91,15 @@ WORDS = [
         ("let each pod that a has now use cpu 250m and memory 64Mi"),
     ),
     (model.TriggerPlan("p"), "ask for a plan named p that is carried out"),
+    (
+        model.Overload({"hold": {"whole": False}}, "recovered"),
+        (
+            "overload a web service of 3 to 20 replicas: add clients from 10 to 100 by "
+            "10 every 30 s until its p99 is above 1 s or its errors are above 0.01, "
+            "then hold the load for 900 s in windows of 30 s, or until it has "
+            "recovered; expected: recovered"
+        ),
+    ),
     (model.Measure("start"), "start measuring"),
     (
         model.Check(ExpectedMoment(), 1),

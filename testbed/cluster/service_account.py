@@ -1,0 +1,60 @@
+"""Acting as a ServiceAccount from outside the cluster, with its rights and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+LIFE_S = 7 * 24 * 3600
+"""No cluster on fake nodes lives longer; a token dies with its account anyway."""
+
+
+def write_account_kubeconfig(
+    api: ApiClient, admin: Path, namespace: str, name: str, target: Path
+) -> None:
+    """Write a kubeconfig that acts as a ServiceAccount, for this user's eyes only.
+
+    Parameters
+    ----------
+    api
+        Client that may ask for the account's token.
+    admin
+        The administrator's kubeconfig, whose cluster is the new one's.
+    namespace, name
+        Of the account, which exists.
+    target
+        The file; its folder exists.
+    """
+    (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
+    kubeconfig = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [cluster],
+        "users": [{"name": name, "user": {"token": _token(api, namespace, name)}}],
+        "contexts": [
+            {"name": name, "context": {"cluster": cluster["name"], "user": name}}
+        ],
+        "current-context": name,
+    }
+    write_private(target, yaml.safe_dump(kubeconfig).encode())
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """Write a new file that nobody else can read, not even for a moment."""
+    file.touch(mode=0o600, exist_ok=False)
+    file.write_bytes(content)
+
+
+def _token(api: ApiClient, namespace: str, name: str) -> str:
+    from kubernetes.client import CoreV1Api  # noqa: PLC0415 - it takes long to import
+
+    # The client's types want models where it takes plain objects.
+    core: Any = CoreV1Api(api)
+    request = {"spec": {"expirationSeconds": LIFE_S}}
+    answer = core.create_namespaced_service_account_token(name, namespace, request)
+    return str(answer.status.token)

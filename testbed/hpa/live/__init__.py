@@ -1,0 +1,1 @@
+"""A recovery run on a live cluster."""

@@ -1,0 +1,100 @@
+"""One recovery run with one scheduler (second paper, Algorithm 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from testbed.cluster.metrics.fake_kubelet import FakeKubelet
+from testbed.compare.arms.arm import Dress
+from testbed.compare.measurement import Measurement
+from testbed.compare.recording import RunLabel
+from testbed.hpa.errors import AutoscalerBlindError
+from testbed.hpa.live.alignment import await_scrape
+from testbed.hpa.live.deployed import deployed
+from testbed.hpa.live.live_target import LiveTarget
+from testbed.hpa.live.manifests import autoscaler
+from testbed.hpa.live.usage import SimulatedUsage
+from testbed.hpa.phases.find import find
+from testbed.hpa.phases.hold import hold
+from testbed.hpa.record import HpaRecord
+from testbed.hpa.settings import RecoverySettings
+from testbed.observe.observer import Observer
+from testbed.observe.source import AUTOSCALERS, NODES, PODS
+from testbed.run.bench import Bench
+from testbed.run.site import Site
+
+
+def run_recovery(
+    bench: Bench,
+    site: Site,
+    settings: RecoverySettings,
+    *,
+    dress: Dress,
+    label: RunLabel,
+    pids: Iterable[int] = (),
+) -> HpaRecord:
+    """Overload the web service, and watch how the autoscaler makes it recover.
+
+    Parameters
+    ----------
+    bench
+        The cluster, brought up by `recovery_cluster` with the same timing.
+    site
+        An empty namespace, and the nodes, which are ready.
+    dress
+        What makes the pods the business of the scheduler under test, which serves.
+    label
+        What the run is called.
+    pids
+        The scheduler's processes.
+
+    Raises
+    ------
+    MetricsMissingError
+        The cluster was brought up without metrics.
+    AutoscalerBlindError
+        The autoscaler never read any usage.
+    """
+    kubelet = FakeKubelet.of(bench.cluster.workdir)
+    usage = SimulatedUsage(bench.objects, kubelet, site.namespace)
+    clock = bench.observer.clock
+    with (
+        bench.cluster.api_client() as api,
+        # Whoever takes a journal needs it for itself, and the bench's has its owner.
+        Observer(api, (PODS, AUTOSCALERS), clock) as observer,
+        Observer(api, (PODS, NODES), clock) as measuring,
+        deployed(bench, settings, dress, usage),
+    ):
+        if settings.aligned:
+            first = settings.autoscaling.min_replicas
+            await_scrape(api, site.namespace, first, settings.timing)
+        bench.objects.create(autoscaler(site.namespace, settings))
+        target = LiveTarget(observer, usage, observer.clock.now())
+        levels = find(target, settings)
+        own = replace(bench, observer=measuring)
+        measurement = Measurement.begin(own, site.namespace, pids)
+        windows = hold(target, settings, levels[-1].clients)
+        record = HpaRecord(
+            run=measurement.end(label, site.nodes),
+            settings=settings,
+            find=levels,
+            hold=windows,
+            replicas=target.replicas(),
+            pods=target.pod_counts(),
+        )
+        _check_sight(record, observer, site.namespace)
+    return record
+
+
+def _check_sight(record: HpaRecord, observer: Observer, namespace: str) -> None:
+    if any(seen.cpu_percent is not None for seen in record.replicas):
+        return
+    bodies = observer.read(lambda state: state.bodies(AUTOSCALERS.kind, namespace))
+    said = [
+        str(condition.get("message", ""))
+        for body in bodies
+        for condition in body.get("status", {}).get("conditions") or []
+        if condition["status"] == "False"
+    ]
+    raise AutoscalerBlindError(namespace, "; ".join(said))

@@ -1,0 +1,75 @@
+"""What the cluster is asked for: the paper's workload and its autoscaler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hpa_settings import QUICK
+
+from testbed.compare.arms.arm import Dress
+from testbed.hpa.live.cluster import autoscaler_arguments
+from testbed.hpa.live.manifests import NAME, autoscaler, deployment
+from testbed.hpa.settings import FULL, Autoscaling, Timing
+from testbed.scenario.manifests import WORKLOAD_LABEL
+
+
+def test_the_pods_wear_what_their_scheduler_wants() -> None:
+    """YuniKorn, for one, looks for labels."""
+    dress = Dress("yunikorn", {"applicationId": "a"}, {"queue": "root"})
+
+    pod = deployment("shop", FULL, dress)["spec"]["template"]
+
+    assert pod["spec"]["schedulerName"] == "yunikorn"
+    assert pod["metadata"]["labels"] == {"applicationId": "a", WORKLOAD_LABEL: NAME}
+    assert pod["metadata"]["annotations"] == {"queue": "root"}
+
+
+def test_a_dress_cannot_take_the_pods_from_their_deployment() -> None:
+    dress = Dress("default-scheduler", {WORKLOAD_LABEL: "other"})
+
+    spec = deployment("shop", FULL, dress)["spec"]
+
+    assert spec["selector"]["matchLabels"].items() <= (
+        spec["template"]["metadata"]["labels"].items()
+    )
+
+
+def test_the_workload_is_the_paper_s() -> None:
+    """Section 5.2.2: three to twenty replicas at half of what they request."""
+    spec = deployment("shop", FULL, Dress("default-scheduler"))["spec"]
+    wanted = autoscaler("shop", FULL)["spec"]
+
+    assert spec["replicas"] == 3
+    (container,) = spec["template"]["spec"]["containers"]
+    assert container["resources"] == {
+        "requests": {"cpu": "200m"}, "limits": {"cpu": "500m"},
+    }  # fmt: skip
+    assert (wanted["minReplicas"], wanted["maxReplicas"]) == (3, 20)
+    (metric,) = wanted["metrics"]
+    assert metric["resource"]["target"]["averageUtilization"] == 50
+
+
+def test_the_full_run_scales_up_as_kubernetes_does_by_default() -> None:
+    """100 % or four pods in 15 s, whichever is more."""
+    behaviour = autoscaler("shop", FULL)["spec"]["behavior"]
+
+    assert behaviour["scaleUp"]["policies"] == [
+        {"type": "Percent", "value": 100, "periodSeconds": 15},
+        {"type": "Pods", "value": 4, "periodSeconds": 15},
+    ]
+
+
+def test_the_policy_can_be_another() -> None:
+    plan = Autoscaling(scale_up_percent=900, scale_up_period_s=1)
+    policies = autoscaler("shop", replace(FULL, autoscaling=plan))["spec"]["behavior"]
+
+    assert policies["scaleUp"]["policies"][0] == (
+        {"type": "Percent", "value": 900, "periodSeconds": 1}
+    )
+
+
+def test_the_autoscaler_looks_as_often_as_the_run_says() -> None:
+    (arguments,) = autoscaler_arguments(QUICK.timing).values()
+
+    assert arguments == {"horizontal-pod-autoscaler-sync-period": "1s"}
+    assert FULL.timing == Timing(resolution_s=15, sync_s=15)

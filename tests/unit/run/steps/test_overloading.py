@@ -1,0 +1,85 @@
+"""The step that overloads a service: what it passes on, keeps and checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hpa_records import hpa_record
+
+from testbed.cluster.node_pool import NodePool
+from testbed.compare.arms.arm import Dress
+from testbed.hpa.settings import FULL, Find
+from testbed.run.site import Site
+from testbed.run.steps import overloading
+from testbed.run.steps.course import Course
+from testbed.run.steps.overloading import overload
+from testbed.scenario.model import Scenario
+from testbed.scenario.steps.model import Overload
+
+RECORD = hpa_record(replace(FULL, find=Find(level_s=5.0)))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return what the run was asked for; it answers with a recovery."""
+    seen: dict[str, Any] = {}
+
+    def run(bench: Any, site: Any, settings: Any, **named: Any) -> Any:
+        seen.update(named, settings=settings)
+        return RECORD
+
+    monkeypatch.setattr(overloading, "run_recovery", run)
+    return seen
+
+
+def course(dress: Dress | None = None) -> Course:
+    bench: Any = None
+    pool = NodePool("n", 1, 1000, 1 << 30)
+    scenario = Scenario("hpa/recovery", "A test.", (pool,), ())
+    return Course(bench, scenario, Site("shop", ("n-0",)), dress, lambda _: None)
+
+
+def test_the_pods_are_of_the_scheduler_under_comparison(asked: dict[str, Any]) -> None:
+    overload(course(Dress("yunikorn")), Overload({}))
+
+    assert asked["dress"] == Dress("yunikorn")
+
+
+def test_without_a_comparison_they_are_of_the_release(asked: dict[str, Any]) -> None:
+    overload(course(), Overload({"timing": {"sync_s": 1}}))
+
+    assert asked["dress"].scheduler_name == "default-scheduler"
+    assert asked["label"].scenario_id == "hpa/recovery"
+    assert asked["settings"].timing.sync_s == 1
+
+
+@pytest.mark.usefixtures("asked")
+def test_the_record_is_kept_for_metrics_and_pictures() -> None:
+    made = course()
+
+    overload(made, Overload({}))
+
+    assert made.recovery is RECORD
+    assert made.facts == {"clients": 10, "ttr_s": RECORD.recovery.ttr_s}
+    assert made.checks == []
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        ("recovered", ""),
+        ("no_degradation", "expected no_degradation, found recovered"),
+    ],
+)
+def test_the_outcome_is_checked_if_one_is_expected(outcome: Any, message: str) -> None:
+    made = course()
+
+    overload(made, Overload({}, outcome))
+
+    (check,) = made.checks
+    assert (check.name, check.passed, check.message) == (
+        "outcome", not message, message,
+    )  # fmt: skip
