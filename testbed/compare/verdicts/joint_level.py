@@ -76,6 +76,8 @@ def _shrinkage(patterns: Floats) -> float:
     rounds, metrics = patterns.shape
     if metrics == 1:
         return 0.0
+    if rounds == 2:  # noqa: PLR2004 - between two points every correlation is 1
+        return 1.0
     squares = (patterns.T @ patterns) ** 2
     found = float(squares.sum() - metrics) / (metrics * (metrics - 1))
     chance = 1 / (rounds - 1)

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from testbed.compare.verdicts.family import FEWEST_ROUNDS, HEADLINES
 from testbed.compare.verdicts.interval import Interval, student_interval
+from testbed.compare.verdicts.joint_level import DRAWS
 from testbed.compare.verdicts.levels import ERROR_RATE, levels
 from testbed.compare.verdicts.measured_run import MeasuredRun
 from testbed.compare.verdicts.pairs import Pairs, paired
@@ -46,8 +47,12 @@ def judge_arm(
     arm: Sequence[MeasuredRun],
     *,
     headlines: Collection[str] = HEADLINES,
+    draws: int = DRAWS,
 ) -> ArmVerdicts:
-    """Return the verdicts of one arm; neither sequence is empty."""
+    """Return the verdicts of one arm; neither sequence is empty.
+
+    ``draws`` is the precision of the bootstrap.
+    """
     first = {run.round_number: run for run in baseline}
     other = {run.round_number: run for run in arm}
     both = [
@@ -56,7 +61,7 @@ def judge_arm(
         if not first[number].error and not other[number].error
     ]
     pairs = paired([first[n] for n in both], [other[n] for n in both])
-    level_of = levels(pairs, headlines)
+    level_of = levels(pairs, headlines, draws)
     return ArmVerdicts(
         arm=arm[0].arm,
         baseline=baseline[0].arm,

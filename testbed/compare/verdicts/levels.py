@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from testbed.compare.verdicts.family import judged, weights
-from testbed.compare.verdicts.joint_level import joint_level
+from testbed.compare.verdicts.joint_level import DRAWS, joint_level
 from testbed.compare.verdicts.pairs import Pairs
 
 ERROR_RATE = 0.05
@@ -17,7 +17,9 @@ SEED = 6
 """Of the bootstrap: the same runs give the same verdicts, wherever they are judged."""
 
 
-def levels(pairs: Sequence[Pairs], headlines: Collection[str]) -> dict[str, float]:
+def levels(
+    pairs: Sequence[Pairs], headlines: Collection[str], draws: int = DRAWS
+) -> dict[str, float]:
     """Return the level of every judged metric, by its name.
 
     The bootstrap takes in the metrics that vary and have all rounds. Of the others,
@@ -41,6 +43,7 @@ def levels(pairs: Sequence[Pairs], headlines: Collection[str]) -> dict[str, floa
             shares[varying],
             ERROR_RATE * (1 - float(shares[~varying & ~still].sum())),
             np.random.default_rng(SEED),
+            draws,
         )
     found = np.minimum(shares * total, ERROR_RATE)
     return {one.metric.name: float(at) for one, at in zip(family, found, strict=True)}

@@ -24,26 +24,32 @@ from testbed.metrics.metric import Metric
 Noise = Callable[[np.random.Generator, int], Floats]
 """Draws numbers of standard deviation 1."""
 
+TWO_SPEEDS = "two speeds"
+"""It bears on what depends on the machine's speed, and on nothing else."""
+
 NOISES: Mapping[str, Noise] = {
     "normal": lambda rng, size: rng.standard_normal(size),
     "uniform": lambda rng, size: rng.uniform(-(3**0.5), 3**0.5, size),
     "outliers": lambda rng, size: rng.standard_t(3, size) / 3**0.5,
-    "two speeds": lambda rng, size: (
+    TWO_SPEEDS: lambda rng, size: (
         rng.choice([-1.0, 1.0], size) + 0.1 * rng.standard_normal(size)
     ),
 }
 """What runs of one arm may differ by; the last is a machine that is slow or fast."""
 
 SPEED = (
-    "t_sched_mean_s", "t_sched_p99_s",
+    "t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s",
     *(f"{name}_{what}_s" for name in ("sched", "ready") for what in "abcde"),
 )  # fmt: skip
 EVENNESS = ("jain_pods", *(f"evenness_{number}" for number in range(6)))
-OWN = ("throughput_pods_per_s", *(f"own_{number}" for number in range(9)))
+OWN = tuple(f"own_{number}" for number in range(9))
 STILL = ("placed_pods", *(f"still_{number}" for number in range(7)))
 
 SHARED = 0.8
 """Of a metric's variance, what it shares with its group."""
+
+FEW_DRAWS = 1_000
+"""Of the bootstrap, whose own error averages out over many comparisons."""
 
 HEADLINE = "t_sched_mean_s"
 RATIO = 1.3
@@ -68,12 +74,39 @@ class Trial:
     noise: str = "normal"
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Metrics that hang together.
+
+    Attributes
+    ----------
+    shared
+        Of their variance; 0 for metrics that have nothing to do with each other.
+    noise
+        Of what they share, or of each where they share nothing.
+    """
+
+    names: tuple[str, ...]
+    ratio: float
+    shared: float
+    noise: Noise
+
+    def metrics(self, spread: float, rng: np.random.Generator) -> Iterable[Metric]:
+        """Yield the values of one run."""
+        own_noise = NOISES["normal"] if self.shared else self.noise
+        common = self.shared**0.5 * self.noise(rng, 1)[0]
+        for name in self.names:
+            own = (1 - self.shared) ** 0.5 * own_noise(rng, 1)[0]
+            value = self.ratio * float(np.exp(spread * (common + own)))
+            yield Metric(name, value, "s", "lower", 200, 0.001)
+
+
 def simulate(trial: Trial, rng: np.random.Generator) -> ArmVerdicts:
     """Return the verdicts of one simulated comparison."""
     numbers = range(1, trial.rounds + 1)
     baseline = [_run(trial, rng, "baseline", number, 1.0) for number in numbers]
     arm = [_run(trial, rng, "arm", number, trial.ratio) for number in numbers]
-    return judge_arm(baseline, arm)
+    return judge_arm(baseline, arm, draws=FEW_DRAWS)
 
 
 def alarm_rate(trial: Trial, comparisons: int, seed: int) -> float:
@@ -101,28 +134,18 @@ def detection_rate(
 def _run(
     trial: Trial, rng: np.random.Generator, arm: str, number: int, ratio: float
 ) -> MeasuredRun:
+    noise = NOISES[trial.noise]
+    other = NOISES["normal"] if trial.noise == TWO_SPEEDS else noise
+    groups = (
+        _Group(SPEED, ratio, SHARED, noise),
+        _Group(EVENNESS, 1.0, SHARED, other),
+        _Group(OWN, 1.0, 0.0, other),
+    )
     metrics = [
-        *_group(trial, rng, SPEED, ratio, SHARED),
-        *_group(trial, rng, EVENNESS, 1.0, SHARED),
-        *_group(trial, rng, OWN, 1.0, 0.0),
+        *(metric for group in groups for metric in group.metrics(trial.spread, rng)),
         *(Metric(name, 200.0, "pods", "lower", 200, 1.0) for name in STILL),
     ]
     return MeasuredRun(arm, "own", number, tuple(metrics))
-
-
-def _group(
-    trial: Trial,
-    rng: np.random.Generator,
-    names: Iterable[str],
-    ratio: float,
-    shared: float,
-) -> Iterable[Metric]:
-    noise = NOISES[trial.noise]
-    common = noise(rng, 1)[0] * shared**0.5
-    for name in names:
-        own = noise(rng, 1)[0] * (1 - shared) ** 0.5
-        value = ratio * float(np.exp(trial.spread * (common + own)))
-        yield Metric(name, value, "s", "lower", 200, 0.001)
 
 
 def _alarm_table(comparisons: int) -> str:

@@ -41,7 +41,9 @@ def runs(rounds: Sequence[Round], side: int) -> list[MeasuredRun]:
 
 
 def verdicts(rounds: Sequence[Round], baseline: int = 0) -> tuple[Verdict, ...]:
-    return judge_arm(runs(rounds, baseline), runs(rounds, 1 - baseline)).verdicts
+    return judge_arm(
+        runs(rounds, baseline), runs(rounds, 1 - baseline), draws=100
+    ).verdicts
 
 
 @settings(deadline=None)

@@ -18,7 +18,13 @@ from burst_runs import BurstArm, burst_rounds
 from testbed.compare.result import measured
 from testbed.compare.verdicts.judging import judge_arm
 from testbed.compare.verdicts.measured_run import MeasuredRun
-from testbed.compare.verdicts.power import NOISES, Trial, alarm_rate, detection_rate
+from testbed.compare.verdicts.power import (
+    FEW_DRAWS,
+    NOISES,
+    Trial,
+    alarm_rate,
+    detection_rate,
+)
 from testbed.metrics.record import RunRecord
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
@@ -27,7 +33,7 @@ ALLOWED = 1
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("rounds", [3, 6])
+@pytest.mark.parametrize("rounds", [3, 5])
 def test_an_arm_against_itself_is_called_in_one_of_twenty_comparisons(
     noise: str, rounds: int
 ) -> None:
@@ -40,13 +46,13 @@ def test_two_rounds_do_not_call_what_is_not_there() -> None:
     assert alarm_rate(Trial(2, 0.08), 100, seed=2) <= 0.11
 
 
-@pytest.mark.parametrize(("rounds", "spread"), [(3, 0.02), (6, 0.08), (10, 0.12)])
+@pytest.mark.parametrize(("rounds", "spread"), [(3, 0.02), (6, 0.08)])
 def test_a_difference_of_a_third_is_found(rounds: int, spread: float) -> None:
     """A tool that never says anything would pass all other tests."""
     assert detection_rate(Trial(rounds, spread, 1.3), 50, seed=1) >= 0.8
 
 
-@pytest.mark.parametrize("rounds", [3, 5, 10])
+@pytest.mark.parametrize("rounds", [3, 5])
 def test_simulated_bursts_of_one_arm_show_no_difference(rounds: int) -> None:
     """The metrics of a queue hang together as no table of random numbers does."""
     arms = (BurstArm("first"), BurstArm("second"))
@@ -67,7 +73,10 @@ def test_recorded_bursts_of_one_arm_show_no_difference(rounds: int) -> None:
 
     Runs that followed each other are a round, with either of them as the baseline.
     """
-    pairs = _pairs([measured(record) for record in _recordings()])
+    recordings = _recordings()
+    if not recordings:
+        pytest.skip(f"nothing is recorded in {RECORDINGS}")
+    pairs = _pairs([measured(record) for record in recordings])
     rng = np.random.default_rng(rounds)
 
     called = []
@@ -102,7 +111,7 @@ def _called(pairs: Sequence[Pair]) -> list[str]:
         ]
         for side, name in enumerate(("baseline", "arm"))
     )
-    verdicts = judge_arm(baseline, arm).verdicts
+    verdicts = judge_arm(baseline, arm, draws=FEW_DRAWS).verdicts
     return [one.name for one in verdicts if one.outcome in {"better", "worse"}]
 
 
