@@ -53,7 +53,7 @@ class Page:
         ]
 
     def run(self, script: str) -> Any:
-        return self.driver.execute_script(script)  # type: ignore[no-untyped-call]
+        return self.driver.execute_script(script)
 
     def complaints(self) -> list[str]:
         """Return what the browser logged: errors, and what the policy forbade."""

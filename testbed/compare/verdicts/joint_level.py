@@ -84,4 +84,4 @@ def _shrinkage(patterns: Floats) -> float:
     if found <= chance:
         return 1.0
     real = (found - chance) / (1 - chance)
-    return max(0.0, 1 - real / found)
+    return float(max(0.0, 1 - real / found))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from burst_runs import BurstArm, burst_rounds
@@ -129,7 +130,7 @@ def test_an_arm_that_is_gone_is_named() -> None:
         ({"series": ()}, "no arm and metric in common"),
     ],
 )
-def test_what_is_not_alike_is_not_compared(other: dict[str, object], said: str) -> None:
+def test_what_is_not_alike_is_not_compared(other: dict[str, Any], said: str) -> None:
     """A verdict on two different questions answers neither."""
     now = replace(a_baseline(1), **other)
 
