@@ -12,8 +12,9 @@ from testbed.compare.html.page import page
 from testbed.compare.result import Result, result_of
 from testbed.compare.tables.all_tables import all_tables
 from testbed.compare.tables.markdown import escaped, markdown_text
+from testbed.compare.tables.overview import overview
 from testbed.compare.tables.step_summary import append_step_summary
-from testbed.compare.tables.terminal import terminal_text
+from testbed.compare.tables.terminal import plain, terminal_text
 
 HTML = "report.html"
 MARKDOWN = "report.md"
@@ -51,6 +52,8 @@ def summarise_step(result: Result, environment: Mapping[str, str]) -> bool:
 def screen(result: Result, *, whole: bool = False) -> str:
     """Return the tables for a terminal."""
     text = terminal_text(all_tables(result, whole=whole))
+    said = "\n".join(plain(line) for line in _overview(result))
+    text = "\n\n".join(part for part in (text, said) if part)
     if result.complete:
         return text
     return f"{text}\n\nThe comparison did not come to its end; this is what there is."
@@ -59,4 +62,13 @@ def screen(result: Result, *, whole: bool = False) -> str:
 def _markdown(result: Result, *, whole: bool) -> str:
     heading = f"# {escaped(result.comparison.scenario.scenario_id)}\n\n"
     broken = "" if result.complete else "**Did not come to its end.**\n\n"
-    return heading + broken + markdown_text(all_tables(result, whole=whole))
+    said = "".join(f"- {escaped(line)}\n" for line in _overview(result))
+    return (
+        heading + broken + said + "\n" + markdown_text(all_tables(result, whole=whole))
+    )
+
+
+def _overview(result: Result) -> list[str]:
+    return [
+        f"{one.arm}, {one.limits} client limits: {one.text}" for one in overview(result)
+    ]

@@ -42,6 +42,10 @@ class Page:
     def bars(self, arm: str) -> list[WebElement]:
         return self.all(f'.panel[data-arm="{arm}"] .bar')
 
+    def choose_bar(self, arm: str, index: int) -> None:
+        # The name below a bar may reach under its neighbours.
+        self.bars(arm)[index].find_element(By.CSS_SELECTOR, ".area").click()
+
     def bar_labels(self, arm: str) -> list[str]:
         return [bar.get_attribute("aria-label") or "" for bar in self.bars(arm)]
 

@@ -21,6 +21,7 @@ from testbed.compare.tables.burst_table import burst_table
 from testbed.compare.tables.direction_table import direction_table
 from testbed.compare.tables.environment_table import environment_table
 from testbed.compare.tables.failed_table import failed_table
+from testbed.compare.tables.overview import overview
 from testbed.compare.tables.settings_table import settings_table
 from testbed.compare.tables.verdict_table import notes
 
@@ -49,6 +50,7 @@ def page(result: Result) -> str:
             result=result,
             comparison=result.comparison,
             parts=[_part(result, limits) for limits in result.comparison.limits],
+            overview=overview(result),
             failed=failed_table(result),
             settings=settings_table(result),
             environment=environment_table(result),

@@ -37,7 +37,14 @@ def change_shown(verdict: Verdict) -> str:
     if verdict.estimate is None or verdict.low is None or verdict.high is None:
         return ""
     ends = f"[{_end(verdict, verdict.low)}, {_end(verdict, verdict.high)}]"
-    return f"{_end(verdict, verdict.estimate, sign=True)} {ends}"
+    return f"{estimate_shown(verdict)} {ends}"
+
+
+def estimate_shown(verdict: Verdict) -> str:
+    """Return the change alone, as a factor or with its sign; empty without one."""
+    if verdict.estimate is None:
+        return ""
+    return _end(verdict, verdict.estimate, sign=True)
 
 
 def _end(verdict: Verdict, value: float, *, sign: bool = False) -> str:
@@ -52,4 +59,4 @@ def _ratio(value: float) -> str:
         return f">{HUGE:g}"
     if value < 1 / HUGE:
         return f"<{1 / HUGE:g}"
-    return f"{value:.3f}" if value < 10 else f"{value:.1f}"  # noqa: PLR2004
+    return f"{value:.3f}" if value < 9.9995 else f"{value:.1f}"  # noqa: PLR2004

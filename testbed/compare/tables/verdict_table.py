@@ -94,11 +94,11 @@ def _said(verdict: Verdict) -> Iterable[str]:
 
 
 def notes(result: Result, limits: str) -> Iterable[str]:
-    """Yield what must be known to read the verdicts, and how they add up."""
+    """Yield what must be known to read the verdicts."""
     yield (
         "Mean of the rounds (least to most); change from the baseline in the same "
-        "round [interval]; all intervals of an arm hold together in 19 of 20 "
-        "comparisons, and a verdict is an interval that leaves out no change. "
+        "round [interval]; a verdict is an interval that leaves out no change, and all "
+        "verdicts on an arm hold together in 19 of 20 comparisons. "
         "↓ lower, ↑ higher is better."
     )
     for arm in result.others:
@@ -106,9 +106,4 @@ def notes(result: Result, limits: str) -> Iterable[str]:
         if judged is None:
             yield f"{arm}: no run to compare."
             continue
-        yield (
-            f"{arm}: {judged.rounds} rounds, {len(judged.outcomes('better'))} better, "
-            f"{len(judged.outcomes('worse'))} worse, "
-            f"{len(judged.outcomes('no difference shown'))} show no difference."
-        )
         yield from (f"{arm}: left out: {why}" for why in judged.left_out)

@@ -24,6 +24,25 @@ HEADLINE_SHARE = 0.8
 FEWEST_ROUNDS = 2
 """Below it there is no spread."""
 
+FAMILIES = (
+    ("t_sched_", "throughput_", "waiting_"),
+    ("t_ready_",),
+    ("t_post_",),
+    ("pods_per_node_", "jain_", "top5_"),
+    ("utilisation_",),
+    ("largest_", "stranded_", "fragmented_"),
+    ("scheduler_",),
+)
+"""Beginnings of the names of metrics that are made from the same observations."""
+
+
+def family_of(name: str) -> str:
+    """Return a metric's family; one that is in none is a family of its own."""
+    for beginnings in FAMILIES:
+        if name.startswith(beginnings):
+            return beginnings[0]
+    return name
+
 
 def judged(pairs: Sequence[Pairs]) -> tuple[Pairs, ...]:
     """Return the metrics that have a direction and enough rounds."""

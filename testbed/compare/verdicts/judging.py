@@ -8,9 +8,9 @@ from statistics import fmean
 
 from testbed.compare.verdicts.family import FEWEST_ROUNDS, HEADLINES
 from testbed.compare.verdicts.interval import Interval, student_interval
-from testbed.compare.verdicts.joint_level import DRAWS
 from testbed.compare.verdicts.levels import ERROR_RATE, levels
 from testbed.compare.verdicts.measured_run import MeasuredRun
+from testbed.compare.verdicts.null_tables import DRAWS
 from testbed.compare.verdicts.pairs import Pairs, paired
 from testbed.compare.verdicts.reasons import reason, too_few
 from testbed.compare.verdicts.verdict import ArmVerdicts, Outcome, Verdict

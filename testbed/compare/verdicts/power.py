@@ -39,9 +39,9 @@ NOISES: Mapping[str, Noise] = {
 
 SPEED = (
     "t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s",
-    *(f"{name}_{what}_s" for name in ("sched", "ready") for what in "abcde"),
+    *(f"t_{name}_{what}_s" for name in ("sched", "ready") for what in "abcde"),
 )  # fmt: skip
-EVENNESS = ("jain_pods", *(f"evenness_{number}" for number in range(6)))
+EVENNESS = ("jain_pods", *(f"jain_{number}" for number in range(6)))
 OWN = tuple(f"own_{number}" for number in range(9))
 STILL = ("placed_pods", *(f"still_{number}" for number in range(7)))
 

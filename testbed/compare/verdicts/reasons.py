@@ -15,6 +15,9 @@ MOST_ROUNDS = 200
 TENFOLD = log(10)
 """Beyond this nobody needs the number."""
 
+NEAR = 1.01
+"""Ratios below it need more digits to be told from 1."""
+
 
 def too_few(pairs: Pairs) -> str:
     """Return why there is no interval."""
@@ -46,7 +49,7 @@ def _core(pairs: Pairs, interval: Interval, outcome: Outcome) -> str:
         return f"{interval.rounds} rounds show changes beyond {shown}"
     return (
         f"{interval.rounds} rounds show changes beyond {shown}; "
-        f"about {needed} would show this one, if it is one"
+        f"about {needed} would show this one"
     )
 
 
@@ -54,5 +57,6 @@ def _shown(interval: Interval, pairs: Pairs) -> str:
     if pairs.scale == "ratio" and interval.half_width > TENFOLD:
         return "tenfold"
     if pairs.scale == "ratio":
-        return f"x{exp(interval.half_width):.3g}"
+        ratio = exp(interval.half_width)
+        return f"x{ratio:.3g}" if ratio > NEAR else f"x{ratio:.5f}"
     return f"{interval.half_width:.3g} {pairs.metric.unit}"

@@ -46,7 +46,7 @@ def test_the_slider_moves_and_placements_are_read(
     """At every moment the page shows what the record says, by name."""
     opened = open_page(page(result))
     record = result.records[0]
-    opened.bars("default")[2].click()
+    opened.choose_bar("default", 2)
 
     last = len(pods_on(record, "node-2", record.window_s))
     assert opened.bar_labels("default")[2] == f"node-2: {last} pods"
@@ -120,7 +120,7 @@ def test_hostile_names_do_nothing_but_stand_there(open_page: Open) -> None:
     hostile = replace(record, arm=HOSTILE, pods=pods, nodes=nodes)
     opened = open_page(page(a_result([hostile], a_comparison((HOSTILE,)))))
 
-    opened.all(".bar")[0].click()
+    opened.all(".bar .area")[0].click()
 
     assert opened.listed_pods()[0][:2] == [f"{HOSTILE}0", HOSTILE]
     assert opened.run("return window.hurt") is None
@@ -138,7 +138,7 @@ def test_a_thousand_nodes_are_grouped_and_each_can_be_read(open_page: Open) -> N
     opened = open_page(page(a_result([record])))
 
     assert 40 <= len(opened.bars("default")) <= 60
-    opened.bars("default")[0].click()
+    opened.choose_bar("default", 0)
     parts = opened.all("#node details")
     assert len(parts) == 17
     assert opened.listed_pods() == []

@@ -2,8 +2,8 @@
 
 const BAR_HEIGHT = 190;
 const BAR_MARGIN = { left: 52, right: 6, top: 8, bottom: 24 };
-const FINEST_PX = 3; // a pod that is lower than this is not drawn by itself
-const NAMED_BARS = 12;
+const FINEST_PX = 2; // a pod that is lower than this is not drawn by itself
+const NAME_PX = 72; // what a name needs below its bar
 
 // Draws the frame and returns a function that fills it for a moment. `panel` holds:
 //   run, cluster, bars, resource, top (of the scale), keyOf, title, choose(bar index)
@@ -53,20 +53,23 @@ function barSlot(panel, index, left, pitch) {
   const { bars } = panel;
   const gap = Math.min(6, pitch * 0.15);
   const floor = BAR_HEIGHT - BAR_MARGIN.bottom;
+  const label = shape("title");
   const area = shape("rect", {
     x: left, y: BAR_MARGIN.top, width: pitch, height: floor - BAR_MARGIN.top + 2, class: "area",
   });
   const stack = shape("g");
   const group = shape("g", {
     class: "bar", role: "button", tabindex: index ? -1 : 0, "data-bar": index,
-  }, area, stack);
-  const every = Math.ceil(bars.length / NAMED_BARS);
-  if (index % every === 0) {
+  }, label, area, stack);
+  const every = Math.ceil(NAME_PX / pitch);
+  if (index % every === 0 && (index + every <= bars.length || every === 1)) {
+    const middle = every === 1;
     group.append(shape("text", {
-      x: left + (pitch * every) / 2, y: BAR_HEIGHT - 8, "text-anchor": "middle", class: "name",
-    }, shortName(bars[index].name.split(" to ")[0], pitch * every)));
+      x: left + (middle ? pitch / 2 : 0), y: BAR_HEIGHT - 8, class: "name",
+      "text-anchor": middle ? "middle" : "start",
+    }, shortName(bars[index].first, pitch * every)));
   }
-  return { group, stack, x: left + gap / 2, width: pitch - gap };
+  return { group, stack, label, x: left + gap / 2, width: pitch - gap };
 }
 
 // Names are told apart by their ends.
@@ -102,7 +105,9 @@ function fillSlot(slot, panel, moment, chosen, scale) {
   const mean = loads.reduce((sum, load) => sum + load, 0) / loads.length;
   const pods = nodes.reduce((sum, node) => sum + moment.nodes[node].length, 0);
   const share = resource === "pods" ? "" : `, ${resource} ${loadText(mean, resource)}`;
-  slot.group.setAttribute("aria-label", `${name}: ${plural(pods, "pod")}${share}`);
+  const said = `${name}: ${plural(pods, "pod")}${share}`;
+  slot.group.setAttribute("aria-label", said);
+  slot.label.textContent = said;
   slot.group.setAttribute("aria-pressed", chosen);
   slot.stack.replaceChildren(...segments(slot, panel, moment, nodes, scale));
   if (nodes.length > 1) slot.stack.append(...whisker(slot, loads, scale));

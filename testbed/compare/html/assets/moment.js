@@ -55,7 +55,7 @@ function barsOf(cluster) {
     for (let node = first; node < Math.min(first + size, count); node += 1) nodes.push(node);
     const names = cluster.names;
     const name = nodes.length > 1 ? `${names[first]} to ${names[nodes.at(-1)]}` : names[first];
-    bars.push({ name, nodes });
+    bars.push({ name, first: names[first], nodes });
   }
   return bars;
 }

@@ -2,16 +2,19 @@
 
 const MOST_LISTED = 250;
 
+// Nodes of a group whose pods are listed, by panel and number, also after a redraw.
+const opened = new Set();
+
 function nodeDetail(panel, moment, bar, time) {
   const { name, nodes } = panel.bars[bar];
   const many = nodes.length > 1;
   const heading = element("h4", { id: "chosen", "aria-live": "polite" },
     `${panel.title}, ${name}, at ${seconds(time)}`);
-  const parts = nodes.map((node) => nodePart(panel, moment, node, !many));
+  const parts = nodes.map((node) => nodePart(panel, moment, node, many));
   return [heading, ...parts];
 }
 
-function nodePart(panel, moment, node, open) {
+function nodePart(panel, moment, node, many) {
   const { run, cluster } = panel;
   const pods = moment.nodes[node];
   const loads = ["cpu", "memory"].map(
@@ -24,9 +27,14 @@ function nodePart(panel, moment, node, open) {
   const list = () => {
     if (part.open && part.childElementCount === 1) part.append(podTable(run, pods));
   };
-  part.addEventListener("toggle", list);
-  part.open = open;
+  const key = `${panel.title} ${node}`;
+  part.open = !many || opened.has(key);
   list();
+  part.addEventListener("toggle", () => {
+    list();
+    if (part.open) opened.add(key);
+    else opened.delete(key);
+  });
   return part;
 }
 
@@ -44,6 +52,8 @@ function podTable(run, pods) {
   }
   const table = element("table", { class: "pods" }, element("thead", {}, head), body);
   const more = pods.length - MOST_LISTED;
-  if (more <= 0) return table;
-  return element("div", {}, table, element("p", {}, `${plural(more, "more pod")} not listed.`));
+  const rest = more > 0 ? [element("p", {}, `${plural(more, "more pod")} not listed.`)] : [];
+  return element("div", {
+    class: "list", role: "region", tabindex: 0, "aria-label": "Pods of the node",
+  }, table, ...rest);
 }

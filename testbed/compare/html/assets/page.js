@@ -54,7 +54,11 @@ function drawPlacements() {
   state.changes = changesOf(runs);
   state.horizon = Math.max(state.changes.at(-1) * 1.02, 1e-3);
   drawKeys(keys);
-  byId("panels").replaceChildren();
+  // All of them first: how wide one is depends on how many there are.
+  const containers = runs.map((run) => element("div", {
+    class: "panel", "data-arm": data.arms[run.arm],
+  }));
+  byId("panels").replaceChildren(...containers);
   state.panels = runs.map((run, index) => {
     const cluster = data.clusters[run.cluster];
     const panel = {
@@ -62,9 +66,7 @@ function drawPlacements() {
       keyOf: (kind) => places.get(kind[KIND[colour]]),
       choose: (bar) => { state.chosen = { panel: index, bar }; drawMoment(); },
     };
-    const container = element("div", { class: "panel", "data-arm": panel.title });
-    byId("panels").append(container);
-    return { ...panel, fill: barPanel(container, panel) };
+    return { ...panel, fill: barPanel(containers[index], panel) };
   });
   if (state.chosen && !state.panels[state.chosen.panel]?.bars[state.chosen.bar]) {
     state.chosen = null;
