@@ -51,10 +51,11 @@ class Page:
 
     def listed_pods(self) -> list[list[str]]:
         """Return the cells of the chosen node's table."""
-        return [
-            [cell.text for cell in row.find_elements(By.CSS_SELECTOR, "td")]
-            for row in self.all("#node .pods tbody tr")
-        ]
+        rows: list[list[str]] = self.run(
+            "return [...document.querySelectorAll('#node .pods tbody tr')]"
+            ".map((row) => [...row.cells].map((cell) => cell.innerText))"
+        )
+        return rows
 
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)

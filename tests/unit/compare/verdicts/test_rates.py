@@ -116,5 +116,9 @@ def _called(pairs: Sequence[Pair]) -> list[str]:
 
 
 def _recordings() -> list[RunRecord]:
-    files = sorted(RECORDINGS.glob("**/*.json.gz"))
-    return [RunRecord.of(json.loads(gzip.decompress(f.read_bytes()))) for f in files]
+    """Return the runs of the recorded arm in the order in which they were made."""
+    return [
+        RunRecord.of(json.loads(line))
+        for file in sorted(RECORDINGS.glob("*.gz"))
+        for line in gzip.decompress(file.read_bytes()).splitlines()
+    ]
