@@ -84,8 +84,8 @@ test-go: $(READY) ## Run the Go tests.
 	@cd scheduler && go vet ./... && go test -trimpath -shuffle=on ./...
 
 .PHONY: test-fast
-test-fast: $(READY) ## Run the Python tests that need no cluster and no tool.
-	@pytest -m "not e2e and not chart"
+test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no browser.
+	@pytest -m "not e2e and not chart and not browser"
 
 .PHONY: test
 test: setup test-go ## Run all tests: Go, then Python with chart, property and end-to-end tests.

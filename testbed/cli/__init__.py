@@ -3,17 +3,31 @@
 Importing a group's file registers its commands; a new group adds one import.
 """
 
-from testbed.cli import agree, bench, cluster, fault, plan, run, scenario, solve, tools
+from testbed.cli import (
+    agree,
+    baseline,
+    bench,
+    cluster,
+    fault,
+    plan,
+    report,
+    run,
+    scenario,
+    solve,
+    tools,
+)
 from testbed.cli.main import app, main
 
 __all__ = [
     "agree",
     "app",
+    "baseline",
     "bench",
     "cluster",
     "fault",
     "main",
     "plan",
+    "report",
     "run",
     "scenario",
     "solve",

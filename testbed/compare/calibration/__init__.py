@@ -1,0 +1,1 @@
+"""How fast this machine is, so that times of two machines can be held together."""

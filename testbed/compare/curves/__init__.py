@@ -1,0 +1,1 @@
+"""Lines that plots and page draw: latency distributions, and loads over time."""

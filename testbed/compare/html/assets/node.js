@@ -1,0 +1,59 @@
+// The pods of the chosen node, or of each node of the chosen group.
+
+const MOST_LISTED = 250;
+
+// Nodes of a group whose pods are listed, by panel and number, also after a redraw.
+const opened = new Set();
+
+function nodeDetail(panel, moment, bar, time) {
+  const { name, nodes } = panel.bars[bar];
+  const many = nodes.length > 1;
+  const heading = element("h4", { id: "chosen", "aria-live": "polite" },
+    `${panel.title}, ${name}, at ${seconds(time)}`);
+  const parts = nodes.map((node) => nodePart(panel, moment, node, many));
+  return [heading, ...parts];
+}
+
+function nodePart(panel, moment, node, many) {
+  const { run, cluster } = panel;
+  const pods = moment.nodes[node];
+  const loads = ["cpu", "memory"].map(
+    (resource) => `${resource} ${percent(loadOf(run, cluster, node, pods, resource))}`,
+  );
+  const summary = `${cluster.names[node]}: ${plural(pods.length, "pod")} of ` +
+    `${cluster.pods[node]}, ${loads.join(", ")}`;
+  const part = element("details", { class: "node" }, element("summary", {}, summary));
+  // The list of a closed node is made when it is opened: a group may hold thousands.
+  const list = () => {
+    if (part.open && part.childElementCount === 1) part.append(podTable(run, pods));
+  };
+  const key = `${panel.title} ${node}`;
+  part.open = !many || opened.has(key);
+  list();
+  part.addEventListener("toggle", () => {
+    list();
+    if (part.open) opened.add(key);
+    else opened.delete(key);
+  });
+  return part;
+}
+
+function podTable(run, pods) {
+  if (!pods.length) return element("p", {}, "No pod is here at this moment.");
+  const head = element("tr");
+  for (const title of ["pod", "workload", "priority", "here since"]) {
+    head.append(element("th", { scope: "col" }, title));
+  }
+  const body = element("tbody");
+  for (const pod of pods.slice(0, MOST_LISTED)) {
+    const [workload, priority] = run.kinds[run.kind[pod]];
+    const cells = [run.names[pod], workload, String(priority), seconds(run.starts[pod])];
+    body.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
+  }
+  const table = element("table", { class: "pods" }, element("thead", {}, head), body);
+  const more = pods.length - MOST_LISTED;
+  const rest = more > 0 ? [element("p", {}, `${plural(more, "more pod")} not listed.`)] : [];
+  return element("div", {
+    class: "list", role: "region", tabindex: 0, "aria-label": "Pods of the node",
+  }, table, ...rest);
+}

@@ -1,0 +1,120 @@
+"""Puts the page together: template, style, script and data in one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from testbed.compare.curves import latency, load
+from testbed.compare.html.lines import latency_lines, load_lines
+from testbed.compare.html.placements import Placements, placements
+from testbed.compare.html.rows import verdict_rows
+from testbed.compare.result import Result
+from testbed.compare.tables.burst_table import burst_table
+from testbed.compare.tables.direction_table import direction_table
+from testbed.compare.tables.environment_table import environment_table
+from testbed.compare.tables.failed_table import failed_table
+from testbed.compare.tables.overview import overview
+from testbed.compare.tables.settings_table import settings_table
+from testbed.compare.tables.verdict_table import notes
+
+PACKAGE = "testbed.compare.html"
+
+SCRIPTS = (
+    "dom.js",
+    "axis.js",
+    "curves.js",
+    "moment.js",
+    "bars.js",
+    "node.js",
+    "page.js",
+)
+"""In the order in which they need each other."""
+
+
+def page(result: Result) -> str:
+    """Return the report as HTML that loads nothing from anywhere."""
+    style, script = _asset("page.css"), _script()
+    found = placements(result)
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            result=result,
+            comparison=result.comparison,
+            parts=[_part(result, limits) for limits in result.comparison.limits],
+            overview=overview(result),
+            failed=failed_table(result),
+            settings=settings_table(result),
+            environment=environment_table(result),
+            latencies=latency.MEANINGS,
+            loads=load.MEANINGS,
+            style=Markup(style),  # noqa: S704 - a file of this package
+            script=Markup(script),  # noqa: S704 - files of this package
+            limits_options=list(enumerate(result.comparison.limits)),
+            left_out=found.left_out,
+            data=Markup(_data(result, found)),  # noqa: S704 - no "<" is left in it
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+        )
+    )
+
+
+def _part(result: Result, limits: str) -> dict[str, Any]:
+    return {
+        "limits": limits,
+        "rows": verdict_rows(result, limits),
+        "notes": tuple(notes(result, limits)),
+        "tables": [
+            table
+            for table in (burst_table(result, limits), direction_table(result, limits))
+            if table.rows
+        ],
+    }
+
+
+def _data(result: Result, found: Placements) -> str:
+    document = {
+        "arms": result.arms,
+        "limits": result.comparison.limits,
+        "clusters": found.clusters,
+        "runs": found.runs,
+        "latencies": latency_lines(result),
+        "loads": load_lines(result),
+    }
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    # A name could end the script element otherwise; JSON means the same either way.
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _script() -> str:
+    parts = "\n".join(_asset(name) for name in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
+
+
+def _asset(name: str) -> str:
+    return (files(PACKAGE) / "assets" / name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    """Return what a content security policy names the one allowed script by."""
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader(PACKAGE, "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

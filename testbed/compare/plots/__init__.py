@@ -1,0 +1,1 @@
+"""The comparison's lines as pictures for papers, PNG and SVG."""

@@ -1,0 +1,1 @@
+"""A comparison as tables, which terminal, Markdown and page show alike."""

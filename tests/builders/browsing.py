@@ -1,0 +1,66 @@
+"""The report's page as a reader uses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select
+
+
+class Page:
+    """An open page."""
+
+    def __init__(self, driver: Chrome) -> None:
+        self.driver = driver
+
+    def find(self, selector: str) -> WebElement:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def choose(self, control: str, text: str) -> None:
+        Select(self.find(f"#{control}")).select_by_visible_text(text)
+
+    def press(self, selector: str, *keys: str) -> None:
+        self.find(selector).send_keys(*keys)
+
+    def to_the_start(self) -> None:
+        self.press("#time", Keys.HOME)
+
+    def to_the_end(self) -> None:
+        self.press("#time", Keys.END)
+
+    @property
+    def time(self) -> str:
+        return self.find("#now").text
+
+    def bars(self, arm: str) -> list[WebElement]:
+        return self.all(f'.panel[data-arm="{arm}"] .bar')
+
+    def choose_bar(self, arm: str, index: int) -> None:
+        # The name below a bar may reach under its neighbours.
+        self.bars(arm)[index].find_element(By.CSS_SELECTOR, ".area").click()
+
+    def bar_labels(self, arm: str) -> list[str]:
+        return [bar.get_attribute("aria-label") or "" for bar in self.bars(arm)]
+
+    def listed_pods(self) -> list[list[str]]:
+        """Return the cells of the chosen node's table."""
+        rows: list[list[str]] = self.run(
+            "return [...document.querySelectorAll('#node .pods tbody tr')]"
+            ".map((row) => [...row.cells].map((cell) => cell.innerText))"
+        )
+        return rows
+
+    def run(self, script: str) -> Any:
+        return self.driver.execute_script(script)
+
+    def complaints(self) -> list[str]:
+        """Return what the browser logged: errors, and what the policy forbade."""
+        log = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
+        return [entry["message"] for entry in log]

@@ -1,0 +1,75 @@
+"""Comparisons for tests of their bundle, tables and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from testbed.compare.arms.arm import ArmSettings
+from testbed.compare.bundle import (
+    ArmEntry,
+    BundleFolder,
+    Comparison,
+    PreflightRow,
+    ScenarioText,
+)
+from testbed.compare.calibration.speed import Speed
+from testbed.compare.result import Result, measured
+from testbed.compare.verdicts.judging import judge
+from testbed.metrics.record import RunRecord
+
+SETTINGS = ArmSettings("1.36.3", 50.0, 100, 16, None, {"OpportunisticBatching": True})
+SPEED = Speed({"encode": 2000.0, "hash": 9000.0}, cpus=2)
+
+
+def a_comparison(
+    arms: Sequence[str] = ("default", "stowage"),
+    *,
+    limits: Sequence[str] = ("own",),
+    rounds: int = 3,
+    speed: Speed | None = SPEED,
+) -> Comparison:
+    """Return a comparison whose first arm is the baseline."""
+    return Comparison(
+        scenario=ScenarioText.of(
+            "burst/deployment-200", "name: burst/deployment-200\n"
+        ),
+        started="2026-01-02T03:04:05+00:00",
+        baseline=arms[0],
+        arms=tuple(ArmEntry(name, dict.fromkeys(limits, SETTINGS)) for name in arms),
+        limits=tuple(limits),
+        rounds=rounds,
+        seed=1,
+        environment={"machine": {"cpus": 2}, "source": {"commit": "abc"}},
+        preflight=(
+            PreflightRow("own", "QPS", {arms[0]: "50", arms[-1]: "100"}, False, "why"),
+            PreflightRow("own", "parallelism", dict.fromkeys(arms, "16"), True),
+        ),
+        speed=speed,
+    )
+
+
+def a_result(
+    records: Iterable[RunRecord], comparison: Comparison | None = None
+) -> Result:
+    """Return what a finished comparison of these runs gives."""
+    kept = tuple(records)
+    arms = tuple(dict.fromkeys(record.arm for record in kept))
+    limits = tuple(dict.fromkeys(record.limits for record in kept))
+    about = comparison or a_comparison(arms, limits=limits)
+    runs = tuple(measured(record) for record in kept)
+    return Result(about, kept, runs, judge(runs, about.baseline), complete=True)
+
+
+def write_bundle(
+    folder: Path, records: Sequence[RunRecord], comparison: Comparison | None = None
+) -> Path:
+    """Write the folder of a finished comparison and return it."""
+    arms = tuple(dict.fromkeys(record.arm for record in records))
+    limits = tuple(dict.fromkeys(record.limits for record in records))
+    about = comparison or a_comparison(arms, limits=limits)
+    bundle = BundleFolder.create(folder, about)
+    for record in records:
+        bundle.add(record)
+    bundle.finish(a_result(records, about).verdicts)
+    return folder

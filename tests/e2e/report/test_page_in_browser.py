@@ -1,0 +1,207 @@
+"""The page in a real browser: the slider moves, and placements can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from browsing import Page
+from burst_runs import BurstArm, a_burst_run, burst_rounds
+from comparisons import a_comparison, a_result
+from selenium.webdriver.common.keys import Keys
+
+from testbed.compare.html.page import page
+from testbed.compare.result import Result
+from testbed.metrics.record import RunRecord
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[[str], Page]
+
+ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.006))
+HOSTILE = (
+    "</script><img src=x onerror=\"window.hurt='img'\"><script>window.hurt=1</script>"
+)
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return a_result(burst_rounds(1, ARMS, 3))
+
+
+def pods_on(record: RunRecord, node: str, time_s: float) -> set[str]:
+    """Return who stands there, by the record."""
+    return {
+        pod.name
+        for pod in record.pods
+        if pod.node == node and pod.bound_s is not None and pod.bound_s <= time_s
+    }
+
+
+def test_the_slider_moves_and_placements_are_read(
+    open_page: Open, result: Result
+) -> None:
+    """At every moment the page shows what the record says, by name."""
+    opened = open_page(page(result))
+    record = result.records[0]
+    opened.choose_bar("default", 2)
+
+    last = len(pods_on(record, "node-2", record.window_s))
+    assert opened.bar_labels("default")[2] == f"node-2: {last} pods"
+    assert "200 placed, 0 waiting" in opened.find('[data-arm="default"] h4').text
+
+    opened.to_the_start()
+    assert opened.time == "0 s"
+    assert opened.bar_labels("default")[2] == "node-2: 0 pods"
+    assert opened.listed_pods() == []
+
+    opened.press("#time", *[Keys.ARROW_RIGHT] * 400)
+    time_s = float(opened.run("return document.getElementById('time').value")) / 1000
+    assert 0.3 < time_s < 0.5
+    shown = {name for name, *_ in opened.listed_pods()}
+    now = opened.time.split()
+    now_s = float(now[0]) / (1000 if now[1] == "ms" else 1)
+    assert pods_on(record, "node-2", now_s - 0.001) <= shown
+    assert shown <= pods_on(record, "node-2", now_s + 0.001)
+    assert 5 < len(shown) < last
+    assert opened.complaints() == []
+
+
+def test_changes_can_be_stepped_through(open_page: Open, result: Result) -> None:
+    """Each step is one thing that happened."""
+    opened = open_page(page(result))
+    opened.to_the_start()
+
+    times = []
+    for _ in range(4):
+        opened.find("#later").click()
+        times.append(opened.time)
+    opened.find("#earlier").click()
+
+    assert len(set(times)) == 4
+    assert opened.time == times[2]
+
+
+def test_the_keyboard_alone_reaches_a_node(open_page: Open, result: Result) -> None:
+    """Not everybody has a pointer."""
+    opened = open_page(page(result))
+    first = opened.bars("stowage")[0]
+
+    first.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    opened.driver.switch_to.active_element.send_keys(Keys.END)
+
+    assert opened.find("#chosen").text.startswith("stowage, node-4, at")
+    assert opened.bars("stowage")[4].get_attribute("aria-pressed") == "true"
+    assert [bar.get_attribute("tabindex") for bar in opened.bars("stowage")] == [
+        "-1", "-1", "-1", "-1", "0",
+    ]  # fmt: skip
+
+
+def test_nothing_is_loaded_from_anywhere(open_page: Open, result: Result) -> None:
+    """The page works offline because there is nothing that it would ask for."""
+    opened = open_page(page(result))
+
+    asked = opened.run("return performance.getEntriesByType('resource').length")
+
+    assert asked == 0
+    assert opened.complaints() == []
+
+
+def test_hostile_names_do_nothing_but_stand_there(open_page: Open) -> None:
+    """The names come from a cluster, and the page may be opened anywhere."""
+    record = burst_rounds(1, ARMS[:1], 1)[0]
+    pods = tuple(
+        replace(pod, name=f"{HOSTILE}{number}", workload=HOSTILE, node=HOSTILE)
+        for number, pod in enumerate(record.pods)
+    )
+    nodes = (replace(record.nodes[0], name=HOSTILE),)
+    hostile = replace(record, arm=HOSTILE, pods=pods, nodes=nodes)
+    opened = open_page(page(a_result([hostile], a_comparison((HOSTILE,)))))
+
+    opened.all(".bar .area")[0].click()
+
+    assert opened.listed_pods()[0][:2] == [f"{HOSTILE}0", HOSTILE]
+    assert opened.run("return window.hurt") is None
+    assert opened.all("img") == []
+    assert opened.complaints() == []
+
+
+def test_a_thousand_nodes_are_grouped_and_each_can_be_read(open_page: Open) -> None:
+    """Bars of one pixel show nothing; a group says what it holds and how it varies."""
+    rng = np.random.default_rng(1)
+    arm = BurstArm(service_s=0.0005)
+    record = a_burst_run(
+        rng, arm, nodes=1000, pods=5000, workloads=[f"w{n}" for n in range(12)]
+    )
+    opened = open_page(page(a_result([record])))
+
+    assert 40 <= len(opened.bars("default")) <= 60
+    opened.choose_bar("default", 0)
+    parts = opened.all("#node details")
+    assert len(parts) == 17
+    assert opened.listed_pods() == []
+    parts[3].find_element("css selector", "summary").click()
+    names = {name for name, *_ in opened.listed_pods()}
+    assert names == pods_on(record, "node-3", record.window_s)
+    assert opened.complaints() == []
+
+
+def test_what_is_shown_can_be_chosen(open_page: Open) -> None:
+    """Round, limits, height and colour each change what the bars mean."""
+    records = [
+        *burst_rounds(1, ARMS, 2),
+        *burst_rounds(2, ARMS, 2, limits="equal"),
+    ]
+    opened = open_page(page(a_result(records)))
+
+    opened.choose("limits", "equal")
+    opened.choose("round", "round 2")
+    opened.choose("resource", "CPU requested")
+    opened.choose("colour", "priority")
+    opened.choose("load", "pods without a node")
+    opened.choose("latency-kind", "T_ready: created to ready")
+    opened.find("#log").click()
+
+    shown = next(r for r in records if r.limits == "equal" and r.round_number == 2)
+    count = len(pods_on(shown, "node-0", shown.window_s))
+    share = f"{count * 10 / 4000 * 100:.3g}"
+    assert opened.bar_labels("default")[0] == f"node-0: {count} pods, cpu {share} %"
+    assert [item.text for item in opened.all("#keys li")] == ["0"]
+    assert opened.complaints() == []
+
+
+def test_curves_are_read_off_with_the_keyboard(open_page: Open, result: Result) -> None:
+    """A curve is also numbers."""
+    opened = open_page(page(result))
+
+    opened.press("#latencies svg.curves", *[Keys.ARROW_RIGHT] * 5)
+
+    readout = opened.find("#latencies .readout").text
+    assert readout.startswith("at ")
+    assert "default" in readout
+    assert "stowage" in readout
+
+
+def test_quiet_metrics_are_shown_on_demand(open_page: Open, result: Result) -> None:
+    """The table opens with what it has to say."""
+    opened = open_page(page(result))
+    rows = opened.all("table.verdicts tbody tr")
+
+    before = sum(row.is_displayed() for row in rows)
+    opened.find("#all-metrics").click()
+
+    assert before < sum(row.is_displayed() for row in rows) == len(rows)
+
+
+def test_playing_goes_on_to_the_end(open_page: Open, result: Result) -> None:
+    """And can be stopped."""
+    opened = open_page(page(result))
+    opened.to_the_start()
+
+    opened.find("#play").click()
+    assert opened.find("#play").text == "Pause"
+    opened.find("#play").click()
+
+    assert opened.find("#play").text == "Play"

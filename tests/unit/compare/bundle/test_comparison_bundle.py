@@ -1,0 +1,178 @@
+"""The folder of a comparison, whole, interrupted and broken."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from burst_runs import BurstArm, burst_rounds
+from comparisons import a_comparison, a_result, write_bundle
+
+from testbed.compare.bundle import BundleFolder, read_bundle
+from testbed.compare.bundle.errors import (
+    BundleBrokenError,
+    BundleExistsError,
+    BundleMissingError,
+)
+from testbed.metrics.record import RunRecord
+
+ARMS = (BurstArm("default"), BurstArm("stowage"))
+
+
+@pytest.fixture(scope="module")
+def records() -> list[RunRecord]:
+    return burst_rounds(1, ARMS, 2)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path, records: list[RunRecord]) -> None:
+    """Months later there is no cluster any more, only this folder."""
+    write_bundle(tmp_path, records, a_comparison(rounds=2))
+
+    bundle = read_bundle(tmp_path)
+
+    assert bundle.comparison == a_comparison(rounds=2)
+    assert list(bundle.records) == records
+    assert bundle.complete
+
+
+def test_verdicts_stand_beside_the_runs(
+    tmp_path: Path, records: list[RunRecord]
+) -> None:
+    """Other tools read them without knowing how they are made."""
+    write_bundle(tmp_path, records)
+
+    document = json.loads((tmp_path / "compare.json").read_text())
+
+    (judged,) = document["verdicts"]
+    assert judged["arm"] == "stowage"
+    first = judged["verdicts"][0]
+    assert {"name", "baseline", "arm", "estimate", "low", "high", "rounds"} <= {*first}
+
+
+def test_an_interrupted_comparison_can_be_read_and_gone_on_with(
+    tmp_path: Path, records: list[RunRecord]
+) -> None:
+    """An hour of runs is not thrown away for the last one."""
+    begun = BundleFolder.create(tmp_path, a_comparison(rounds=2))
+    for record in records[:3]:
+        begun.add(record)
+
+    resumed = BundleFolder.resume(tmp_path)
+    assert resumed.done == {
+        ("own", 1, "default"),
+        ("own", 1, "stowage"),
+        ("own", 2, "default"),
+    }
+    assert not read_bundle(tmp_path).complete
+
+    resumed.add(records[3])
+    resumed.finish(a_result(records).verdicts)
+    assert list(read_bundle(tmp_path).records) == records
+    assert read_bundle(tmp_path).complete
+
+
+def test_records_come_in_the_order_of_limits_rounds_and_arms(
+    tmp_path: Path, records: list[RunRecord]
+) -> None:
+    """Files are listed by name, and round 10 must not come before round 2."""
+    write_bundle(tmp_path, records[::-1], a_comparison(rounds=2))
+
+    assert list(read_bundle(tmp_path).records) == records
+
+
+def test_a_configuration_is_kept_with_its_hash(
+    tmp_path: Path, records: list[RunRecord]
+) -> None:
+    """A result of another configuration is another result."""
+    begun = BundleFolder.create(tmp_path, a_comparison())
+    begun.add_configuration("own", "stowage", "kind: KubeSchedulerConfiguration\n")
+
+    arm = read_bundle(tmp_path).comparison.arms[1]
+
+    (file,) = (tmp_path / "configurations").iterdir()
+    assert file.read_text() == "kind: KubeSchedulerConfiguration\n"
+    assert len(arm.configuration_sha256["own"]) == 64
+
+
+def test_an_arm_may_have_any_name(tmp_path: Path, records: list[RunRecord]) -> None:
+    """A user's own scheduler is named by the user, and no name leaves the folder."""
+    name = "../../mine: a/b <script>.json"
+    record = burst_rounds(1, (BurstArm(name),), 1)[0]
+    write_bundle(tmp_path / "bundle", [record])
+
+    assert read_bundle(tmp_path / "bundle").records == (record,)
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
+
+
+def test_a_second_comparison_does_not_overwrite_the_first(tmp_path: Path) -> None:
+    """Results are dear."""
+    BundleFolder.create(tmp_path, a_comparison())
+
+    with pytest.raises(BundleExistsError):
+        BundleFolder.create(tmp_path, a_comparison())
+
+
+def test_a_folder_without_a_comparison_is_said_to_be_one(tmp_path: Path) -> None:
+    """The likeliest mistake is a wrong path."""
+    with pytest.raises(BundleMissingError, match=r"no compare\.json"):
+        read_bundle(tmp_path)
+
+
+def test_every_broken_file_is_named_at_once(
+    tmp_path: Path, records: list[RunRecord]
+) -> None:
+    """Mending one after the other takes a call each."""
+    write_bundle(tmp_path, records, a_comparison(rounds=2))
+    files = sorted(tmp_path.glob("records/*/*"))
+    files[0].write_bytes(files[0].read_bytes()[:100])
+    files[1].write_bytes(b"not packed")
+    document = json.loads(gzip.decompress(files[2].read_bytes()))
+    document["pods"][3]["bound_s"] = "soon"
+    files[2].write_bytes(gzip.compress(json.dumps(document).encode()))
+
+    with pytest.raises(BundleBrokenError) as raised:
+        read_bundle(tmp_path)
+
+    message = str(raised.value)
+    assert all(file.name in message for file in files[:3])
+    assert "`$.pods[3].bound_s`" in message
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "stowage.dev/compare/v9"}, "format 'stowage.dev/compare/v9'"),
+        ({"comparison": {}}, "missing required field"),
+    ],
+)
+def test_a_broken_head_is_a_clear_fault(
+    tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    """It may be of a later version, or edited by hand."""
+    BundleFolder.create(tmp_path, a_comparison())
+    path = tmp_path / "compare.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+    with pytest.raises(BundleBrokenError, match=said):
+        read_bundle(tmp_path)
+
+
+def test_a_scenario_that_was_changed_afterwards_is_a_fault(tmp_path: Path) -> None:
+    """The text says what was run, or it says nothing."""
+    BundleFolder.create(tmp_path, a_comparison())
+    path = tmp_path / "compare.json"
+    path.write_text(path.read_text().replace("name: burst", "name: other"))
+
+    with pytest.raises(BundleBrokenError, match="not that of its sha256"):
+        read_bundle(tmp_path)
+
+
+def test_a_record_of_an_arm_that_was_not_compared_is_a_fault(tmp_path: Path) -> None:
+    """Files of two comparisons have been mixed."""
+    bundle = BundleFolder.create(tmp_path, a_comparison())
+    bundle.add(burst_rounds(1, (BurstArm("stranger"),), 1)[0])
+
+    with pytest.raises(BundleBrokenError, match="arm 'stranger'"):
+        read_bundle(tmp_path)

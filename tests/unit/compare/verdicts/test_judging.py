@@ -1,0 +1,195 @@
+"""From metrics of runs to verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from testbed.compare.verdicts.judging import judge, judge_arm
+from testbed.compare.verdicts.measured_run import MeasuredRun
+from testbed.compare.verdicts.verdict import Verdict
+from testbed.metrics.metric import Better, Metric
+
+
+def runs(
+    arm: str,
+    *values: float | None,
+    name: str = "t_sched_mean_s",
+    better: Better = "lower",
+    resolution: float = 0.0,
+    note: str = "",
+) -> list[MeasuredRun]:
+    return [
+        MeasuredRun(
+            arm,
+            "own",
+            number,
+            (Metric(name, value, "s", better, 200, resolution, note),),
+        )
+        for number, value in enumerate(values, start=1)
+    ]
+
+
+def verdict_on(baseline: list[MeasuredRun], arm: list[MeasuredRun]) -> Verdict:
+    (verdict,) = judge_arm(baseline, arm).verdicts
+    return verdict
+
+
+def test_a_plain_difference_is_found_in_its_direction() -> None:
+    """Twice the latency in every round, with little spread, is worse."""
+    slow = verdict_on(runs("a", 1.0, 1.1, 0.9), runs("b", 2.0, 2.3, 1.7))
+    quick = verdict_on(runs("a", 2.0, 2.3, 1.7), runs("b", 1.0, 1.1, 0.9))
+
+    assert slow.outcome == "worse"
+    assert quick.outcome == "better"
+    assert slow.scale == "ratio"
+    assert slow.estimate == pytest.approx((2 * 2.3 / 1.1 * 1.7 / 0.9) ** (1 / 3))
+
+
+def test_higher_is_better_where_the_metric_says_so() -> None:
+    """Twice the throughput is no fault."""
+    verdict = verdict_on(
+        runs("a", 100.0, 101.0, 99.0, better="higher"),
+        runs("b", 200.0, 205.0, 199.0, better="higher"),
+    )
+
+    assert verdict.outcome == "better"
+
+
+def test_a_difference_within_the_spread_is_not_shown_and_says_what_would_show_it() -> (
+    None
+):
+    """The reader wants to know whether to measure longer."""
+    verdict = verdict_on(runs("a", 1.0, 1.2, 0.8, 1.1), runs("b", 1.1, 1.1, 1.0, 1.2))
+
+    assert verdict.outcome == "no difference shown"
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert verdict.low < 1 < verdict.high
+    assert "4 rounds show changes beyond x" in verdict.reason
+
+
+def test_zeros_are_compared_by_difference() -> None:
+    """A ratio to nothing says nothing."""
+    verdict = verdict_on(
+        runs("a", 0.0, 0.0, 0.0, 0.0, resolution=1.0),
+        runs("b", 9.0, 10.0, 11.0, 10.0, resolution=1.0),
+    )
+
+    assert verdict.scale == "difference"
+    assert verdict.estimate == 10.0
+    assert verdict.outcome == "worse"
+
+
+def test_one_step_of_the_metric_in_every_round_is_not_shown_by_three_rounds() -> None:
+    """39 pods against 40 three times over is one chance in thirty, not a finding."""
+    verdict = verdict_on(
+        runs("a", *[40.0] * 3, resolution=1.0),
+        runs("b", *[41.0] * 3, resolution=1.0),
+    )
+
+    assert verdict.outcome == "no difference shown"
+
+
+def test_the_same_change_in_every_round_needs_more_rounds_without_a_resolution() -> (
+    None
+):
+    """It may be the smallest step that the metric can take."""
+    few = verdict_on(runs("a", 1.0, 1.0, 1.0), runs("b", 1.5, 1.5, 1.5))
+    many = verdict_on(runs("a", *[1.0] * 8), runs("b", *[1.5] * 8))
+
+    assert few.outcome == "no difference shown"
+    assert many.outcome == "worse"
+
+
+def test_many_steps_in_every_round_are_a_finding() -> None:
+    """Twenty pods fewer in each of three rounds leave nothing to doubt."""
+    verdict = verdict_on(
+        runs("a", *[200.0] * 3, name="placed_pods", better="higher", resolution=1.0),
+        runs("b", *[180.0] * 3, name="placed_pods", better="higher", resolution=1.0),
+    )
+
+    assert verdict.outcome == "worse"
+
+
+def test_equal_values_are_the_same() -> None:
+    """A comparison of an arm with itself where nothing varies."""
+    verdict = verdict_on(runs("a", 5.0, 5.0), runs("b", 5.0, 5.0))
+
+    assert verdict.outcome == "no difference shown"
+    assert verdict.reason == "the same in every round"
+    assert (verdict.low, verdict.high) == (1.0, 1.0)
+
+
+def test_one_round_shows_nothing() -> None:
+    """There is no spread to hold it against, however large the difference."""
+    verdict = verdict_on(runs("a", 1.0), runs("b", 100.0))
+
+    assert verdict.outcome == "no difference shown"
+    assert verdict.low is None
+    assert verdict.reason.startswith("one round shows no spread")
+
+
+def test_a_metric_without_a_direction_is_shown_and_not_judged() -> None:
+    """The mean of pods per node is the same question as how many were placed."""
+    verdict = verdict_on(
+        runs("a", 1.0, 1.01, better="neither"), runs("b", 9.0, 9.01, better="neither")
+    )
+
+    assert verdict.outcome == "not judged"
+    assert verdict.low is not None
+
+
+def test_rounds_without_a_value_are_left_out_and_the_reason_is_given() -> None:
+    """A percentile of too few samples is no value."""
+    first = runs("a", 1.0, None, 1.1, note="p99 needs n >= 100, got 7")
+    verdict = verdict_on(first, runs("b", 1.0, 1.0, 1.1))
+
+    assert verdict.rounds == 2
+    assert "p99 needs n >= 100, got 7" in verdict.reason
+
+
+def test_what_is_not_a_number_is_no_value() -> None:
+    """One division by zero must not make a whole table of nothing."""
+    verdict = verdict_on(runs("a", 1.0, math.nan, 1.1), runs("b", 1.0, 1.0, math.inf))
+
+    assert verdict.rounds == 1
+
+
+def test_failed_rounds_are_left_out_by_name() -> None:
+    """Half of a burst is not a faster burst, and nobody may overlook it."""
+    broken = [*runs("b", 1.0, 1.1)[:1], MeasuredRun("b", "own", 2, (), "arm ended")]
+    judged = judge_arm(runs("a", 1.0, 1.1, 1.2), broken)
+
+    assert judged.rounds == 1
+    assert judged.left_out == (
+        "round 3: only one arm has run",
+        "round 2: b: arm ended",
+    )
+
+
+def test_each_kind_of_limits_and_each_arm_is_judged_by_itself() -> None:
+    """Own and equal client limits answer two questions."""
+    both = [
+        MeasuredRun(run.arm, limits, run.round_number, run.metrics)
+        for limits in ("own", "equal")
+        for run in (*runs("a", 1.0, 1.1), *runs("b", 1.0, 1.1), *runs("c", 1.0, 1.1))
+    ]
+
+    judged = judge(both, "a")
+
+    assert [(one.limits, one.arm) for one in judged] == [
+        ("own", "b"),
+        ("own", "c"),
+        ("equal", "b"),
+        ("equal", "c"),
+    ]
+
+
+def test_a_huge_interval_stays_a_number() -> None:
+    """JSON has no infinity, and two rounds can be a hundred orders apart."""
+    verdict = verdict_on(runs("a", 1e-200, 1e200), runs("b", 1e200, 1e-200))
+
+    assert verdict.high is not None
+    assert math.isfinite(verdict.high)
