@@ -1,4 +1,4 @@
-"""Ports of 127.0.0.1 for one cluster's components."""
+"""Ports of 127.0.0.1 for one cluster's components and for what runs beside them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import socket
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain
+from zlib import crc32
 
 import psutil
 
@@ -16,6 +17,10 @@ LOOPBACK = "127.0.0.1"
 FIRST, LAST = 20_000, 32_000
 """Below the range from which the kernel takes ports for outgoing connections, so that
 none of those occupies a port between its choice and its use."""
+
+BESIDE = range(LAST, 32_768)
+"""For schedulers beside a control plane: between its ports and those of outgoing
+connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
     if api_port is not None and (api_port in taken or not _is_free(api_port)):
         raise PortInUseError(api_port, _holder(api_port))
     chosen = [] if api_port is None else [api_port]
-    for port in _from(start):
+    for port in _rotated(range(FIRST, LAST), start):
         if len(chosen) == len(Ports.__slots__):
             break
         if port not in taken and port != api_port and _is_free(port):
@@ -65,9 +70,25 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
     return Ports(*chosen)
 
 
-def _from(start: int) -> Iterable[int]:
-    begin = FIRST + (start % (LAST - FIRST))
-    return chain(range(begin, LAST), range(FIRST, begin))
+def port_beside(cluster: str) -> int:
+    """Return a free port for a process beside a cluster, given the cluster's name.
+
+    Clusters begin to look at different places.
+
+    Raises
+    ------
+    PortsExhaustedError
+        None is free.
+    """
+    for port in _rotated(BESIDE, crc32(cluster.encode())):
+        if _is_free(port):
+            return port
+    raise PortsExhaustedError(BESIDE.start, BESIDE.stop)
+
+
+def _rotated(ports: range, start: int) -> Iterable[int]:
+    first = start % len(ports)
+    return chain(ports[first:], ports[:first])
 
 
 def _is_free(port: int) -> bool:
