@@ -67,7 +67,7 @@ fuzz: $(READY) ## Throw random bytes at the decoder of plans for ten minutes (FU
 fmt: $(READY) ## Format Python and Go.
 	@ruff format .
 	@ruff check --fix --quiet . || true
-	@gofmt -w scheduler
+	@gofmt -w scheduler testbed/toolchain/modules
 
 .PHONY: lint
 lint: $(READY) devtools ## Check format and lint of Python, Go, YAML, shell, workflows and the chart.

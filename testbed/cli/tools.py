@@ -10,9 +10,9 @@ import typer
 
 from testbed.cli.main import app
 from testbed.toolchain import install_tools, tool_path
-from testbed.toolchain.errors import SourceOptionError
+from testbed.toolchain.errors import SourceOptionError, ToolChoiceError
 from testbed.toolchain.location import binary_file
-from testbed.toolchain.manifest import load_manifest
+from testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
 from testbed.toolchain.release import Release, read_release
 
 tools = typer.Typer(no_args_is_help=True, help="Install and find the pinned tools.")
@@ -29,9 +29,13 @@ class Source(StrEnum):
 @tools.command()
 def install(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Which tools; all without.")
+        list[str] | None,
+        typer.Argument(help="Which tools; those of the group without."),
     ] = None,
     *,
+    group: Annotated[
+        str | None, typer.Option(help="Install the tools of this group.")
+    ] = None,
     source: Annotated[
         Source, typer.Option(help="Build with Go, or fetch official archives.")
     ] = Source.GO,
@@ -46,18 +50,22 @@ def install(
     quiet: Annotated[bool, typer.Option(help="Draw no progress bars.")] = False,
 ) -> None:
     """Install the tools that are not there yet."""
+    if names and group:
+        raise ToolChoiceError
     release = _release(source, pins, mirror)
-    installed = install_tools(names, release=release, quiet=quiet)
+    installed = install_tools(
+        names, group=group or DEFAULT_GROUP, release=release, quiet=quiet
+    )
     if not quiet:
         typer.echo(f"{len(installed)} tools are installed")
 
 
 @tools.command(name="list")
 def list_tools() -> None:
-    """List every tool with its version and whether it is installed."""
+    """List every tool with its version, its group, and whether it is installed."""
     for tool in load_manifest().tools.values():
         there = "installed" if binary_file(tool).is_file() else "missing"
-        typer.echo(f"{tool.name:24} {tool.version:10} {there}")
+        typer.echo(f"{tool.name:24} {tool.version:10} {tool.group:10} {there}")
 
 
 @tools.command()

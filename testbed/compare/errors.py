@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from testbed.errors import StowageError
+from testbed.scenario.errors import Fault
 
 
 class ArmStartError(StowageError):
@@ -29,3 +33,40 @@ class BurstUnplacedError(StowageError):
             f"of {pods} pods of {namespace} the audit log shows {created} created and "
             f"{bound} bound; see whether the scheduler serves and the nodes have room"
         )
+
+
+class UnknownArmError(StowageError):
+    """No arm has that name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"there is no arm {name!r}; the arms are {', '.join(known)}; "
+            "describe a scheduler of your own with --arm-file"
+        )
+
+
+class ArmNameTakenError(StowageError):
+    """Two arms have one name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"two arms are called {name!r}; name each once, and give an arm file's "
+            "scheduler another `name`"
+        )
+
+
+class ArmFileUnreadableError(StowageError):
+    """An arm file is not there, or cannot be read."""
+
+    def __init__(self, path: Path, cause: str) -> None:
+        super().__init__(f"cannot read the arm file {path}: {cause}")
+
+
+class ArmFileFaultsError(StowageError):
+    """An arm file has faults; all of them are named."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(sorted(set(faults)))
+        noun = "fault" if len(self.faults) == 1 else "faults"
+        lines = "\n".join(f"  {fault}" for fault in self.faults)
+        super().__init__(f"{len(self.faults)} {noun} in the arm file:\n{lines}")

@@ -8,10 +8,10 @@ import subprocess
 from functools import partial
 
 from testbed.child import end_child
+from testbed.cluster.ports import port_beside
 from testbed.cluster.processes import marked_environment
 from testbed.faults.ground import Ground
 from testbed.faults.processes import container_process, resume
-from testbed.helm.values import free_port
 
 ELECTION = {
     "scheduler": {
@@ -32,7 +32,7 @@ def start_standby(ground: Ground) -> None:
     """Start a second scheduler with the arguments of the first; it waits."""
     cluster = ground.bench.cluster
     first = container_process(ground.release, "scheduler")
-    port = free_port(cluster)
+    port = port_beside(cluster.name)
     command = [_PORT.sub(f"--secure-port={port}", word) for word in first.cmdline()]
     environment = marked_environment(cluster.workdir, os.environ)
     log = cluster.workdir / "logs" / "standby.log"

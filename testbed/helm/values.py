@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Mapping
-from itertools import chain
 from pathlib import Path
-from zlib import crc32
 
 import yaml
 
-from testbed.cluster.errors import PortsExhaustedError
 from testbed.cluster.host_pods import HOST_NODE
+from testbed.cluster.ports import LOOPBACK, port_beside
 from testbed.cluster.protocol import Cluster
 from testbed.helm.errors import OptimizerMissingError
 from testbed.toolchain import tool_path
 
-LOOPBACK = "127.0.0.1"
-PORTS = range(32_000, 32_768)
-"""Above the control planes' ports, and below those of outgoing connections."""
 HOST_TAINT = "stowage.dev/host"
 
 Values = dict[str, object]
@@ -41,7 +35,7 @@ def testbed_values(
         "scheduler": {
             "command": [str(tool_path("stowage-scheduler"))],
             "bindAddress": LOOPBACK,
-            "securePort": free_port(cluster),
+            "securePort": port_beside(cluster.name),
             # There is one replica, and waiting for a lease would only cost time.
             "leaderElection": {"enabled": False},
         },
@@ -85,18 +79,3 @@ def _optimizer_command() -> Path:
     if not file.is_file():
         raise OptimizerMissingError(file)
     return file
-
-
-def free_port(cluster: Cluster) -> int:
-    """Return a free port; clusters begin to look at different places."""
-    first = crc32(cluster.name.encode()) % len(PORTS)
-    for port in chain(PORTS[first:], PORTS[:first]):
-        with socket.socket() as probe:
-            # As the scheduler does: a port whose last connection lingers can be bound.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((LOOPBACK, port))
-            except OSError:
-                continue
-            return port
-    raise PortsExhaustedError(PORTS.start, PORTS.stop)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from jsonschema.exceptions import ValidationError
 
@@ -27,6 +27,9 @@ class Complaint:
     harmless: bool = False
     told: bool = False
 
+
+WHOLE = "x-whole"
+"""The keyword by which a schema says what to call a whole file of its kind."""
 
 _NOUNS = {
     "integer": "a whole number",
@@ -253,7 +256,8 @@ def _place(error: ValidationError) -> Place:
 
 
 def _where(error: ValidationError) -> str:
-    return spell(_place(error))
+    place, schema = _place(error), cast("Mapping[str, Any]", error.schema)
+    return spell(place) if place else schema.get(WHOLE, spell(place))
 
 
 def spell(place: Place) -> str:

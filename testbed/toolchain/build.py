@@ -9,7 +9,9 @@ from pathlib import Path
 
 from testbed.toolchain.errors import BuildFailedError
 from testbed.toolchain.golang import Go, go_environment
+from testbed.toolchain.location import data_folder
 from testbed.toolchain.manifest import Tool
+from testbed.toolchain.module_data import copy_module_data
 from testbed.toolchain.watcher import Watcher
 
 _TAIL_LINES = 15
@@ -22,12 +24,14 @@ class DiskFullError(Exception):
 
 
 def build_tool(tool: Tool, go: Go, target: Path, watcher: Watcher) -> None:
-    """Build ``tool`` into the file ``target``.
+    """Build ``tool`` into the file ``target``, with its module's data beside it.
 
     Raises
     ------
     BuildFailedError
         Go refused; the message carries its last lines.
+    ModuleDataMissingError
+        The tool's module does not hold its data.
     DiskFullError
         The disk filled up.
     """
@@ -36,6 +40,7 @@ def build_tool(tool: Tool, go: Go, target: Path, watcher: Watcher) -> None:
     flags = ["-trimpath", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
     go_build = [str(go.file), "build", *flags, tool.package]
     _run(tool, go_build, target.parent, watcher)
+    copy_module_data(tool, go, data_folder(target))
 
 
 def _run(tool: Tool, command: list[str], scratch: Path, watcher: Watcher) -> int:

@@ -15,6 +15,15 @@ class UnknownToolError(StowageError):
         super().__init__(f"there is no tool {name!r}; the tools are {', '.join(known)}")
 
 
+class UnknownToolGroupError(StowageError):
+    """The manifest has no group of that name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"there is no group of tools {name!r}; the groups are {', '.join(known)}"
+        )
+
+
 class ToolMissingError(StowageError):
     """A tool is not installed in the version that this checkout wants."""
 
@@ -154,6 +163,23 @@ class ArchiveContentError(StowageError):
             "address or the manifest's member is wrong for this platform: "
             "build with --source go"
         )
+
+
+class ModuleDataMissingError(StowageError):
+    """A Go module does not hold what the manifest wants of it."""
+
+    def __init__(self, name: str, module: str, path: str) -> None:
+        super().__init__(
+            f"{name}: the Go module {module} holds no {path}; "
+            "correct the tool's data in testbed/toolchain/manifest.toml"
+        )
+
+
+class ToolChoiceError(StowageError):
+    """Tools were named, and a group of tools as well."""
+
+    def __init__(self) -> None:
+        super().__init__("name tools or a group with --group, not both")
 
 
 class SourceOptionError(StowageError):

@@ -26,7 +26,7 @@ def install_from_go(
         Each cause has its own class there.
     """
     go = find_go(manifest.go)
-    needed_bytes = needed_to_build(manifest)
+    needed_bytes = needed_to_build(tools, manifest)
     check_space(needed_bytes)
     with show_progress([tool.name for tool in tools], quiet=quiet) as progress:
 

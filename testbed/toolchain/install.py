@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.toolchain.location import binary_file
-from testbed.toolchain.manifest import load_manifest
+from testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
 from testbed.toolchain.release import Release
 
 
 def install_tools(
     names: Sequence[str] | None = None,
     *,
+    group: str = DEFAULT_GROUP,
     release: Release | None = None,
     quiet: bool = False,
 ) -> dict[str, Path]:
@@ -21,7 +22,9 @@ def install_tools(
     Parameters
     ----------
     names
-        Which ones; all of the manifest without.
+        Which ones; those of the group without.
+    group
+        Which tools are meant where none is named.
     release
         Take official archives where there are any; without, all is built by Go. The
         tools of this checkout are always built.
@@ -34,7 +37,8 @@ def install_tools(
         Each cause has its own class there.
     """
     manifest = load_manifest()
-    tools = [manifest.tool(name) for name in (names or manifest.tools)]
+    named = [manifest.tool(name) for name in names or ()]
+    tools = named or manifest.group(group)
     missing = [tool for tool in tools if not binary_file(tool).is_file()]
     # Imported only when something is to be installed: with everything in place the
     # command answers at once.

@@ -29,6 +29,24 @@ def tool_path(name: str) -> Path:
     return file
 
 
+def tool_data(name: str) -> Path:
+    """Return the folder of what is kept of an installed tool's Go module.
+
+    Its files lie there as in the module.
+
+    Raises
+    ------
+    UnknownToolError, ToolMissingError
+        As for `tool_path`.
+    """
+    return data_folder(tool_path(name))
+
+
+def data_folder(binary: Path) -> Path:
+    """Return where a binary's data lie: beside it."""
+    return binary.with_name("data")
+
+
 def binary_file(tool: Tool) -> Path:
     """Return where the tool's binary lies once it is installed."""
     return tool_folder(tool) / f"{tool.version}-{tool_key(tool)}" / tool.name
@@ -52,7 +70,10 @@ def tool_key(tool: Tool) -> str:
         The tool's Go module is not there.
     """
     digest = hashlib.sha256()
-    for part in (tool.package, tool.ldflags, platform.system(), platform.machine()):
+    parts = [tool.package, tool.ldflags, platform.system(), platform.machine()]
+    if tool.data is not None:
+        parts += [tool.data.module, *tool.data.paths]
+    for part in parts:
         digest.update(part.encode() + b"\0")
     for file in _inputs(tool):
         digest.update(str(file.relative_to(tool.folder)).encode() + b"\0")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from testbed.toolchain.errors import UnknownToolError
+from testbed.toolchain.errors import UnknownToolError, UnknownToolGroupError
 
 MANIFEST_FILE = Path(__file__).with_name("manifest.toml")
 CHECKOUT = Path(__file__).parents[2]
+DEFAULT_GROUP = "default"
+"""What is installed when nobody says what: all that tests and scenarios need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,22 @@ class Archive:
 
     url: str
     member: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleData:
+    """Files and folders of a Go module that are kept beside a tool's binary."""
+
+    module: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The room that a group of tools takes: to build all of it, and to keep it."""
+
+    build_bytes: int
+    install_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +59,8 @@ class Tool:
     own: bool
     version_flags: bool
     archive: Archive | None
+    group: str = DEFAULT_GROUP
+    data: ModuleData | None = None
 
     @property
     def ldflags(self) -> str:
@@ -54,11 +76,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All tools by name, the oldest Go that builds them, and the room they take."""
+    """All tools by name, the oldest Go that builds them, and their groups' room."""
 
     go: str
-    build_bytes: int
-    install_bytes: int
+    space: Mapping[str, Space]
     tools: dict[str, Tool]
 
     def tool(self, name: str) -> Tool:
@@ -73,24 +94,47 @@ class Manifest:
             raise UnknownToolError(name, list(self.tools))
         return self.tools[name]
 
+    def group(self, name: str) -> list[Tool]:
+        """Return the tools of a group.
+
+        Raises
+        ------
+        UnknownToolGroupError
+            The manifest has no such group.
+        """
+        if name not in self.space:
+            raise UnknownToolGroupError(name, list(self.space))
+        return [tool for tool in self.tools.values() if tool.group == name]
+
 
 @functools.cache
 def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
     """Read the manifest; it is part of the program, so its faults are bugs."""
     raw = tomllib.loads(file.read_text(encoding="utf-8"))
     archives = raw["archives"]
-    tools: dict[str, Tool] = {}
-    for name, entry in raw["tools"].items():
-        own = "source" in entry
-        archive = archives.get(name)
-        tools[name] = Tool(
-            name=name,
-            version=entry["version"],
-            folder=CHECKOUT / entry["source"] if own else file.parent / entry["folder"],
-            package=entry["package"],
-            own=own,
-            version_flags=entry.get("version_flags", False),
-            archive=Archive(archive["url"], archive.get("member")) if archive else None,
-        )
-    space = raw["space"]
-    return Manifest(raw["go"], space["build_bytes"], space["install_bytes"], tools)
+    space = {name: Space(**sizes) for name, sizes in raw["space"].items()}
+    tools = {
+        name: _tool(name, entry, archives.get(name), file.parent)
+        for name, entry in raw["tools"].items()
+    }
+    return Manifest(raw["go"], space, tools)
+
+
+def _tool(
+    name: str, entry: Mapping[str, Any], archive: Mapping[str, str] | None, base: Path
+) -> Tool:
+    own = "source" in entry
+    data = (
+        ModuleData(entry["module"], tuple(entry["data"])) if "data" in entry else None
+    )
+    return Tool(
+        name=name,
+        version=entry["version"],
+        folder=CHECKOUT / entry["source"] if own else base / entry["folder"],
+        package=entry["package"],
+        own=own,
+        version_flags=entry.get("version_flags", False),
+        archive=Archive(archive["url"], archive.get("member")) if archive else None,
+        group=entry.get("group", DEFAULT_GROUP),
+        data=data,
+    )

@@ -18,7 +18,7 @@ from testbed.toolchain.release import (
     archive_url,
     require_pins,
 )
-from testbed.toolchain.space import check_space, free_bytes
+from testbed.toolchain.space import check_space, free_bytes, needed_to_install
 from testbed.toolchain.staging import install_one
 from testbed.toolchain.watcher import Watcher
 
@@ -38,7 +38,8 @@ def install_from_release(
         Each cause has its own class there.
     """
     require_pins(tools, release)
-    check_space(manifest.install_bytes)
+    needed_bytes = needed_to_install(tools, manifest)
+    check_space(needed_bytes)
     with show_progress([tool.name for tool in tools], quiet=quiet) as progress:
 
         def fetch(tool: Tool, target: Path) -> None:
@@ -54,9 +55,7 @@ def install_from_release(
                 if error.errno != errno.ENOSPC:
                     raise
                 folder = layout.cache_folder()
-                raise NoSpaceError(
-                    folder, manifest.install_bytes, free_bytes(folder)
-                ) from error
+                raise NoSpaceError(folder, needed_bytes, free_bytes(folder)) from error
             progress.finish(tool.name)
 
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from testbed import layout
 from testbed.toolchain.errors import NoSpaceError
-from testbed.toolchain.manifest import Manifest
+from testbed.toolchain.location import tool_folder
+from testbed.toolchain.manifest import Manifest, Tool
 
 
-def needed_to_build(manifest: Manifest) -> int:
-    """Return the bytes that a build may take: less once Go's caches are filled."""
-    if any(layout.tools_folder().glob("*/*/*")):
-        return manifest.install_bytes
-    return manifest.build_bytes + manifest.install_bytes
+def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:
+    """Return the bytes that building ``tools`` may take.
+
+    Less once a group has been built before: Go's caches are filled then.
+    """
+    new = [group for group in _groups(tools) if not _was_installed(group, manifest)]
+    building = sum(manifest.space[group].build_bytes for group in new)
+    return building + needed_to_install(tools, manifest)
+
+
+def needed_to_install(tools: Sequence[Tool], manifest: Manifest) -> int:
+    """Return the bytes that the finished binaries of ``tools`` may take."""
+    return sum(manifest.space[group].install_bytes for group in _groups(tools))
 
 
 def free_bytes(folder: Path) -> int:
@@ -35,3 +45,12 @@ def check_space(needed_bytes: int) -> None:
     free = free_bytes(folder)
     if free < needed_bytes:
         raise NoSpaceError(folder, needed_bytes, free)
+
+
+def _groups(tools: Sequence[Tool]) -> set[str]:
+    return {tool.group for tool in tools}
+
+
+def _was_installed(group: str, manifest: Manifest) -> bool:
+    folders = (tool_folder(tool) for tool in manifest.group(group))
+    return any(any(folder.glob("*/*")) for folder in folders)

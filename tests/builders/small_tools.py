@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.toolchain.manifest import Archive, Manifest, Tool
+from testbed.toolchain.manifest import Archive, Manifest, Space, Tool
 
 HELLO = 'package main\n\nfunc main() { println("hello") }\n'
 
@@ -37,7 +37,8 @@ def a_released_tool(folder: Path, url: str, member: str | None = None) -> Tool:
 def a_manifest(*tools: Tool, needed_bytes: int = 0) -> Manifest:
     """Return a manifest of ``tools``."""
     by_name = {tool.name: tool for tool in tools}
-    return Manifest("1.26.0", needed_bytes, needed_bytes, by_name)
+    space = {tool.group: Space(needed_bytes, needed_bytes) for tool in tools}
+    return Manifest("1.26.0", space, by_name)
 
 
 class Quiet:

@@ -10,7 +10,7 @@ import pytest
 
 from testbed.cluster.errors import ClusterNameError, PortInUseError
 from testbed.cluster.naming import check_name
-from testbed.cluster.ports import FIRST, LAST, choose_ports
+from testbed.cluster.ports import FIRST, LAST, choose_ports, port_beside
 
 
 @pytest.fixture
@@ -60,6 +60,21 @@ def test_ports_that_another_cluster_chose_are_left_alone() -> None:
     second = choose_ports(None, taken=first.all(), start=0)
 
     assert not set(first.all()) & set(second.all())
+
+
+def test_a_port_beside_a_cluster_is_none_of_a_control_planes() -> None:
+    """A scheduler that starts later must not find its port taken by an etcd."""
+    assert not FIRST <= port_beside("mine") < LAST
+
+
+def test_a_port_beside_a_cluster_that_is_taken_is_passed_over() -> None:
+    """Two schedulers of one cluster run side by side."""
+    first = port_beside("mine")
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", first))
+        holder.listen()
+
+        assert port_beside("mine") != first
 
 
 def test_ports_lie_below_those_of_outgoing_connections() -> None:

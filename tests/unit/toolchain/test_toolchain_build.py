@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,16 @@ import small_tools
 from small_tools import Quiet, a_manifest, a_tool
 
 from testbed.toolchain.build import build_tool
-from testbed.toolchain.errors import BuildFailedError, NoSpaceError
+from testbed.toolchain.errors import (
+    BuildFailedError,
+    ModuleDataMissingError,
+    NoSpaceError,
+)
 from testbed.toolchain.go_source import install_from_go
 from testbed.toolchain.golang import find_go
-from testbed.toolchain.location import binary_file
+from testbed.toolchain.location import binary_file, data_folder
+from testbed.toolchain.manifest import ModuleData
+from testbed.toolchain.space import needed_to_build
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
 
@@ -30,6 +37,51 @@ def test_a_built_tool_runs(tmp_path: Path) -> None:
 
     run = subprocess.run([binary_file(tool)], check=True, capture_output=True)
     assert run.stderr == b"hello\n"
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_a_tool_needs_of_its_module_lies_beside_it(tmp_path: Path) -> None:
+    """Whole folders too, and writable: the folder must be removable again."""
+    tool = a_tool(tmp_path / "hello")
+    (tool.folder / "config" / "crds").mkdir(parents=True)
+    for name in ("config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"):
+        (tool.folder / name).write_text(name)
+        (tool.folder / name).chmod(0o444)
+    with_data = replace(tool, data=ModuleData("hello", ("config/crds", "role.yaml")))
+
+    install_from_go([with_data], a_manifest(with_data), quiet=True)
+
+    folder = data_folder(binary_file(with_data))
+    found = {str(file.relative_to(folder)) for file in folder.rglob("*.yaml")}
+    assert found == {"config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"}
+    assert (folder / "role.yaml").read_text() == "role.yaml"
+    assert os.stat(folder / "role.yaml").st_mode & 0o200
+
+
+@pytest.mark.usefixtures("cache")
+def test_data_that_its_module_does_not_have_are_named(tmp_path: Path) -> None:
+    """A new version may have moved them."""
+    data = ModuleData("hello", ("config/crds",))
+    tool = replace(a_tool(tmp_path / "hello"), data=data)
+
+    with pytest.raises(ModuleDataMissingError, match="hello holds no config/crds"):
+        install_from_go([tool], a_manifest(tool), quiet=True)
+
+    assert not binary_file(tool).exists()
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> None:
+    """The caches that the first group has filled are of no use to the second."""
+    first = a_tool(tmp_path / "hello")
+    second = replace(a_tool(tmp_path / "other", name="other"), group="second")
+    manifest = a_manifest(first, second, needed_bytes=1000)
+    before = needed_to_build([first], manifest)
+    install_from_go([first], manifest, quiet=True)
+
+    assert before == 2000
+    assert needed_to_build([first], manifest) == 1000
+    assert needed_to_build([first, second], manifest) == 3000
 
 
 @pytest.mark.usefixtures("cache")
@@ -55,6 +107,7 @@ def test_too_little_room_is_refused_before_the_build(tmp_path: Path) -> None:
 
 ON_A_FULL_DISK = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from small_tools import a_manifest, a_tool
 from testbed.toolchain.errors import NoSpaceError

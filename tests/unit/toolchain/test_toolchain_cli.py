@@ -11,8 +11,10 @@ from typer.testing import CliRunner
 from testbed.cli import app
 from testbed.toolchain.errors import (
     SourceOptionError,
+    ToolChoiceError,
     ToolMissingError,
     UnknownToolError,
+    UnknownToolGroupError,
 )
 
 HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
@@ -35,8 +37,9 @@ def test_the_list_tells_what_is_missing() -> None:
     result = CliRunner().invoke(app, ["tools", "list"])
 
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert ["etcd", "v3.6.8", "missing"] in lines
-    assert ["stowage-scheduler", "v1.36.3", "missing"] in lines
+    assert ["etcd", "v3.6.8", "default", "missing"] in lines
+    assert ["stowage-scheduler", "v1.36.3", "default", "missing"] in lines
+    assert ["koord-scheduler", "v1.7.0", "compare", "missing"] in lines
 
 
 @pytest.mark.usefixtures("cache")
@@ -47,6 +50,8 @@ def test_the_list_tells_what_is_missing() -> None:
         (["path", "etcd"], ToolMissingError),
         (["install", "--source", "release"], SourceOptionError),
         (["install", "--mirror", "http://127.0.0.1"], SourceOptionError),
+        (["install", "--group", "compare", "etcd"], ToolChoiceError),
+        (["install", "--group", "comapre"], UnknownToolGroupError),
     ],
 )
 def test_a_fault_is_one_of_the_known_errors(

@@ -6,14 +6,16 @@ import re
 
 import pytest
 
-from testbed.toolchain.errors import UnknownToolError
-from testbed.toolchain.manifest import Tool, load_manifest
+from testbed.toolchain.errors import UnknownToolError, UnknownToolGroupError
+from testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
 
 MODULES = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kwok": "sigs.k8s.io/kwok",
     "kubernetes": "k8s.io/kubernetes",
     "helm": "helm.sh/helm/v3",
+    "koordinator": "github.com/koordinator-sh/koordinator",
+    "yunikorn": "github.com/apache/yunikorn-k8shim",
     "scheduler": "k8s.io/kubernetes",
 }
 
@@ -52,6 +54,29 @@ def test_kubernetes_is_told_its_version() -> None:
     assert "gitVersion=v1.36.3" in flags
     assert "gitMajor=1" in flags
     assert "gitMinor=36" in flags
+
+
+def test_a_plain_installation_leaves_the_compared_schedulers_out() -> None:
+    """They take as long to build as all the rest, and only a comparison needs them."""
+    manifest = load_manifest()
+
+    others = {tool.name for tool in manifest.group("compare")}
+
+    assert others == {"koord-scheduler", "yunikorn-scheduler"}
+    assert "kube-scheduler" in {tool.name for tool in manifest.group(DEFAULT_GROUP)}
+
+
+def test_every_group_says_how_much_room_it_takes() -> None:
+    """Else a full disk is noticed after minutes of compiling."""
+    manifest = load_manifest()
+
+    assert {tool.group for tool in manifest.tools.values()} == set(manifest.space)
+
+
+def test_an_unknown_group_is_answered_with_the_known_ones() -> None:
+    """A typing error should not need the manifest to be read."""
+    with pytest.raises(UnknownToolGroupError, match="default, compare"):
+        load_manifest().group("comapre")
 
 
 def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:

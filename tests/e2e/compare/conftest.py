@@ -1,0 +1,23 @@
+"""One cluster for the tests of all arms."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from arm_stage import Stage
+
+from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from testbed.cluster.interruption import running_cluster
+from testbed.toolchain import install_tools
+
+
+@pytest.fixture(scope="package")
+def stage() -> Iterator[Stage]:
+    """Return a cluster with two fake nodes."""
+    install_tools(quiet=True)
+    cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
+    with running_cluster(cluster) as running, running.api_client() as api:
+        create_nodes(api, [NodePool("fake", 2, 4000, 2**33)])
+        yield Stage(running, api)

@@ -1,0 +1,93 @@
+"""Every arm on a real cluster: it starts, places pods, and leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from arm_stage import Stage, listening, secrets_in
+
+from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
+from testbed.compare.catalogue import ARMS, choose_arms, hindrance
+from testbed.compare.errors import ArmEndedError
+from testbed.wait import wait_until
+
+pytestmark = pytest.mark.e2e
+
+LIMITS = ClientLimits(qps=200.0, burst=300)
+
+
+@pytest.fixture(params=ARMS)
+def arm(request: pytest.FixtureRequest) -> Arm:
+    """Return each arm that can run here."""
+    if reason := hindrance(request.param):
+        pytest.skip(reason)
+    (arm,) = choose_arms([request.param])
+    return arm
+
+
+@pytest.fixture
+def left_as_it_was(stage: Stage) -> Iterator[None]:
+    """Check that a test leaves no process and no object on the cluster."""
+    before = stage.processes()
+    yield
+    assert stage.processes() == before
+    assert stage.arm_objects() == []
+
+
+@pytest.mark.usefixtures("left_as_it_was")
+def test_an_arm_places_pods_and_is_gone_afterwards(
+    arm: Arm, stage: Stage, tmp_path: Path
+) -> None:
+    """With its own limits, an account of its own, and only on the loopback."""
+    with arm.running(stage.cluster, tmp_path, None) as running:
+        pids = running.pids
+        with stage.pods(arm.dress) as names:
+            stage.wait_bound(names)
+        running.check()
+
+        assert listening(pids) <= {"127.0.0.1"}
+        assert stage.arm_objects()
+        assert running.configuration
+        assert all(file.stat().st_size for file in running.log_files.values())
+
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert secrets_in(tmp_path) == []
+
+
+@pytest.mark.usefixtures("left_as_it_was")
+def test_given_limits_are_those_it_runs_with(
+    arm: Arm, stage: Stage, tmp_path: Path
+) -> None:
+    """Equal limits that do not arrive would be equal on paper only."""
+    with (
+        arm.running(stage.cluster, tmp_path, LIMITS) as running,
+        stage.pods(arm.dress) as names,
+    ):
+        stage.wait_bound(names)
+        configuration = running.configuration
+
+    assert arm.settings(LIMITS).qps == 200
+    assert "200" in configuration
+    assert "300" in configuration
+
+
+@pytest.mark.usefixtures("left_as_it_was")
+def test_a_killed_scheduler_is_reported(arm: Arm, stage: Stage, tmp_path: Path) -> None:
+    """A run that goes on without its scheduler measures nothing."""
+    with arm.running(stage.cluster, tmp_path, None) as running:
+        psutil.Process(running.pids[-1]).kill()
+
+        message = wait_until("the report", lambda: _report(running), bool, timeout_s=5)
+
+    assert f"arm {arm.name} ended by itself with -9" in message
+
+
+def _report(running: RunningArm) -> str:
+    try:
+        running.check()
+    except ArmEndedError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,53 @@
+"""A scheduler of the user's own: the stock one, told of by a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from arm_stage import Stage
+
+from testbed.compare.arms.arm import ClientLimits
+from testbed.compare.catalogue import choose_arms
+from testbed.toolchain import tool_path
+
+pytestmark = pytest.mark.e2e
+
+FILE = """\
+name: mine
+binary: {binary}
+arguments:
+  - --config={{config}}
+  - --bind-address=127.0.0.1
+  - --secure-port={{port}}
+  - --authorization-always-allow-paths=/readyz
+configuration: |
+  apiVersion: kubescheduler.config.k8s.io/v1
+  kind: KubeSchedulerConfiguration
+  leaderElection: {{leaderElect: false}}
+  clientConnection: {{kubeconfig: {{kubeconfig}}, qps: {{qps}}, burst: {{burst}}}}
+  profiles: [{{schedulerName: mine}}]
+schedulerName: mine
+ready: https://127.0.0.1:{{port}}/readyz
+settings: {{version: v1, qps: 50, burst: 100}}
+"""
+
+
+def test_a_scheduler_from_a_file_places_pods(stage: Stage, tmp_path: Path) -> None:
+    """Nothing of the testbed is written for it."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(FILE.format(binary=tool_path("kube-scheduler")))
+    (arm,) = choose_arms([], [file])
+    before = stage.processes()
+
+    with (
+        arm.running(stage.cluster, tmp_path, ClientLimits(70, 80)) as running,
+        stage.pods(arm.dress) as names,
+    ):
+        stage.wait_bound(names)
+        running.check()
+        configuration = running.configuration
+
+    assert "qps: 70, burst: 80" in configuration
+    assert stage.processes() == before
+    assert stage.arm_objects() == []
