@@ -47,11 +47,24 @@ class LiveProgress(Listener):
         """Take the bar away; safe to call twice."""
         self._bar.stop()
 
-    def run_started(self, run_id: str, total: int) -> None:
+    def begin(self, text: str, total: int) -> None:
         """Show the bar."""
-        self.say(f"run {run_id}: {total} scenario runs")
+        self.say(text)
         self._bar.update(self._task, total=total)
         self._bar.start()
+
+    def point(self, text: str) -> None:
+        """Show which of them begins."""
+        self._current = text
+        self._show(text)
+
+    def advance(self) -> None:
+        """Take note that it is done."""
+        self._bar.advance(self._task)
+
+    def run_started(self, run_id: str, total: int) -> None:
+        """Show the bar."""
+        self.begin(f"run {run_id}: {total} scenario runs", total)
 
     def stage(self, text: str) -> None:
         """Show a step of the run as a whole."""
@@ -60,8 +73,7 @@ class LiveProgress(Listener):
     def scenario_started(self, scenario: Scenario, repeat: int) -> None:
         """Show which scenario begins."""
         round_text = f" round {repeat}" if repeat > 1 else ""
-        self._current = f"{scenario.scenario_id}{round_text}"
-        self._show(self._current)
+        self.point(f"{scenario.scenario_id}{round_text}")
 
     def phase(self, text: str) -> None:
         """Show what the scenario waits for."""
@@ -76,7 +88,7 @@ class LiveProgress(Listener):
             self.say(f"  {check.name}: expected {check.expected}, got {check.actual}")
         if outcome.error:
             self.say(f"  {outcome.error}")
-        self._bar.advance(self._task)
+        self.advance()
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Take the bar away."""

@@ -1,0 +1,1 @@
+"""Carrying a comparison out: arms in turn, round by round, on one cluster."""

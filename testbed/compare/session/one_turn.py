@@ -1,0 +1,131 @@
+"""One arm's turn: prepare, start, warm up, carry the steps out, record, clear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kubernetes.client import ApiException
+from urllib3.exceptions import HTTPError
+
+from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
+from testbed.compare.footprint import FootprintMeter
+from testbed.compare.recording import RunLabel
+from testbed.compare.session.listener import CompareListener
+from testbed.compare.session.order import Turn
+from testbed.compare.session.warming import warm_up
+from testbed.compare.session.window import window_record
+from testbed.errors import StowageError
+from testbed.metrics.record import RunRecord
+from testbed.run.bench import Bench
+from testbed.run.diary import Diary
+from testbed.run.site import Site, clear, namespace_of, prepare
+from testbed.run.steps.carrying_out import run_steps
+from testbed.scenario.model import Scenario
+
+
+class OneTurn:
+    """Carries turns of one comparison out.
+
+    Parameters
+    ----------
+    bench
+        The cluster.
+    scenario
+        One with steps.
+    warm_up_pods
+        Placed before the window opens; 0 for none.
+    folder
+        Takes the arms' configurations and logs.
+    listener
+        Is told of each phase.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        scenario: Scenario,
+        warm_up_pods: int,
+        folder: Path,
+        listener: CompareListener,
+    ) -> None:
+        self._bench = bench
+        self._scenario = scenario
+        self._warm_up_pods = warm_up_pods
+        self._folder = folder
+        self._listener = listener
+        self._begun = 0
+
+    def run(
+        self, turn: Turn, arm: Arm, limits: ClientLimits | None
+    ) -> tuple[RunRecord, str]:
+        """Return the run's record, and what the scheduler read as its configuration.
+
+        What goes wrong with the arm or the scenario is the record's ``error``; the
+        cluster is clean afterwards.
+
+        Raises
+        ------
+        StowageError
+            It cannot be cleared: the next arm would not find a fresh cluster.
+        """
+        # Namespaces outlive a run by seconds, so that each has a number of its own.
+        self._begun += 1
+        number = self._begun
+        try:
+            return self._carried_out(turn, arm, limits, number)
+        except StowageError as problem:
+            return self._failed(turn, str(problem)), ""
+        except (ApiException, HTTPError) as problem:
+            return self._failed(turn, f"the API server failed: {problem}"), ""
+        finally:
+            self._listener.phase("clean up")
+            clear(self._bench, self._scenario, number)
+
+    def _carried_out(
+        self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
+    ) -> tuple[RunRecord, str]:
+        bench, scenario = self._bench, self._scenario
+        self._listener.phase("prepare")
+        site = prepare(bench, scenario, number)
+        folder = self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
+        self._listener.phase(f"start {arm.name}")
+        with arm.running(bench.cluster, folder, limits) as running:
+            if self._warm_up_pods:
+                self._listener.phase("warm up")
+                namespace = f"warm-{namespace_of(bench, scenario, number)}"[:63]
+                warm_up(bench, arm.dress, self._warm_up_pods, namespace)
+            record = self._measured(turn, arm, running, site)
+            running.check()
+            return record, running.configuration
+
+    def _measured(
+        self, turn: Turn, arm: Arm, running: RunningArm, site: Site
+    ) -> RunRecord:
+        bench = self._bench
+        diary = Diary(bench, self._listener)
+        diary.follow_logs(running.log_files)
+        meter = FootprintMeter(running.pids)
+        stepped = run_steps(bench, self._scenario, site, arm.dress, diary)
+        label = RunLabel(
+            scenario_id=self._scenario.scenario_id,
+            arm=arm.name,
+            limits=turn.limits,
+            round_number=turn.round_number,
+            warm=self._warm_up_pods > 0,
+        )
+        failed = [check.message for check in stepped.failed_checks]
+        error = "; ".join(filter(None, [stepped.error, *failed]))
+        return window_record(bench, site, diary, stepped.window, label, meter, error)
+
+    def _failed(self, turn: Turn, error: str) -> RunRecord:
+        return RunRecord(
+            scenario_id=self._scenario.scenario_id,
+            arm=turn.arm,
+            limits=turn.limits,
+            round_number=turn.round_number,
+            nodes=(),
+            pods=(),
+            window_s=0.0,
+            warm=self._warm_up_pods > 0,
+            error=error,
+        )

@@ -1,0 +1,48 @@
+"""A scheduler's first pods, which nobody measures.
+
+The first burst after a start is the slow one of some schedulers: caches, connections
+and compiled rules come with it.
+"""
+
+from __future__ import annotations
+
+from testbed.compare.arms.arm import Dress
+from testbed.observe.settled import object_there, pods_decided, pods_gone
+from testbed.run.bench import Bench
+from testbed.run.steps.dress import dressed
+from testbed.scenario.manifests import workload_manifest
+from testbed.scenario.model import Workload
+
+
+def warm_up(bench: Bench, dress: Dress, pods: int, namespace: str) -> None:
+    """Have so many small pods placed in a namespace of their own, and taken away.
+
+    Raises
+    ------
+    NotSettledError
+        They were not decided upon in time.
+    """
+    objects, timeouts = bench.objects, bench.timeouts
+    workload = Workload("warm-up", pods, cpu_milli=1, memory_bytes=1_000_000)
+    objects.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    )
+    bench.observer.wait_for(
+        f"the default service account of {namespace}",
+        object_there("ServiceAccount", namespace, "default"),
+        timeout_s=timeouts.prepare_s,
+    )
+    objects.create(dressed(workload_manifest(workload, namespace), dress))
+    bench.observer.wait_for(
+        f"{pods} pods to be placed before anything is measured",
+        pods_decided(namespace, pods),
+        timeout_s=timeouts.settle_base_s + timeouts.settle_per_pod_s * pods,
+    )
+    objects.delete_all("ReplicaSet", namespace)
+    objects.delete_all("Pod", namespace)
+    bench.observer.wait_for(
+        f"the pods of {namespace} to go",
+        pods_gone(namespace),
+        timeout_s=timeouts.cleanup_s,
+    )
+    objects.delete("Namespace", namespace)
