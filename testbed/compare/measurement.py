@@ -95,7 +95,7 @@ class Measurement:
         """
         observer = self.bench.observer
         stop, footprint = observer.clock.now(), self.meter.read()
-        count = self._count()
+        count = counted(self.bench, self.namespace)
         changes = [*self.there, *observer.take_journal()]
         bodies = observer.read(lambda state: state.bodies("Node"))
         return recorded(
@@ -108,58 +108,65 @@ class Measurement:
                     body for body in bodies if body["metadata"]["name"] in nodes
                 ),
                 changes=changes,
-                audit=self._audit(changes),
+                audit=audit_of(self.bench, self.audit_start, changes, self.namespace),
                 count=count,
                 footprint=footprint,
             ),
             disturbance,
         )
 
-    def _count(self) -> PodCount:
-        """Return the two counts, as soon as they are equal; else as they stay."""
-        core = CoreV1Api(self.bench.api)
 
-        def look() -> PodCount:
-            watched = self.bench.observer.read(
-                lambda state: len(state.all_pods(self.namespace))
-            )
-            return PodCount(pod_count(core, self.namespace), watched)
+def counted(bench: Bench, namespace: str) -> PodCount:
+    """Return both counts of a namespace, as soon as they are equal or as they stay."""
+    core = CoreV1Api(bench.api)
 
+    def look() -> PodCount:
+        watched = bench.observer.read(lambda state: len(state.all_pods(namespace)))
+        return PodCount(pod_count(core, namespace), watched)
+
+    try:
+        return wait_until(
+            "the watch to show every pod of the API server",
+            look,
+            lambda count: count.api == count.watched,
+            timeout_s=CATCH_UP_S,
+        )
+    except WaitTimeoutError as error:
+        last: PodCount = error.last_state
+        return last
+
+
+def audit_of(
+    bench: Bench, start: int, changes: Iterable[Change], namespace: str
+) -> list[AuditEntry]:
+    """Return a window's entries; a binding is logged after it is answered.
+
+    Parameters
+    ----------
+    start
+        Where the window's part of the log begins, in bytes.
+    changes
+        What the watch saw: the log is to have every binding of them.
+    """
+    bound = {
+        f"{line.namespace}/{line.name}"
+        for line in pod_timelines(changes, namespace)
+        if line.bound
+    }
+
+    def look() -> list[AuditEntry]:
         try:
-            return wait_until(
-                "the watch to show every pod of the API server",
-                look,
-                lambda count: count.api == count.watched,
-                timeout_s=CATCH_UP_S,
-            )
-        except WaitTimeoutError as error:
-            last: PodCount = error.last_state
-            return last
+            return list(audit_entries(bench.cluster.audit_log, start))
+        except AuditLogMissingError:
+            return []
 
-    def _audit(self, changes: Iterable[Change]) -> list[AuditEntry]:
-        """Return the window's entries; a binding is logged after it is answered."""
-        bound = {
-            f"{line.namespace}/{line.name}"
-            for line in pod_timelines(changes, self.namespace)
-            if line.bound
-        }
-
-        def look() -> list[AuditEntry]:
-            try:
-                log = self.bench.cluster.audit_log
-                return list(audit_entries(log, self.audit_start))
-            except AuditLogMissingError:
-                return []
-
-        try:
-            return wait_until(
-                "the audit log to have every binding",
-                look,
-                lambda entries: (
-                    not entries or bound <= binding_times_ns(entries).keys()
-                ),
-                timeout_s=CATCH_UP_S,
-            )
-        except WaitTimeoutError as error:
-            last: list[AuditEntry] = error.last_state
-            return last
+    try:
+        return wait_until(
+            "the audit log to have every binding",
+            look,
+            lambda entries: not entries or bound <= binding_times_ns(entries).keys(),
+            timeout_s=CATCH_UP_S,
+        )
+    except WaitTimeoutError as error:
+        last: list[AuditEntry] = error.last_state
+        return last

@@ -87,7 +87,9 @@ class OneTurn:
         bench, scenario = self._bench, self._scenario
         self._listener.phase("prepare")
         site = prepare(bench, scenario, number)
-        folder = self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
+        folder = (
+            self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
+        )
         self._listener.phase(f"start {arm.name}")
         with arm.running(bench.cluster, folder, limits) as running:
             if self._warm_up_pods:

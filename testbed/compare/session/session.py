@@ -119,9 +119,7 @@ def _bundle(request: CompareRequest, checks: Mapping[str, Preflight]) -> BundleF
     return found
 
 
-def _comparison(
-    request: CompareRequest, checks: Mapping[str, Preflight]
-) -> Comparison:
+def _comparison(request: CompareRequest, checks: Mapping[str, Preflight]) -> Comparison:
     scenario = request.scenario
     text = scenario.path.read_text("utf-8") if scenario.path else ""
     return Comparison(
@@ -140,7 +138,9 @@ def _comparison(
         seed=request.seed,
         environment=environment(),
         preflight=tuple(
-            PreflightRow(kind, row.name, row.values, fair=not (row.differs and row.decides))
+            PreflightRow(
+                kind, row.name, row.values, fair=not (row.differs and row.decides)
+            )
             for kind, one in checks.items()
             for row in one.rows
         ),

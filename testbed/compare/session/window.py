@@ -20,7 +20,9 @@ from testbed.run.diary import Diary
 from testbed.run.site import Site
 from testbed.run.steps.outcome import Window
 
-NO_WINDOW = "no window was measured: `measure: start` or `measure: stop` was not reached"
+NO_WINDOW = (
+    "no window was measured: `measure: start` or `measure: stop` was not reached"
+)
 
 
 def window_record(
