@@ -166,5 +166,5 @@ func (r *run) store(instance Instance) error {
 			return fmt.Errorf("pod %s: %w", key(pod), err)
 		}
 	}
-	return r.api.pods.settle(r.ctx)
+	return nil
 }

@@ -178,13 +178,17 @@ func (r *run) storeWaiting(pod *v1.Pod) error {
 	return r.storePod(pod)
 }
 
+// storePod returns when the pod's event has been handled: a watch of the tracker holds no more than a hundred.
 func (r *run) storePod(pod *v1.Pod) error {
 	corev1.SetObjectDefaults_Pod(pod)
 	if pod.UID == "" {
 		pod.UID = types.UID(key(pod))
 	}
 	r.clock.Step(betweenPods)
-	return r.api.Create(podResource, pod, pod.Namespace)
+	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
+		return err
+	}
+	return r.api.pods.settle(r.ctx)
 }
 
 // rest lets the scheduler work until its queue is empty and every event has been handled.

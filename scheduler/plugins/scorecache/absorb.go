@@ -71,7 +71,7 @@ func (p *Plugin) rescore(c *cycle, r *ranking, back []int32) bool {
 		if !r.frame.take(at, totals[i].Scores) {
 			return false
 		}
-		r.comeBack(at, totals[i].Name, totals[i].TotalScore, p.turnOf(at))
+		r.comeBack(at, totals[i], p.turnOf(at))
 	}
 	return r.frame.holds()
 }

@@ -35,7 +35,7 @@ const (
 	DefaultMaxEntries       = 128
 )
 
-// maxEntriesLimit keeps the memory in bounds: a ranking of 5,000 nodes takes a quarter of a megabyte.
+// maxEntriesLimit keeps the memory in bounds: a ranking of 5,000 nodes takes half a megabyte.
 const maxEntriesLimit = 10_000
 
 var argsKind = pluginargs.Kind{Plugin: Name, APIVersion: "stowage.dev/v1alpha1", Kind: "ScoreCacheArgs"}

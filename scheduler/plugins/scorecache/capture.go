@@ -53,7 +53,8 @@ func (p *Plugin) capture(c *cycle, skip sets.Set[string]) (*ranking, string) {
 	}
 	for i, number := range at {
 		spot := &r.places[number]
-		spot.total, spot.turn, spot.standing = totals[i].TotalScore, p.turnOf(number), listed
+		spot.turn, spot.standing = p.turnOf(number), listed
+		spot.score(totals[i])
 		r.feasible.toggle(totals[i].Name)
 		r.groups[spot.group].list = append(r.groups[spot.group].list, number)
 	}
@@ -70,20 +71,20 @@ func (p *Plugin) turnOf(at int32) turn {
 	return turn{stamp: p.census.stamp[at], name: p.census.nameRank[at]}
 }
 
-// divide makes the groups, and says whether they are few enough.
+// divide makes the groups, and says whether they can be compared.
 func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
 	if !scoredBy(names.PodTopologySpread, scores) {
 		r.groups = make([]group, 1)
 		return true
 	}
 	r.bound = true
-	follows, groups, few := newSpread(p.constraintsOf(c.pod, c.siblings), c.pod.Namespace, c.nodes)
-	if !few {
+	follows, groups, comparable := newSpread(p.constraintsOf(c.pod, c.siblings), c.pod.Namespace, c.nodes)
+	if !comparable {
 		return false
 	}
 	r.spread, r.groups = follows, make([]group, 1)
 	if follows != nil {
-		r.groups = make([]group, len(follows.coordinates))
+		r.groups = make([]group, len(follows.members))
 	}
 	for at := range r.places {
 		r.places[at].group = groups[at]

@@ -1,6 +1,8 @@
 package scorecache
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
@@ -25,38 +27,55 @@ func (p *Plugin) choose(c *cycle, r *ranking, skip sets.Set[string]) (node, caus
 	return "", causeRefused
 }
 
-// best is the best candidate of all groups: the one with the highest total, and among equals the one whose
-// topologies have gained the fewest pods. If those of another have gained fewer nevertheless, what outweighs what
-// is for the plugins to say.
+// best is a candidate that no other could outdo by its scores of this moment. Where only the plugins themselves
+// can weigh score against spread, there is none.
 func (r *ranking) best() (candidate, string) {
-	var heads []candidate
-	chosen := -1
-	for i := range r.groups {
-		head, found := r.head(i)
-		if !found {
-			continue
-		}
-		heads = append(heads, head)
-		if chosen < 0 || r.before(head, heads[chosen]) {
-			chosen = len(heads) - 1
+	heads := r.heads()
+	for _, head := range heads {
+		if r.beatsAll(head, heads) {
+			return head, ""
 		}
 	}
-	if chosen < 0 {
+	if len(heads) == 0 {
 		return candidate{}, causeExhausted
 	}
-	for _, head := range heads {
-		if !r.spread.noMore(heads[chosen].group, head.group) {
-			return candidate{}, causeSpread
-		}
-	}
-	return heads[chosen], ""
+	return candidate{}, causeSpread
 }
 
-func (r *ranking) before(a, b candidate) bool {
-	if a.total == b.total {
-		if gainA, gainB := r.spread.gain(a.group), r.spread.gain(b.group); gainA != gainB {
-			return gainA < gainB
+// heads are the best nodes of the groups, the least crowded first, then those whose turn it is.
+func (r *ranking) heads() []candidate {
+	heads := make([]candidate, 0, len(r.groups))
+	for i := range r.groups {
+		if head, found := r.head(i); found {
+			heads = append(heads, head)
 		}
 	}
-	return a.better(b)
+	if r.spread == nil {
+		return heads
+	}
+	slices.SortFunc(heads, func(a, b candidate) int {
+		if crowds := r.spread.crowd(a.at) - r.spread.crowd(b.at); crowds != 0 {
+			return crowds
+		}
+		return a.turn.compare(b.turn)
+	})
+	return heads
+}
+
+func (r *ranking) beatsAll(one candidate, others []candidate) bool {
+	for _, other := range others {
+		if other.at != one.at && !r.beats(one, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// beats says whether the first candidate scores no less than the other for certain. The more pods a topology has,
+// the less its nodes score, by the same amount for all of them. So it does if it did when the ranking was made
+// and its topologies have gained no more pods since, or if it is no worse by all that is not spread and there
+// are no more pods in its topologies.
+func (r *ranking) beats(one, other candidate) bool {
+	return one.total >= other.total && r.spread.gainedNoMore(one.group, other.group) ||
+		one.beside >= other.beside && r.spread.noMoreCrowded(one.at, other.at)
 }

@@ -5,7 +5,7 @@
 // Autoscaling in Kubernetes", Applied Sciences 16(5), 2481, 2026, section 4.2 and Algorithm 1, on an
 // unmodified scheduling framework. The paper's words, and where they are here:
 //
-//   - ScoreKey (4.2.1): Key, a digest of whatever of a pod the scheduler looks at, told in one order.
+//   - ScoreKey (4.2.1): podkey.Key, a digest of whatever of a pod the scheduler looks at, told in one order.
 //   - E_k = (feasibleHash, L, initialN, popped): ranking, one for each Key, made of the profile's own Filter
 //     and Score plugins over all nodes.
 //   - pop and advance: a node that was given away leaves the ranking, and the next in line is the best.

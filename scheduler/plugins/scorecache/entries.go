@@ -4,6 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/lru"
+
+	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
 // entry is what is known of one key.
@@ -13,8 +15,9 @@ type entry struct {
 	// went the full way. What InterPodAffinity has to say may change with the epoch of affinity.
 	skip   sets.Set[string]
 	learnt uint64
-	// ranking is nil without one.
+	// ranking is nil without one; last is what is remembered of the one before.
 	ranking *ranking
+	last    past
 	// barred is why there can be none, as long as the epochs are these.
 	barred      string
 	barredUntil epochs
@@ -22,6 +25,23 @@ type entry struct {
 
 // knows says whether it is known which filter plugins to skip.
 func (e *entry) knows(now epochs) bool { return e.skip != nil && e.learnt == now.affinity }
+
+// past is a ranking that was given up.
+type past struct {
+	cause    string
+	feasible fingerprint
+	heard    int
+}
+
+// upToDate says whether nothing has happened to any node between its end and the making of the next.
+func (p past) upToDate(next *ranking) bool { return p.cause == causeConsumed && p.heard == next.heard }
+
+func (p past) causeOfNext() string {
+	if p.cause == "" {
+		return causeFirst
+	}
+	return p.cause
+}
 
 // entries are the paper's cache, with the key that was asked for least recently as the next to go.
 type entries struct{ kept *lru.Cache }
@@ -31,7 +51,7 @@ func newEntries(limit int) entries {
 }
 
 // of is the entry of a key, made if there is none.
-func (e entries) of(key Key) *entry {
+func (e entries) of(key podkey.Key) *entry {
 	if found, kept := e.kept.Get(key); kept {
 		return found.(*entry)
 	}

@@ -18,13 +18,15 @@ const (
 	missUnknown = "unknown"
 	// missBudget: the key has not earned a ranking yet.
 	missBudget = "budget"
+	// missSpread: a hard constraint of topology spread holds for pods that do not say how they are spread.
+	missSpread = "topology-spread"
 	// missInfeasible: no node passes the filters.
 	missInfeasible = "infeasible"
 	// missRefused: no candidate passed the filters.
 	missRefused = "refused"
 	// missPodAffinity: pods elsewhere attract or repel the pod.
 	missPodAffinity = "pod-affinity"
-	// missTopologies: the pod is spread over too many topologies.
+	// missTopologies: the pod is spread over too many topologies, or over some that not every node has.
 	missTopologies = "topologies"
 	// missFailed: a plugin failed. The full way tells of it.
 	missFailed = "failed"

@@ -6,6 +6,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
 // pick is the paper's Algorithm 1: the node of a pod, and whether a ranking had to be made for it. Without a
@@ -18,10 +21,10 @@ func (p *Plugin) pick(ctx context.Context, state fwk.CycleState, pod *v1.Pod, no
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.census.follow(nodes)
-	e := p.entries.of(keyOf(pod, around))
+	e := p.entries.of(podkey.Of(pod, around))
 	seen := &visit{entry: e, affinity: p.census.epochs.affinity}
 	state.Write(stateKey, seen)
-	c := &cycle{ctx: ctx, state: state, pod: pod, nodes: nodes, siblings: around.siblings}
+	c := &cycle{ctx: ctx, state: state, pod: pod, nodes: nodes, siblings: around.Siblings}
 	if node, made, miss = p.serve(c, e); miss != "" {
 		e.budget.earn()
 		return "", false, miss
@@ -41,23 +44,26 @@ func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string)
 		p.retire(e, causeAffinity)
 		return "", false, missUnknown
 	}
-	cause := causeFirst
+	if p.profile().spreads && !e.skip.Has(names.PodTopologySpread) {
+		return "", false, missSpread
+	}
 	if e.ranking != nil {
-		if node, cause = p.use(c, e); cause == "" {
+		node, cause := p.use(c, e)
+		if cause == "" {
 			return node, false, ""
 		}
+		p.retire(e, cause)
 	}
-	before := p.retire(e, cause)
 	if !e.budget.affords(p.price(len(c.nodes))) {
 		return "", false, missBudget
 	}
-	if miss := p.remake(c, e, cause, before); miss != "" {
+	if miss := p.remake(c, e); miss != "" {
 		return "", false, miss
 	}
-	if node, cause = p.choose(c, e.ranking, e.skip); cause != "" {
-		return "", false, missRefused
+	if node, cause := p.choose(c, e.ranking, e.skip); cause == "" {
+		return node, true, ""
 	}
-	return node, true, ""
+	return "", false, missRefused
 }
 
 // use takes the best node of a ranking that is not stale.
@@ -75,20 +81,19 @@ func (p *Plugin) use(c *cycle, e *entry) (node, cause string) {
 	return p.choose(c, r, e.skip)
 }
 
-// retire gives a ranking up, and returns it.
-func (p *Plugin) retire(e *entry, cause string) *ranking {
-	before := e.ranking
-	if before == nil {
-		return nil
+// retire gives the ranking up.
+func (p *Plugin) retire(e *entry, cause string) {
+	if e.ranking == nil {
+		return
 	}
+	e.budget.settle(p.price(len(e.ranking.places)))
+	e.last = past{cause: cause, feasible: e.ranking.feasible, heard: e.ranking.heard}
 	e.ranking = nil
-	e.budget.settle(p.price(len(before.places)))
 	retiredTotal.WithLabelValues(cause).Inc()
-	return before
 }
 
 // remake makes a ranking, and says why if it cannot.
-func (p *Plugin) remake(c *cycle, e *entry, cause string, before *ranking) (miss string) {
+func (p *Plugin) remake(c *cycle, e *entry) (miss string) {
 	e.budget.spend()
 	r, miss := p.capture(c, e.skip)
 	if miss != "" {
@@ -98,28 +103,27 @@ func (p *Plugin) remake(c *cycle, e *entry, cause string, before *ranking) (miss
 		}
 		return miss
 	}
-	if cause == causeConsumed && before != nil && before.feasible != r.feasible {
-		// Nodes became feasible, or ceased to be, although nothing happened to them.
+	if e.last.upToDate(r) && e.last.feasible != r.feasible {
 		mismatchesTotal.Inc()
 		e.budget.distrust()
 		klog.FromContext(c.ctx).V(4).Info("The feasible nodes are not those that the ranking knew", "pod", klog.KObj(c.pod))
 	}
+	refreshesTotal.WithLabelValues(e.last.causeOfNext()).Inc()
 	e.ranking = r
-	refreshesTotal.WithLabelValues(cause).Inc()
 	return ""
 }
 
 func (p *Plugin) price(nodes int) int { return priceOf(nodes, p.profile().percentage) }
 
 // surroundingsOf looks up what of the cluster the pod's key depends on.
-func (p *Plugin) surroundingsOf(pod *v1.Pod) (around surroundings, miss string) {
+func (p *Plugin) surroundingsOf(pod *v1.Pod) (around podkey.Surroundings, miss string) {
 	affine, err := p.handle.SnapshotSharedLister().NodeInfos().HavePodsWithAffinityList()
 	if err != nil {
-		return surroundings{}, missFailed
+		return podkey.Surroundings{}, missFailed
 	}
-	features, err := p.features.of(pod)
+	features, err := p.features.Of(pod)
 	if err != nil {
-		return surroundings{}, missFailed
+		return podkey.Surroundings{}, missFailed
 	}
-	return surroundings{affinity: len(affine) > 0, siblings: p.owners.selector(pod), features: features}, ""
+	return podkey.Surroundings{Affinity: len(affine) > 0, Siblings: p.owners.Selector(pod), Features: features}, ""
 }

@@ -9,14 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
 // Plugin is the ScoreCache plugin of one profile.
 type Plugin struct {
 	args     *Args
 	handle   fwk.Handle
-	owners   *owners
-	features features
+	owners   *podkey.Owners
+	features podkey.Features
 	given    given
 	// profile is looked at once, when it is complete: plugins are made before.
 	profile func() profile

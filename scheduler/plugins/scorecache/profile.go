@@ -34,6 +34,8 @@ type profile struct {
 	fault string
 	// byName: ties go to the first node by name.
 	byName bool
+	// spreads: PodTopologySpread filters nodes.
+	spreads bool
 	// percentage of the nodes is scored by the stock scheduler; nil where only the whole scheduler has one.
 	percentage *int32
 }
@@ -47,6 +49,7 @@ func profileOf(handle fwk.Handle, trusted []string) profile {
 	return profile{
 		fault:      faultOf(plugins, trusted),
 		byName:     enables(plugins.Score, lexicographicorder.Name),
+		spreads:    enables(plugins.Filter, names.PodTopologySpread),
 		percentage: of.PercentageOfNodesToScore(),
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"container/heap"
 	"hash/maphash"
 	"slices"
+
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
 // standing is where a node stands in a ranking.
@@ -21,7 +24,9 @@ const (
 
 // place is what a ranking knows of one node.
 type place struct {
-	total    int64
+	total int64
+	// beside is the part of the total that is not for spread.
+	beside   int64
 	turn     turn
 	group    int32
 	version  uint32
@@ -87,6 +92,7 @@ type candidate struct {
 	group   int32
 	version uint32
 	total   int64
+	beside  int64
 	turn    turn
 }
 
@@ -119,7 +125,7 @@ func (r *ranking) head(index int) (candidate, bool) {
 
 func (r *ranking) candidate(at int32) candidate {
 	spot := &r.places[at]
-	return candidate{at: at, group: spot.group, version: spot.version, total: spot.total, turn: spot.turn}
+	return candidate{at: at, group: spot.group, version: spot.version, total: spot.total, beside: spot.beside, turn: spot.turn}
 }
 
 // leave takes a node out: it is not feasible any more.
@@ -135,14 +141,24 @@ func (r *ranking) leave(at int32, name string) {
 }
 
 // comeBack puts a node in at its new score.
-func (r *ranking) comeBack(at int32, name string, total int64, turn turn) {
+func (r *ranking) comeBack(at int32, scores fwk.NodePluginScores, turn turn) {
 	spot := &r.places[at]
 	if spot.standing == outside {
-		r.feasible.toggle(name)
+		r.feasible.toggle(scores.Name)
 	}
-	spot.standing, spot.total, spot.turn = returned, total, turn
+	spot.standing, spot.turn = returned, turn
+	spot.score(scores)
 	spot.version++
 	heap.Push(&r.groups[spot.group].back, r.candidate(at))
+}
+
+func (s *place) score(scores fwk.NodePluginScores) {
+	s.total, s.beside = scores.TotalScore, scores.TotalScore
+	for _, one := range scores.Scores {
+		if one.Name == names.PodTopologySpread {
+			s.beside -= one.Score
+		}
+	}
 }
 
 // usedUp is the paper's consumed fraction.

@@ -2,11 +2,14 @@ package scorecache
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
 // Name is the plugin's name in a KubeSchedulerConfiguration.
@@ -18,13 +21,13 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	if err != nil {
 		return nil, err
 	}
-	features, err := newFeatures()
+	features, err := podkey.NewFeatures()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
 	registerMetrics()
 	return &Plugin{
-		args: args, handle: handle, owners: newOwners(handle.SharedInformerFactory()), features: features,
+		args: args, handle: handle, owners: podkey.NewOwners(handle.SharedInformerFactory()), features: features,
 		given: newGiven(), entries: newEntries(*args.MaxEntries),
 		profile: sync.OnceValue(func() profile {
 			found := profileOf(handle, args.TrustedPlugins)

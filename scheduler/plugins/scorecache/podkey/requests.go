@@ -1,4 +1,4 @@
-package scorecache
+package podkey
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package scorecache
+package podkey
 
 import (
 	"crypto/sha256"
@@ -12,9 +12,9 @@ import (
 // where its order has no meaning.
 type Key [sha256.Size]byte
 
-// keyOf digests the pod. The surroundings are what of the cluster decides which of the pod's
+// Of digests the pod. The Surroundings are what of the cluster decides which of the pod's
 // labels matter.
-func keyOf(pod *v1.Pod, around surroundings) Key {
+func Of(pod *v1.Pod, around Surroundings) Key {
 	w := &writer{bytes: make([]byte, 0, 512)}
 	w.text(pod.Spec.SchedulerName)
 	w.number(int64(corev1helpers.PodPriority(pod)))

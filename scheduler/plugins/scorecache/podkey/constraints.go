@@ -1,4 +1,4 @@
-package scorecache
+package podkey
 
 import (
 	"slices"
@@ -75,7 +75,7 @@ func writeSpread(w *writer, pod *v1.Pod) {
 		w.number(int64(constraint.MaxSkew))
 		w.text(constraint.TopologyKey)
 		w.text(string(constraint.WhenUnsatisfiable))
-		selector := selectorOf(constraint, pod)
+		selector := SelectorOf(constraint, pod)
 		w.flag(selector.Empty()) // everything and nothing look the same as text
 		w.text(selector.String())
 		w.text(policy(constraint.NodeAffinityPolicy))

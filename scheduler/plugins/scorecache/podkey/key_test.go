@@ -1,4 +1,4 @@
-package scorecache
+package podkey
 
 import (
 	"fmt"
@@ -73,8 +73,8 @@ func soft(key string) v1.TopologySpreadConstraint {
 }
 
 // around is a cluster in which labels matter.
-func around() surroundings {
-	return surroundings{affinity: true, siblings: labels.Everything(), features: "f"}
+func around() Surroundings {
+	return Surroundings{Affinity: true, Siblings: labels.Everything(), Features: "f"}
 }
 
 func required(pod *v1.Pod) []v1.NodeSelectorTerm {
@@ -88,7 +88,7 @@ func preferred(pod *v1.Pod) []v1.PreferredSchedulingTerm {
 // TestEveryFieldThatTheSchedulerLooksAtChangesTheKey: a pod that is placed by the ranking of one that differs
 // may be placed where its own scores would not have put it.
 func TestEveryFieldThatTheSchedulerLooksAtChangesTheKey(t *testing.T) {
-	want := keyOf(full(), around())
+	want := Of(full(), around())
 	for field, change := range map[string]func(*v1.Pod){
 		"schedulerName":      func(p *v1.Pod) { p.Spec.SchedulerName = "other" },
 		"priority":           func(p *v1.Pod) { p.Spec.Priority = ptr.To[int32](6) },
@@ -142,7 +142,7 @@ func TestEveryFieldThatTheSchedulerLooksAtChangesTheKey(t *testing.T) {
 	} {
 		pod := full()
 		change(pod)
-		if keyOf(pod, around()) == want {
+		if Of(pod, around()) == want {
 			t.Errorf("%s: the key should be another", field)
 		}
 	}
@@ -154,7 +154,7 @@ func request(pod *v1.Pod, name v1.ResourceName, amount string) {
 
 // TestOrderAndIrrelevantFieldsDoNotChangeTheKey: every difference that means nothing costs a ranking.
 func TestOrderAndIrrelevantFieldsDoNotChangeTheKey(t *testing.T) {
-	want := keyOf(full(), around())
+	want := Of(full(), around())
 	for field, change := range map[string]func(*v1.Pod){
 		"name":                   func(p *v1.Pod) { p.Name, p.UID = "q", "other" },
 		"annotations":            func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} },
@@ -181,7 +181,7 @@ func TestOrderAndIrrelevantFieldsDoNotChangeTheKey(t *testing.T) {
 	} {
 		pod := full()
 		change(pod)
-		if keyOf(pod, around()) != want {
+		if Of(pod, around()) != want {
 			t.Errorf("%s: the key should be the same", field)
 		}
 	}
@@ -196,22 +196,22 @@ func TestLabelsMatterWhereSomebodyLooksAtThem(t *testing.T) {
 		return pod
 	}
 	one, two, elsewhere := plain("one", "here"), plain("two", "here"), plain("one", "there")
-	nobody := surroundings{siblings: labels.Everything()}
-	if keyOf(one, nobody) != keyOf(two, nobody) || keyOf(one, nobody) != keyOf(elsewhere, nobody) {
+	nobody := Surroundings{Siblings: labels.Everything()}
+	if Of(one, nobody) != Of(two, nobody) || Of(one, nobody) != Of(elsewhere, nobody) {
 		t.Error("nobody looks at labels and namespaces, which should make no difference")
 	}
-	affine := surroundings{siblings: labels.Everything(), affinity: true}
-	if keyOf(one, affine) == keyOf(two, affine) || keyOf(one, affine) == keyOf(elsewhere, affine) {
+	affine := Surroundings{Siblings: labels.Everything(), Affinity: true}
+	if Of(one, affine) == Of(two, affine) || Of(one, affine) == Of(elsewhere, affine) {
 		t.Error("a pod with inter-pod affinity looks at labels and namespaces")
 	}
-	service := surroundings{siblings: labels.SelectorFromSet(labels.Set{"app": "a"})}
-	if keyOf(one, service) != keyOf(two, service) {
+	service := Surroundings{Siblings: labels.SelectorFromSet(labels.Set{"app": "a"})}
+	if Of(one, service) != Of(two, service) {
 		t.Error("both belong to the same service, which is all that counts")
 	}
-	if keyOf(one, service) == keyOf(elsewhere, service) || keyOf(one, service) == keyOf(one, nobody) {
+	if Of(one, service) == Of(elsewhere, service) || Of(one, service) == Of(one, nobody) {
 		t.Error("pods are spread among those of their own service and namespace")
 	}
-	if keyOf(one, nobody) == keyOf(one, surroundings{siblings: labels.Everything(), features: "f"}) {
+	if Of(one, nobody) == Of(one, Surroundings{Siblings: labels.Everything(), Features: "f"}) {
 		t.Error("features that a node must declare should make a difference")
 	}
 }

@@ -1,4 +1,4 @@
-package scorecache
+package podkey
 
 import (
 	"fmt"
@@ -11,25 +11,26 @@ import (
 	kubefeatures "k8s.io/kubernetes/pkg/features"
 )
 
-// features tells what a pod needs its node to declare, as NodeDeclaredFeatures finds it out.
-type features struct {
+// Features tells what a pod needs its node to declare, as NodeDeclaredFeatures finds it out.
+type Features struct {
 	// version is nil where that plugin does nothing.
 	version *versionutil.Version
 }
 
-func newFeatures() (features, error) {
+// NewFeatures looks at the feature gate and at the version of this scheduler.
+func NewFeatures() (Features, error) {
 	if !utilfeature.DefaultFeatureGate.Enabled(kubefeatures.NodeDeclaredFeatures) {
-		return features{}, nil
+		return Features{}, nil
 	}
 	parsed, err := versionutil.Parse(version.Get().String())
 	if err != nil {
-		return features{}, fmt.Errorf("%s: reading the scheduler's own version: %w", Name, err)
+		return Features{}, fmt.Errorf("reading the scheduler's own version: %w", err)
 	}
-	return features{parsed}, nil
+	return Features{parsed}, nil
 }
 
-// of is empty for a pod without such needs.
-func (f features) of(pod *v1.Pod) (string, error) {
+// Of is empty for a pod without such needs.
+func (f Features) Of(pod *v1.Pod) (string, error) {
 	if f.version == nil {
 		return "", nil
 	}
