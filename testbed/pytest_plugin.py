@@ -80,7 +80,8 @@ def stowage_release(
 
     ``stowage_release("optimizer", optimizer_enabled=True, values={...})`` returns when
     the release serves; called again, it changes the release. The chart's profiles are
-    ``default``, ``deterministic``, ``optimizer`` and ``optimizer-deterministic``.
+    ``default``, ``score-cache``, ``deterministic``, ``optimizer`` and
+    ``optimizer-deterministic``.
     """
     from testbed.helm import install_release, uninstall_release
 

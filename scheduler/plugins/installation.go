@@ -15,6 +15,7 @@ import (
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
+	"github.com/stowage/stowage/scheduler/plugins/scorecache"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
@@ -83,7 +84,7 @@ func (i *Installation) Attach(
 		}
 		stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
 			Original: to.Profiles[name], Configuration: profile,
-			OutOfTree: registryWith(i.ledger), Without: []string{priorityoptimizer.Name},
+			OutOfTree: registryWith(i.ledger), Without: []string{priorityoptimizer.Name, scorecache.Name},
 		}, to.Cache)
 		if err != nil {
 			return fmt.Errorf("attaching the plugins of profile %s: %w", name, err)

@@ -67,11 +67,35 @@ func TestPreemptionIsOffWhereItWouldInterfere(t *testing.T) {
 		"deterministic":           {"DynamicResources"},
 		"optimizer":               {"DynamicResources", "PriorityOptimizer"},
 		"optimizer-deterministic": {"DynamicResources", "PriorityOptimizer"},
+		// The cache makes no room: it sends a pod whose cached node was refused on its way again.
+		"score-cache": {"ScoreCache", "DynamicResources", "DefaultPreemption"},
 	} {
 		_, scheduler := start(t, profile)
 		if got := names(listPlugins(t, scheduler).PostFilter); !slices.Equal(got, want) {
 			t.Errorf("%s: postFilter is %v, should be %v", profile, got, want)
 		}
+	}
+}
+
+// TestTheScoreCacheIsTheStockSchedulerAndTheCache: their difference is what is compared, so there must be no other.
+func TestTheScoreCacheIsTheStockSchedulerAndTheCache(t *testing.T) {
+	stockConfiguration, stock := start(t, "default")
+	configuration, scheduler := start(t, "score-cache")
+	want, got := listPlugins(t, stock), listPlugins(t, scheduler)
+	for point, sets := range map[string][2]config.PluginSet{
+		"filter": {want.Filter, got.Filter}, "score": {want.Score, got.Score}, "bind": {want.Bind, got.Bind},
+	} {
+		if !slices.Equal(names(sets[0]), names(sets[1])) {
+			t.Errorf("%s: plugins differ from the stock scheduler's: %v", point, names(sets[1]))
+		}
+	}
+	if preFilter := names(got.PreFilter); !slices.Equal(preFilter, append(names(want.PreFilter), "ScoreCache")) {
+		t.Errorf("preFilter should be the stock scheduler's and the cache as the last: %v", preFilter)
+	}
+	if configuration.Parallelism != stockConfiguration.Parallelism ||
+		configuration.ClientConnection.QPS != stockConfiguration.ClientConnection.QPS ||
+		*configuration.PercentageOfNodesToScore != *stockConfiguration.PercentageOfNodesToScore {
+		t.Errorf("settings differ from the stock scheduler's: %+v", configuration)
 	}
 }
 

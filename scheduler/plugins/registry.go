@@ -10,6 +10,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
+	"github.com/stowage/stowage/scheduler/plugins/scorecache"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -24,5 +25,6 @@ func registryWith(ledger *reservation.Ledger) frameworkruntime.Registry {
 		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 			return reservations.New(args, handle, ledger, true)
 		},
+		scorecache.Name: scorecache.New,
 	}
 }

@@ -22,7 +22,7 @@ const profileFolder = "../../charts/stowage/profiles"
 
 func TestMain(m *testing.M) {
 	klog.SetLogger(logr.Discard())
-	if err := simulation.SetFeatureGates(); err != nil {
+	if err := simulation.SetFeatureGates(""); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

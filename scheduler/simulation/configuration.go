@@ -31,10 +31,17 @@ func LoadConfiguration(path string) (*config.KubeSchedulerConfiguration, error) 
 
 // SetFeatureGates turns off, for the whole process, what would make an outcome depend on time:
 // opportunistic batching reuses a ranking of nodes for half a second of wall clock, and asynchronous
-// preemption deletes its victims after the attempt is over.
-func SetFeatureGates() error {
-	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
+// preemption deletes its victims after the attempt is over. The overrides, as in "Name=true,Other=false", have the
+// last word.
+func SetFeatureGates(overrides string) error {
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
 		string(features.OpportunisticBatching):    false,
 		string(features.SchedulerAsyncPreemption): false,
-	})
+	}); err != nil {
+		return err
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.Set(overrides); err != nil {
+		return fmt.Errorf("--feature-gates=%s: %w", overrides, err)
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +20,23 @@ type Instance struct {
 	// Objects are whatever else the scheduler looks at: Services and ReplicaSets, by which it spreads
 	// pods that do not say how, PodDisruptionBudgets, bound PersistentVolumeClaims with their volumes.
 	Objects []Object `json:"objects,omitempty"`
+	// Changes happen while the pods arrive.
+	Changes []Change `json:"changes,omitempty"`
+	// Arrival is how the pods arrive; InTurn if it is left out.
+	Arrival Arrival `json:"arrival,omitempty"`
+	// Measure asks for a measurement.
+	Measure bool `json:"measure,omitempty"`
 }
+
+// Arrival is how the pods of an instance arrive.
+type Arrival string
+
+const (
+	// InTurn: each arrives when the scheduler has come to rest after the one before.
+	InTurn Arrival = "InTurn"
+	// AtOnce: all arrive before the scheduler tries the first of them.
+	AtOnce Arrival = "AtOnce"
+)
 
 // Result is what became of one instance.
 type Result struct {
@@ -28,6 +45,8 @@ type Result struct {
 	Placements map[string]string `json:"placements"`
 	// Evicted lists the pods that preemption removed, in alphabetical order.
 	Evicted []string `json:"evicted,omitempty"`
+	// Measurement is there if it was asked for.
+	Measurement *Measurement `json:"measurement,omitempty"`
 	// Error says why there are no placements.
 	Error string `json:"error,omitempty"`
 }
@@ -82,6 +101,24 @@ func (instance *Instance) faults() []error {
 				fmt.Sprintf("%s container %d requests", path, j), container.Resources.Requests)...)
 		}
 	}
+	return append(faults, instance.courseFaults()...)
+}
+
+// courseFaults lists what is wrong with how things happen.
+func (instance *Instance) courseFaults() []error {
+	var faults []error
+	switch instance.Arrival {
+	case "", InTurn:
+	case AtOnce:
+		if len(instance.Changes) > 0 {
+			faults = append(faults, fmt.Errorf("changes: none can happen between pods that arrive %s", AtOnce))
+		}
+	default:
+		faults = append(faults, fmt.Errorf("arrival: %q is neither %s nor %s", instance.Arrival, InTurn, AtOnce))
+	}
+	for i := range instance.Changes {
+		faults = append(faults, instance.Changes[i].faults(fmt.Sprintf("changes[%d]", i), instance)...)
+	}
 	return faults
 }
 
@@ -107,3 +144,12 @@ func quantityFaults(path string, resources v1.ResourceList) []error {
 }
 
 func key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// splitKey takes a pod's key apart; one without a namespace means the default one.
+func splitKey(key string) (namespace, name string) {
+	namespace, name, found := strings.Cut(key, "/")
+	if !found {
+		return metav1.NamespaceDefault, key
+	}
+	return namespace, name
+}

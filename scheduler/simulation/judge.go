@@ -12,6 +12,7 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/plugins/scorecache"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -81,7 +82,8 @@ func (s *Simulator) newCourt(r *run, question Question) (*court, error) {
 	profile := s.configuration.Profiles[0]
 	handle := r.scheduler.Profiles[profile.SchedulerName]
 	stage, err := rehearsal.NewStage(r.ctx, rehearsal.Profile{
-		Original: handle, Configuration: profile, OutOfTree: s.plugins}, r.scheduler.Cache)
+		Original: handle, Configuration: profile, OutOfTree: s.plugins,
+		Without: []string{scorecache.Name}}, r.scheduler.Cache)
 	if err != nil {
 		return nil, err
 	}
@@ -164,5 +166,5 @@ func (r *run) store(instance Instance) error {
 			return fmt.Errorf("pod %s: %w", key(pod), err)
 		}
 	}
-	return r.api.pods.settle(r.ctx)
+	return nil
 }

@@ -20,6 +20,9 @@ import (
 
 const (
 	betweenPods = time.Millisecond
+	// betweenAttempts keeps pods that failed one after the other in that order: the queue sorts pods by when they
+	// came back to it, and takes those of the same moment in any order.
+	betweenAttempts = time.Microsecond
 	// attemptsPerPod bounds how often a pod may be tried while no other pod is bound. Each binding may
 	// wake all pending pods once; a plugin that wakes them without end would never come to rest.
 	attemptsPerPod = 10
@@ -104,25 +107,52 @@ func (r *run) watch() error {
 	return nil
 }
 
-// populate brings in the nodes, then the placed pods, then the others, one after the other.
-func (r *run) populate(instance Instance) error {
+// populate brings in the nodes, then the placed pods, and then lets the others arrive.
+func (r *run) populate(instance Instance) (*Measurement, error) {
 	for i := range instance.Nodes {
 		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
-			return fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
+			return nil, fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
 		}
 	}
-	for _, placed := range []bool{true, false} {
-		for i := range instance.Pods {
-			pod := &instance.Pods[i]
-			if placed != (pod.Spec.NodeName != "") {
-				continue
-			}
+	for i := range instance.Pods {
+		if pod := &instance.Pods[i]; pod.Spec.NodeName != "" {
 			if err := r.addPod(pod.DeepCopy()); err != nil {
-				return fmt.Errorf("pod %s: %w", key(pod), err)
+				return nil, fmt.Errorf("pod %s: %w", key(pod), err)
 			}
 		}
 	}
-	return nil
+	if !instance.Measure {
+		_, err := r.arrive(instance)
+		return nil, err
+	}
+	measuring := measure()
+	arrived, err := r.arrive(instance)
+	return measuring.end(arrived), err
+}
+
+// arrive brings in the pods that have no node, and counts them.
+func (r *run) arrive(instance Instance) (arrived int, err error) {
+	add := r.addPod
+	if instance.Arrival == AtOnce {
+		add = r.storeWaiting
+	}
+	for i := range instance.Pods {
+		if err := r.change(instance.Changes, i); err != nil {
+			return 0, err
+		}
+		pod := &instance.Pods[i]
+		if pod.Spec.NodeName != "" {
+			continue
+		}
+		arrived++
+		if err := add(pod.DeepCopy()); err != nil {
+			return 0, fmt.Errorf("pod %s: %w", key(pod), err)
+		}
+	}
+	if err := r.change(instance.Changes, len(instance.Pods)); err != nil {
+		return 0, err
+	}
+	return arrived, r.rest()
 }
 
 func (r *run) addNode(node *v1.Node) error {
@@ -134,22 +164,31 @@ func (r *run) addNode(node *v1.Node) error {
 }
 
 func (r *run) addPod(pod *v1.Pod) error {
-	if pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil {
-		return nil // the scheduler leaves a terminating pod alone
-	}
-	if err := r.storePod(pod); err != nil {
+	if err := r.storeWaiting(pod); err != nil {
 		return err
 	}
 	return r.rest()
 }
 
+// storeWaiting stores a pod, unless it is one that the scheduler leaves alone: a terminating one without a node.
+func (r *run) storeWaiting(pod *v1.Pod) error {
+	if pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil {
+		return nil
+	}
+	return r.storePod(pod)
+}
+
+// storePod returns when the pod's event has been handled: a watch of the tracker holds no more than a hundred.
 func (r *run) storePod(pod *v1.Pod) error {
 	corev1.SetObjectDefaults_Pod(pod)
 	if pod.UID == "" {
 		pod.UID = types.UID(key(pod))
 	}
 	r.clock.Step(betweenPods)
-	return r.api.Create(podResource, pod, pod.Namespace)
+	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
+		return err
+	}
+	return r.api.pods.settle(r.ctx)
 }
 
 // rest lets the scheduler work until its queue is empty and every event has been handled.
@@ -163,22 +202,30 @@ func (r *run) rest() error {
 		if waiting == 0 {
 			return nil
 		}
-		bound, err := r.attempt()
-		if err != nil {
-			return err
-		}
-		attempts++
-		if bound {
-			attempts = 0
-		}
-		if limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods())); attempts > limit {
-			return fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
+		limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
+		// Nobody takes pods out of the queue but the attempts, so that there are as many as were seen.
+		for range waiting {
+			bound, err := r.attempt()
+			if err != nil {
+				return err
+			}
+			attempts++
+			if bound {
+				attempts = 0
+			}
+			if attempts > limit {
+				return fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
+			}
+			if err := r.api.pods.settle(r.ctx); err != nil {
+				return err
+			}
 		}
 	}
 }
 
 // attempt tries the pod at the head of the queue and tells whether it was bound.
 func (r *run) attempt() (bool, error) {
+	r.clock.Step(betweenAttempts)
 	r.scheduler.ScheduleOne(r.ctx)
 	select {
 	case result := <-r.outcomes:

@@ -40,10 +40,13 @@ func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) 
 		return Result{}, err
 	}
 	defer run.stop()
-	if err := run.populate(instance); err != nil {
+	measured, err := run.populate(instance)
+	if err != nil {
 		return Result{}, err
 	}
-	return run.result(instance)
+	result, err := run.result(instance)
+	result.Measurement = measured
+	return result, err
 }
 
 // start builds a scheduler for the instance and waits until it watches.

@@ -1,4 +1,4 @@
-"""`stowage bench`: figures of the optimiser on this machine."""
+"""`stowage bench`: figures of the optimiser and of the score cache on this machine."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ class ScopeName(StrEnum):
 
 bench = typer.Typer(no_args_is_help=True, help="Benchmarks; results are resumable.")
 app.add_typer(bench, name="bench")
-
-
-@bench.callback()
-def _group() -> None:
-    """Keep `optimizer` a command of its own while it is the only one."""
 
 
 @bench.command("optimizer")
@@ -72,3 +67,28 @@ def optimizer(
             part or EVERY_PART,
         )
     typer.echo(said)
+
+
+@bench.command("score-cache")
+def score_cache(
+    *,
+    scope: Annotated[
+        ScopeName,
+        typer.Option(help="smoke: a minute; default: 30 minutes; full: hours."),
+    ] = ScopeName.DEFAULT,
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
+        "results"
+    ),
+) -> None:
+    """Compare the score cache with the stock scheduler, in process, on one core."""
+    from testbed.bench.score_cache import scope as scopes  # noqa: PLC0415
+    from testbed.bench.score_cache.benchmark import run_benchmark  # noqa: PLC0415
+    from testbed.toolchain import install_tools  # noqa: PLC0415
+
+    install_tools(TOOLS, quiet=True)
+    chosen = {
+        ScopeName.SMOKE: scopes.SMOKE,
+        ScopeName.DEFAULT: scopes.DEFAULT,
+        ScopeName.FULL: scopes.FULL,
+    }[scope]
+    typer.echo(run_benchmark(chosen, results, lambda line: typer.echo(line, err=True)))

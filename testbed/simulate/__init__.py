@@ -1,6 +1,6 @@
 """The real scheduler without a cluster: its placements, and what it says to plans."""
 
-from testbed.simulate.instance import Instance, Placements
+from testbed.simulate.instance import Instance, Measurement, Placements
 from testbed.simulate.judge import Judge
 from testbed.simulate.profile import profile_file
 from testbed.simulate.question import Judgement, Question, Verdict
@@ -10,6 +10,7 @@ __all__ = [
     "Instance",
     "Judge",
     "Judgement",
+    "Measurement",
     "Placements",
     "Question",
     "Simulator",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Manifest = Mapping[str, Any]
@@ -27,12 +27,23 @@ class Instance:
         What else the scheduler looks at, with ``apiVersion`` and ``kind``: Services and
         ReplicaSets, by which it spreads pods that do not say how, namespaces, volumes
         and their claims, disruption budgets.
+    changes
+        What happens meanwhile, with the number of pods that it comes ``after``, and one
+        of ``node`` (a ``v1`` Node), ``nodeGone`` and ``podGone``.
+    arrival
+        ``InTurn``: each pod when the scheduler has come to rest. ``AtOnce``: all of
+        them before it begins.
+    measure
+        Whether a measurement is asked for.
     """
 
     id: str
     nodes: tuple[Manifest, ...]
     pods: tuple[Manifest, ...]
     objects: tuple[Manifest, ...] = ()
+    changes: tuple[Manifest, ...] = ()
+    arrival: str = "InTurn"
+    measure: bool = False
 
     def content(self) -> dict[str, Any]:
         """Return the instance as ``stowage-simulate`` reads it."""
@@ -41,7 +52,32 @@ class Instance:
             "nodes": self.nodes,
             "pods": self.pods,
             "objects": self.objects,
+            "changes": self.changes,
+            "arrival": self.arrival,
+            "measure": self.measure,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What an instance took, by the simulator's own clock.
+
+    Attributes
+    ----------
+    pods_s
+        From the arrival of the first pod until the scheduler came to rest, in seconds.
+    cpu_s
+        Processor time that the process used meanwhile, in seconds.
+    arrived
+        Pods that arrived in that time.
+    counters
+        By how much the counters of Stowage's plugins grew, by name and labels.
+    """
+
+    pods_s: float
+    cpu_s: float
+    arrived: int
+    counters: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +92,14 @@ class Placements:
         The node of each pod, by ``namespace/name``; None if it is pending.
     evicted
         Pods that preemption removed.
+    measurement
+        None if it was not asked for.
     """
 
     id: str
     nodes: Mapping[str, str | None]
     evicted: tuple[str, ...] = ()
+    measurement: Measurement | None = None
 
     def pending(self) -> list[str]:
         """Return the pods without a node, in alphabetical order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 import threading
@@ -28,6 +29,10 @@ class SimulatorProcess:
         How long one instance may take.
     options
         What else the command is given.
+    feature_gates
+        As kube-scheduler takes them.
+    environment
+        Variables that are set in the process's environment, beside those of this one.
     """
 
     def __init__(
@@ -36,10 +41,15 @@ class SimulatorProcess:
         *,
         timeout_s: float = INSTANCE_TIMEOUT_S,
         options: tuple[str, ...] = (),
+        feature_gates: str = "",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self._config = config
         self._timeout_s = timeout_s
         self._options = options
+        if feature_gates:
+            self._options = (*options, "--feature-gates", feature_gates)
+        self._environment = environment or {}
         self._process: subprocess.Popen[str] | None = None
         self._messages: IO[str] | None = None
 
@@ -60,6 +70,7 @@ class SimulatorProcess:
             stdout=subprocess.PIPE,
             stderr=self._messages,
             text=True,
+            env={**os.environ, **self._environment},
         )
         return self
 

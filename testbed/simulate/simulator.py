@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from testbed.simulate.errors import InstanceRefusedError
-from testbed.simulate.instance import Instance, Placements
+from testbed.simulate.instance import Instance, Measurement, Placements
 from testbed.simulate.process import SimulatorProcess
 
 
@@ -35,4 +38,16 @@ class Simulator(SimulatorProcess):
             id=answer["id"],
             nodes={pod: node or None for pod, node in answer["placements"].items()},
             evicted=tuple(answer.get("evicted", ())),
+            measurement=_measurement(answer.get("measurement")),
         )
+
+
+def _measurement(said: Mapping[str, Any] | None) -> Measurement | None:
+    if said is None:
+        return None
+    return Measurement(
+        pods_s=said["podsSeconds"],
+        cpu_s=said["cpuSeconds"],
+        arrived=said["arrived"],
+        counters=said.get("counters", {}),
+    )

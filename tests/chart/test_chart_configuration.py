@@ -48,6 +48,7 @@ def test_arguments_go_where_their_plugins_are(profile: str) -> None:
         f"profile={profile}",
         "priorityOptimizer.seed=7",
         "reservations.retentionSeconds=9",
+        "scoreCache.maxEntries=11",
     )
     (entry,) = scheduler_config(render(*settings))["profiles"]
     enabled = entry.get("plugins", {}).get("multiPoint", {}).get("enabled", [])
@@ -62,6 +63,9 @@ def test_arguments_go_where_their_plugins_are(profile: str) -> None:
     if "Reservations" in ours:
         assert given["Reservations"]["kind"] == "ReservationsArgs"
         assert given["Reservations"]["retentionSeconds"] == 9
+    if "ScoreCache" in ours:
+        assert given["ScoreCache"]["kind"] == "ScoreCacheArgs"
+        assert given["ScoreCache"]["maxEntries"] == 11
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -114,6 +118,20 @@ def test_the_defaults_are_the_plugins_own() -> None:
     assert socket == f"{values['paths']['socket']}/optimizer.sock"
 
 
+def test_the_defaults_of_the_score_cache_are_the_plugins_own() -> None:
+    """The paper's threshold must be the same in both places."""
+    go = (SCHEDULER / "plugins/scorecache/args.go").read_text("utf-8")
+    found = dict(re.findall(r"^\s+Default(\w+)\s+= ([\d.]+)$", go, re.M))
+    values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    shown = values["scoreCache"]
+
+    assert shown["refreshThreshold"] == float(found["RefreshThreshold"])
+    assert shown["maxEntries"] == int(found["MaxEntries"])
+    assert "{v1.LabelTopologyZone}" in go
+    assert shown["defaultSpreadTopologyKeys"] == ["topology.kubernetes.io/zone"]
+    assert shown["trustedPlugins"] == []
+
+
 def test_a_limit_without_a_default_is_none() -> None:
     """A limit that the chart sets and the plugin does not would come unasked for."""
     values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
@@ -140,7 +158,7 @@ def test_a_profile_with_the_plugin_needs_the_optimiser() -> None:
         render("profile=optimizer", "optimizer.enabled=false")
 
 
-@pytest.mark.parametrize("profile", ["default", "deterministic"])
+@pytest.mark.parametrize("profile", ["default", "deterministic", "score-cache"])
 def test_the_http_trigger_needs_a_profile_that_makes_plans(profile: str) -> None:
     """Otherwise what it creates would wait for ever."""
     with pytest.raises(ChartRefusedError, match=r"httpTrigger\.enabled asks for plans"):

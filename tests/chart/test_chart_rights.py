@@ -58,7 +58,7 @@ def test_workloads_and_nodes_are_read_only() -> None:
     }
 
 
-@pytest.mark.parametrize("profile", ["default", "deterministic"])
+@pytest.mark.parametrize("profile", ["default", "deterministic", "score-cache"])
 def test_only_profiles_with_the_optimiser_may_evict(profile: str) -> None:
     """A right that the profile does not use is one too many."""
     plain = set(rights(render(f"profile={profile}")))

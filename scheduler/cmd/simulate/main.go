@@ -8,17 +8,22 @@
 // With --judge it reads questions: an instance, and plans for it in the contract's JSON form. It answers
 // with the snapshot that the optimiser would get, and with what the scheduler says to each plan.
 //
+// An instance may say that its pods arrive all at once, that nodes and pods come and go meanwhile, and that it is
+// to be measured; see package simulation.
+//
 // It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"runtime/pprof"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -38,6 +43,8 @@ const (
 func main() {
 	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
 	judges := flag.Bool("judge", false, "read questions about plans, and write judgements, in place of placing pods")
+	gates := flag.String("feature-gates", "", "as kube-scheduler takes them; a simulation is else without those that make it depend on time")
+	cpuProfile := flag.String("cpu-profile", "", "`file` to write a profile to, of what the process spends its time on")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "simulate: instances come from standard input; there is no use for %q\n", flag.Args())
@@ -45,7 +52,9 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	failed, err := simulate(ctx, *configPath, *judges, os.Stdin, os.Stdout)
+	failed, err := profiled(*cpuProfile, func() (int, error) {
+		return simulate(ctx, *configPath, *gates, *judges, os.Stdin, os.Stdout)
+	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
 		os.Exit(exitBroken)
@@ -56,10 +65,29 @@ func main() {
 	}
 }
 
-func simulate(ctx context.Context, configPath string, judges bool, in io.Reader, out io.Writer) (int, error) {
+// profiled writes a profile of the work to the path, if there is one.
+func profiled(path string, work func() (int, error)) (failed int, err error) {
+	if path == "" {
+		return work()
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return 0, errors.Join(err, file.Close())
+	}
+	failed, err = work()
+	pprof.StopCPUProfile()
+	return failed, errors.Join(err, file.Close())
+}
+
+func simulate(
+	ctx context.Context, configPath, gates string, judges bool, in io.Reader, out io.Writer,
+) (int, error) {
 	debug.SetGCPercent(gcPercent)
 	klog.SetLogger(logr.Discard())
-	if err := simulation.SetFeatureGates(); err != nil {
+	if err := simulation.SetFeatureGates(gates); err != nil {
 		return 0, err
 	}
 	configuration, err := simulation.LoadConfiguration(configPath)

@@ -14,6 +14,7 @@ import (
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/reuse"
 )
 
 // Plugin is the PriorityOptimizer plugin of one profile.
@@ -98,6 +99,7 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	if execution == nil {
 		return nil, nil
 	}
+	reuse.Forbid(state, Name)
 	targets, planned := execution.Nodes(pod, freeByName(nodes))
 	message := messagePlace
 	restricted := planned

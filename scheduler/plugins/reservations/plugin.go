@@ -15,6 +15,7 @@ import (
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/reuse"
 )
 
 // Name is the plugin's name in a KubeSchedulerConfiguration.
@@ -89,6 +90,9 @@ func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 	p.forget(pod.UID)
 	found := &state{held: p.ledger.Held(pod, p.rehearsal), offers: p.ledger.Offers(pod)}
 	cycle.Write(stateKey, found)
+	if len(found.held) > 0 || len(found.offers) > 0 {
+		reuse.Forbid(cycle, Name)
+	}
 	return nil, nil
 }
 

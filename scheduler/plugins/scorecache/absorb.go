@@ -1,0 +1,77 @@
+package scorecache
+
+import (
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// absorb brings a ranking up to date: nodes that changed since it was last used are filtered, and those that
+// are feasible scored, along with the yardsticks. It returns the cause if the ranking is of no more use.
+func (p *Plugin) absorb(c *cycle, r *ranking, skip sets.Set[string]) string {
+	changed, known := p.census.since(r.heard)
+	if !known || len(changed) > len(c.nodes) {
+		return causeLag
+	}
+	r.heard = p.census.now()
+	back := p.sift(c, r, skip, changed)
+	if !r.frame.holds() {
+		return causeFrame
+	}
+	if len(back) > 0 && !p.rescore(c, r, back) {
+		return causeFrame
+	}
+	if r.bound && r.feasible != r.captured {
+		return causeFeasible
+	}
+	return ""
+}
+
+// sift takes out the changed nodes that are not feasible, and returns the others.
+func (p *Plugin) sift(c *cycle, r *ranking, skip sets.Set[string], changed []int32) []int32 {
+	var back []int32
+	seen := make(map[int32]bool, len(changed))
+	for _, at := range changed {
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		node := c.nodes[at]
+		if r.places[at].standing == listed {
+			r.popped++
+		}
+		r.spread.recount(at, node)
+		if p.fits(c, skip, node) {
+			back = append(back, at)
+		} else {
+			r.leave(at, node.Node().Name)
+		}
+	}
+	return back
+}
+
+// rescore scores nodes again. It is false if their scores cannot be compared with the others'.
+func (p *Plugin) rescore(c *cycle, r *ranking, back []int32) bool {
+	infos := make([]fwk.NodeInfo, 0, len(back)+len(r.frame.yardsticks))
+	for _, at := range back {
+		infos = append(infos, c.nodes[at])
+	}
+	for i := range r.frame.yardsticks {
+		infos = append(infos, r.frame.yardsticks[i].node)
+	}
+	totals, status := p.handle.RunScorePlugins(c.ctx, r.scoring, c.pod, infos)
+	if !status.IsSuccess() {
+		return false
+	}
+	for i := range r.frame.yardsticks {
+		if totals[len(back)+i].TotalScore != r.frame.yardsticks[i].total {
+			return false
+		}
+	}
+	for i, at := range back {
+		if !r.frame.take(at, totals[i].Scores) {
+			return false
+		}
+		r.comeBack(at, totals[i], p.turnOf(at))
+	}
+	return r.frame.holds()
+}

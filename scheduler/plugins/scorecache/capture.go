@@ -1,0 +1,129 @@
+package scorecache
+
+import (
+	"context"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// cycle is one scheduling cycle.
+type cycle struct {
+	ctx   context.Context
+	state fwk.CycleState
+	pod   *v1.Pod
+	nodes []fwk.NodeInfo
+	// siblings selects the pods that the pod is spread among by default.
+	siblings labels.Selector
+}
+
+// capture filters and scores all nodes with the profile's plugins, as the framework does with a part of them,
+// and ranks those that are feasible. Without a ranking it says why.
+func (p *Plugin) capture(c *cycle, skip sets.Set[string]) (*ranking, string) {
+	at, infos, ok := p.feasible(c, skip)
+	if !ok {
+		return nil, missFailed
+	}
+	if len(infos) == 0 {
+		return nil, missInfeasible
+	}
+	state := c.state.Clone()
+	state.Delete(stateKey)
+	if status := p.handle.RunPreScorePlugins(c.ctx, state, c.pod, infos); !status.IsSuccess() {
+		return nil, missFailed
+	}
+	score := scoringIn(state)
+	totals, status := p.handle.RunScorePlugins(c.ctx, score, c.pod, infos)
+	if !status.IsSuccess() {
+		return nil, missFailed
+	}
+	if scoredBy(names.InterPodAffinity, totals[0].Scores) {
+		return nil, missPodAffinity
+	}
+	r := &ranking{
+		epochs: p.census.epochs, heard: p.census.now(), places: make([]place, len(c.nodes)),
+		frame: newFrame(len(c.nodes), at, infos, totals), scoring: score, initial: len(infos),
+	}
+	if !p.divide(c, r, totals[0].Scores) {
+		return nil, missTopologies
+	}
+	for i, number := range at {
+		spot := &r.places[number]
+		spot.turn, spot.standing = p.turnOf(number), listed
+		spot.score(totals[i])
+		r.feasible.toggle(totals[i].Name)
+		r.groups[spot.group].list = append(r.groups[spot.group].list, number)
+	}
+	r.captured = r.feasible
+	r.sortLists()
+	return r, ""
+}
+
+// turnOf is a node's turn among others of its total.
+func (p *Plugin) turnOf(at int32) turn {
+	if p.profile().byName {
+		return turn{name: p.census.nameRank[at]}
+	}
+	return turn{stamp: p.census.stamp[at], name: p.census.nameRank[at]}
+}
+
+// divide makes the groups, and says whether they can be compared.
+func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
+	if !scoredBy(names.PodTopologySpread, scores) {
+		r.groups = make([]group, 1)
+		return true
+	}
+	r.bound = true
+	follows, groups, comparable := newSpread(p.constraintsOf(c.pod, c.siblings), c.pod.Namespace, c.nodes)
+	if !comparable {
+		return false
+	}
+	r.spread, r.groups = follows, make([]group, 1)
+	if follows != nil {
+		r.groups = make([]group, len(follows.members))
+	}
+	for at := range r.places {
+		r.places[at].group = groups[at]
+	}
+	return true
+}
+
+// feasible filters every node. It is false if a plugin failed.
+func (p *Plugin) feasible(c *cycle, skip sets.Set[string]) (at []int32, infos []fwk.NodeInfo, ok bool) {
+	passed := make([]bool, len(c.nodes))
+	var failed atomic.Bool
+	state := filtering{c.state, skip}
+	p.handle.Parallelizer().Until(c.ctx, len(c.nodes), func(i int) {
+		status := p.handle.RunFilterPluginsWithNominatedPods(c.ctx, state, c.pod, c.nodes[i])
+		if passed[i] = status.IsSuccess(); !passed[i] && !status.IsRejected() {
+			failed.Store(true)
+		}
+	}, Name)
+	if failed.Load() || c.ctx.Err() != nil {
+		return nil, nil, false
+	}
+	for i, fits := range passed {
+		if fits {
+			at, infos = append(at, int32(i)), append(infos, c.nodes[i])
+		}
+	}
+	return at, infos, true
+}
+
+// fits asks the filters about one node.
+func (p *Plugin) fits(c *cycle, skip sets.Set[string], node fwk.NodeInfo) bool {
+	return p.handle.RunFilterPluginsWithNominatedPods(c.ctx, filtering{c.state, skip}, c.pod, node).IsSuccess()
+}
+
+func scoredBy(plugin string, scores []fwk.PluginScore) bool {
+	for _, score := range scores {
+		if score.Name == plugin {
+			return true
+		}
+	}
+	return false
+}

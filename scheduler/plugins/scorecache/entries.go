@@ -1,0 +1,77 @@
+package scorecache
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/lru"
+
+	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
+)
+
+// entry is what is known of one key.
+type entry struct {
+	budget budget
+	// skip are the filter plugins that have nothing to say about pods of the key; nil as long as no pod of it
+	// went the full way. What InterPodAffinity has to say may change with the epoch of affinity.
+	skip   sets.Set[string]
+	learnt uint64
+	// ranking is nil without one; last is what is remembered of the one before.
+	ranking *ranking
+	last    past
+	// barred is why there can be none, as long as the epochs are these.
+	barred      string
+	barredUntil epochs
+}
+
+// knows says whether it is known which filter plugins to skip.
+func (e *entry) knows(now epochs) bool { return e.skip != nil && e.learnt == now.affinity }
+
+// past is a ranking that was given up.
+type past struct {
+	cause    string
+	feasible fingerprint
+	heard    int
+}
+
+// upToDate says whether nothing has happened to any node between its end and the making of the next.
+func (p past) upToDate(next *ranking) bool { return p.cause == causeConsumed && p.heard == next.heard }
+
+func (p past) causeOfNext() string {
+	if p.cause == "" {
+		return causeFirst
+	}
+	return p.cause
+}
+
+// entries are the paper's cache, with the key that was asked for least recently as the next to go.
+type entries struct{ kept *lru.Cache }
+
+func newEntries(limit int) entries {
+	return entries{lru.NewWithEvictionFunc(limit, func(lru.Key, any) { evictionsTotal.Inc() })}
+}
+
+// of is the entry of a key, made if there is none.
+func (e entries) of(key podkey.Key) *entry {
+	if found, kept := e.kept.Get(key); kept {
+		return found.(*entry)
+	}
+	made := &entry{}
+	e.kept.Add(key, made)
+	entriesGauge.Set(float64(e.kept.Len()))
+	return made
+}
+
+// given remembers which pods were given a cached node of late. One that comes again was not bound to it.
+type given struct{ pods *lru.Cache }
+
+// givenLimit is more than the pods that are between their cycle and their binding, and those that wait after one.
+const givenLimit = 10_000
+
+func newGiven() given { return given{lru.New(givenLimit)} }
+
+func (g given) add(uid types.UID) { g.pods.Add(uid, nil) }
+
+func (g given) has(uid types.UID) bool {
+	_, found := g.pods.Get(uid)
+	return found
+}

@@ -1,0 +1,138 @@
+package scorecache_test
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+// TestEqualPodsShareARanking: the second pod pays for it, and half of the nodes can be taken before the next.
+func TestEqualPodsShareARanking(t *testing.T) {
+	result := place(t, simulatorOf(t, shipped("score-cache"), nil),
+		simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: pods(40, 100, 128)})
+	// 1 to learn from, then 21 to a ranking of 40: past tau are more than 20.
+	for name, want := range map[string]int{
+		"misses_total unknown": 1, "refreshes_total first": 1, "refreshes_total consumed": 1, "hits_total": 37,
+		"retired_total consumed": 1,
+	} {
+		if got := counted(result, name); got != want {
+			t.Errorf("%s should be %d, is %d: %v", name, want, got, result.Measurement.Counters)
+		}
+	}
+}
+
+// TestTheThresholdIsHowMuchOfARankingMayBeUsed: the paper's tau.
+func TestTheThresholdIsHowMuchOfARankingMayBeUsed(t *testing.T) {
+	for threshold, want := range map[float64]int{0.1: 7, 0.5: 1, 1: 0} {
+		simulator := simulatorOf(t, withCache(t, "default", map[string]any{"refreshThreshold": threshold}), nil)
+		result := place(t, simulator, simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: pods(41, 100, 128)})
+		// Past a tenth of 40 are 5 pods, past half 21.
+		if got := counted(result, "refreshes_total consumed"); got != want {
+			t.Errorf("threshold %g: want %d refreshes, got %d", threshold, want, got)
+		}
+	}
+}
+
+// TestWhateverHappensThePlacementIsThatOfScoringAllNodes: one row for each thing that may happen to a ranking, with
+// what the cache must make of it.
+func TestWhateverHappensThePlacementIsThatOfScoringAllNodes(t *testing.T) {
+	const count = 12
+	changed := func(changes ...func(*v1.Node)) *v1.Node {
+		n := node(nodeName(6), 4000, 8192, changes...)
+		return &n
+	}
+	added := node("a-new-one", 4000, 8192)
+	for _, row := range []struct {
+		name   string
+		change simulation.Change
+		// retired is the cause for which the ranking must go; without one it must stay.
+		retired string
+	}{
+		{"a node is added", simulation.Change{Node: &added}, "nodes"},
+		{"a node is removed", simulation.Change{NodeGone: nodeName(6)}, "nodes"},
+		{"a node is cordoned", simulation.Change{Node: changed(cordoned)}, ""},
+		{"a node is tainted", simulation.Change{Node: changed(tainted("t", v1.TaintEffectNoSchedule))}, "node-properties"},
+		{"a node is softly tainted", simulation.Change{Node: changed(tainted("t", v1.TaintEffectPreferNoSchedule))}, "node-properties"},
+		{"a node is labelled", simulation.Change{Node: changed(labelled("a", "b"))}, "node-properties"},
+		{"a node shrinks", simulation.Change{Node: func() *v1.Node { n := node(nodeName(6), 100, 8192); return &n }()}, "node-properties"},
+		{"a node grows", simulation.Change{Node: func() *v1.Node { n := node(nodeName(6), 9000, 8192); return &n }()}, "node-properties"},
+		{"a node's heartbeat", simulation.Change{Node: changed(func(n *v1.Node) {
+			n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, Reason: "KubeletReady"}}
+		})}, ""},
+		{"a node's image", simulation.Change{Node: changed(func(n *v1.Node) {
+			n.Status.Images = []v1.ContainerImage{{Names: []string{"image:latest"}, SizeBytes: 1}}
+		})}, ""},
+		{"a cached pod is deleted", simulation.Change{PodGone: "default/pod-0002"}, ""},
+		{"a pod is deleted that made a node infeasible", simulation.Change{PodGone: "default/blocker"}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.change.After = 5
+			instance := simulation.Instance{
+				Nodes:   nodes(count, 4000, 8192),
+				Pods:    append(pods(3*count, 300, 600), pod("blocker", 3900, 100, onNode(nodeName(3)))),
+				Changes: []simulation.Change{row.change},
+			}
+			got := place(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
+			same(t, instance, place(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+			if retired := countedAll(got, "retired_total"); row.retired == "" && retired > 1 {
+				t.Errorf("the ranking should stay: %v", got.Measurement.Counters)
+			}
+			if row.retired != "" && counted(got, "retired_total "+row.retired) != 1 {
+				t.Errorf("the ranking should go because of %s: %v", row.retired, got.Measurement.Counters)
+			}
+		})
+	}
+}
+
+// TestPodsOfOneKindAreSeenByTheRankingsOfOthers: two rankings that each go round by themselves would both fill
+// the same half of the nodes.
+func TestPodsOfOneKindAreSeenByTheRankingsOfOthers(t *testing.T) {
+	const count, kinds = 40, 4
+	instance := simulation.Instance{Nodes: nodes(count, 8000, 16384)}
+	for i := range 5 * count {
+		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("pod-%04d", i), 100+int64(i%kinds), 128))
+	}
+	got := place(t, simulatorOf(t, withCache(t, "deterministic", nil), nil), instance)
+	same(t, instance, place(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+	if hits := counted(got, "hits_total"); hits < 3*count {
+		t.Errorf("most pods should be placed by a ranking: %v", got.Measurement.Counters)
+	}
+}
+
+// TestANodeThatIsFullIsPassedOver: room and ports run out while the ranking still lists the node.
+func TestANodeThatIsFullIsPassedOver(t *testing.T) {
+	port := func(p *v1.Pod) {
+		p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
+	}
+	for name, list := range map[string][]v1.Pod{
+		"room": pods(25, 900, 128), "port": pods(25, 100, 128, port),
+	} {
+		instance := simulation.Instance{Nodes: nodes(10, 2000, 8192), Pods: list}
+		got := place(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
+		same(t, instance, place(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+		if counted(got, "hits_total") == 0 {
+			t.Errorf("%s: nothing was placed by a ranking", name)
+		}
+	}
+}
+
+// TestTheLeastRecentKeyGoesFirst: with room for two keys, the third drops the one that was not asked for.
+func TestTheLeastRecentKeyGoesFirst(t *testing.T) {
+	simulator := simulatorOf(t, withCache(t, "default", map[string]any{"maxEntries": 2}), nil)
+	var list []v1.Pod
+	for i, kind := range []int64{1, 1, 2, 2, 1, 3, 3, 1, 2} {
+		list = append(list, pod(fmt.Sprintf("pod-%d", i), 100*kind, 128))
+	}
+	result := place(t, simulator, simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: list})
+	// 3 drops 2, so that 1 is served by its ranking once more, and 2 is unknown again and drops 3.
+	for name, want := range map[string]int{
+		"evictions_total": 2, "refreshes_total first": 3, "misses_total unknown": 4, "hits_total": 2,
+	} {
+		if got := counted(result, name); got != want {
+			t.Errorf("%s should be %d, is %d: %v", name, want, got, result.Measurement.Counters)
+		}
+	}
+}

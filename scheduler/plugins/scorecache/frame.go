@@ -1,0 +1,131 @@
+package scorecache
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// absolute are the plugins that score a node without a look at the others. Any other may normalise its scores.
+var absolute = sets.New(names.NodeResourcesFit, names.NodeResourcesBalancedAllocation, names.ImageLocality)
+
+// frame is what the normalised scores of a ranking are relative to. A plugin that normalises maps the lowest
+// and the highest raw score to fixed points; as long as a node carries each of the two, and none lies
+// beyond, a node that is scored together with two such nodes gets the score that it would get among all.
+type frame struct {
+	scales     []scale
+	yardsticks []yardstick
+}
+
+// scale is one plugin's part of a frame.
+type scale struct {
+	plugin    string
+	low, high int64
+	// atLow and atHigh count the feasible nodes with these scores.
+	atLow, atHigh int
+	// scores are those of the feasible nodes, by number; absent for others.
+	scores []int64
+}
+
+const absent = fwk.MinScore - 1
+
+// yardstick is a node with an extreme score, as it was, with the total that it got.
+type yardstick struct {
+	node  fwk.NodeInfo
+	total int64
+}
+
+// newFrame takes the scores of the feasible nodes, whose numbers are given, among that many nodes.
+func newFrame(nodes int, at []int32, infos []fwk.NodeInfo, scores []fwk.NodePluginScores) *frame {
+	f := &frame{}
+	extremes := sets.New[int]()
+	for i, plugin := range scores[0].Scores {
+		if absolute.Has(plugin.Name) {
+			continue
+		}
+		s, lowest, highest := newScale(plugin.Name, nodes, i, at, scores)
+		f.scales = append(f.scales, s)
+		extremes.Insert(lowest, highest)
+	}
+	for _, i := range slices.Sorted(slices.Values(extremes.UnsortedList())) {
+		f.yardsticks = append(f.yardsticks, yardstick{infos[i].Snapshot(), scores[i].TotalScore})
+	}
+	return f
+}
+
+func newScale(plugin string, nodes, column int, at []int32, scores []fwk.NodePluginScores) (s scale, lowest, highest int) {
+	s = scale{plugin: plugin, scores: make([]int64, nodes)}
+	for i := range s.scores {
+		s.scores[i] = absent
+	}
+	for i := range scores {
+		value := scores[i].Scores[column].Score
+		s.scores[at[i]] = value
+		if value < scores[lowest].Scores[column].Score {
+			lowest = i
+		}
+		if value > scores[highest].Scores[column].Score {
+			highest = i
+		}
+	}
+	s.low, s.high = scores[lowest].Scores[column].Score, scores[highest].Scores[column].Score
+	for i := range scores {
+		s.count(scores[i].Scores[column].Score, 1)
+	}
+	return s, lowest, highest
+}
+
+func (s *scale) count(value int64, change int) {
+	if value == s.low {
+		s.atLow += change
+	}
+	if value == s.high {
+		s.atHigh += change
+	}
+}
+
+func (s *scale) replace(at int32, value int64) {
+	if before := s.scores[at]; before != absent {
+		s.count(before, -1)
+	}
+	if value != absent {
+		s.count(value, 1)
+	}
+	s.scores[at] = value
+}
+
+// leave takes the scores of a node out.
+func (f *frame) leave(at int32) {
+	for i := range f.scales {
+		f.scales[i].replace(at, absent)
+	}
+}
+
+// take puts new scores of a node in. It is false if one lies outside the frame.
+func (f *frame) take(at int32, scores []fwk.PluginScore) bool {
+	next := 0
+	for _, score := range scores {
+		if absolute.Has(score.Name) {
+			continue
+		}
+		s := &f.scales[next]
+		next++
+		if score.Score < s.low || score.Score > s.high {
+			return false
+		}
+		s.replace(at, score.Score)
+	}
+	return true
+}
+
+// holds says whether each extreme is still that of a node, which the frame depends on.
+func (f *frame) holds() bool {
+	for i := range f.scales {
+		if f.scales[i].atLow == 0 || f.scales[i].atHigh == 0 {
+			return false
+		}
+	}
+	return true
+}

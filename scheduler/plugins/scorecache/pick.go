@@ -1,0 +1,129 @@
+package scorecache
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
+)
+
+// pick is the paper's Algorithm 1: the node of a pod, and whether a ranking had to be made for it. Without a
+// node it says why.
+func (p *Plugin) pick(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (node string, made bool, miss string) {
+	around, miss := p.surroundingsOf(pod)
+	if miss != "" {
+		return "", false, miss
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.census.follow(nodes)
+	e := p.entries.of(podkey.Of(pod, around))
+	seen := &visit{entry: e, affinity: p.census.epochs.affinity}
+	state.Write(stateKey, seen)
+	c := &cycle{ctx: ctx, state: state, pod: pod, nodes: nodes, siblings: around.Siblings}
+	if node, made, miss = p.serve(c, e); miss != "" {
+		e.budget.earn()
+		return "", false, miss
+	}
+	e.budget.serve()
+	seen.given = true
+	return node, made, ""
+}
+
+// serve takes a node from the key's ranking, which it makes if there is none that can be used.
+func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string) {
+	now := p.census.epochs
+	if e.barred != "" && e.barredUntil == now {
+		return "", false, e.barred
+	}
+	if !e.knows(now) {
+		p.retire(e, causeAffinity)
+		return "", false, missUnknown
+	}
+	if p.profile().spreads && !e.skip.Has(names.PodTopologySpread) {
+		return "", false, missSpread
+	}
+	if e.ranking != nil {
+		node, cause := p.use(c, e)
+		if cause == "" {
+			return node, false, ""
+		}
+		p.retire(e, cause)
+	}
+	if !e.budget.affords(p.price(len(c.nodes))) {
+		return "", false, missBudget
+	}
+	if miss := p.remake(c, e); miss != "" {
+		return "", false, miss
+	}
+	if node, cause := p.choose(c, e.ranking, e.skip); cause == "" {
+		return node, true, ""
+	}
+	return "", false, missRefused
+}
+
+// use takes the best node of a ranking that is not stale.
+func (p *Plugin) use(c *cycle, e *entry) (node, cause string) {
+	r := e.ranking
+	if cause := r.epochs.difference(p.census.epochs); cause != "" {
+		return "", cause
+	}
+	if cause := p.absorb(c, r, e.skip); cause != "" {
+		return "", cause
+	}
+	if r.usedUp() > *p.args.RefreshThreshold {
+		return "", causeConsumed
+	}
+	return p.choose(c, r, e.skip)
+}
+
+// retire gives the ranking up.
+func (p *Plugin) retire(e *entry, cause string) {
+	if e.ranking == nil {
+		return
+	}
+	e.budget.settle(p.price(len(e.ranking.places)))
+	e.last = past{cause: cause, feasible: e.ranking.feasible, heard: e.ranking.heard}
+	e.ranking = nil
+	retiredTotal.WithLabelValues(cause).Inc()
+}
+
+// remake makes a ranking, and says why if it cannot.
+func (p *Plugin) remake(c *cycle, e *entry) (miss string) {
+	e.budget.spend()
+	r, miss := p.capture(c, e.skip)
+	if miss != "" {
+		e.budget.distrust()
+		if miss == missPodAffinity || miss == missTopologies {
+			e.barred, e.barredUntil = miss, p.census.epochs
+		}
+		return miss
+	}
+	if e.last.upToDate(r) && e.last.feasible != r.feasible {
+		mismatchesTotal.Inc()
+		e.budget.distrust()
+		klog.FromContext(c.ctx).V(4).Info("The feasible nodes are not those that the ranking knew", "pod", klog.KObj(c.pod))
+	}
+	refreshesTotal.WithLabelValues(e.last.causeOfNext()).Inc()
+	e.ranking = r
+	return ""
+}
+
+func (p *Plugin) price(nodes int) int { return priceOf(nodes, p.profile().percentage) }
+
+// surroundingsOf looks up what of the cluster the pod's key depends on.
+func (p *Plugin) surroundingsOf(pod *v1.Pod) (around podkey.Surroundings, miss string) {
+	affine, err := p.handle.SnapshotSharedLister().NodeInfos().HavePodsWithAffinityList()
+	if err != nil {
+		return podkey.Surroundings{}, missFailed
+	}
+	features, err := p.features.Of(pod)
+	if err != nil {
+		return podkey.Surroundings{}, missFailed
+	}
+	return podkey.Surroundings{Affinity: len(affine) > 0, Siblings: p.owners.Selector(pod), Features: features}, ""
+}

@@ -1,0 +1,92 @@
+package scorecache_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+// fickle is a Filter plugin that changes its mind about a pod: it lets it pass when the cache asks, and refuses it
+// when the framework first does.
+type fickle struct {
+	mu      sync.Mutex
+	about   string
+	refused bool
+}
+
+func (*fickle) Name() string { return "Fickle" }
+
+func (f *fickle) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeInfo) *fwk.Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, framework := state.(*framework.CycleState); !framework || pod.Name != f.about || f.refused {
+		return nil
+	}
+	f.refused = true
+	return fwk.NewStatus(fwk.Unschedulable, "changed its mind")
+}
+
+func registryOf(plugin fwk.Plugin) frameworkruntime.Registry {
+	return frameworkruntime.Registry{
+		plugin.Name(): func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return plugin, nil },
+	}
+}
+
+// TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt: the framework would take the refusal for a pod that fits
+// nowhere, and preempt others on the one node that it looked at.
+func TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt(t *testing.T) {
+	plugin := &fickle{about: "pod-0007"}
+	path := withPlugin(t, "default", plugin.Name(), map[string]any{"trustedPlugins": []any{plugin.Name()}})
+	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 700, 128, withPriority(5))}
+	for i := range 12 {
+		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("victim-%02d", i), 200, 128, onNode(nodeName(i)), withPriority(1)))
+	}
+	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
+	if result.Placements["default/pod-0007"] == "" {
+		t.Error("the pod should be placed in its second cycle")
+	}
+	if len(result.Evicted) > 0 {
+		t.Errorf("nobody should be evicted: %v", result.Evicted)
+	}
+	for name, want := range map[string]int{"refused_total": 1, "bypasses_total retry": 1} {
+		if got := counted(result, name); got != want {
+			t.Errorf("%s should be %d, is %d: %v", name, want, got, result.Measurement.Counters)
+		}
+	}
+}
+
+// TestThePluginStandsAsideInAProfileThatItDoesNotKnow: an unknown plugin may look at anything.
+func TestThePluginStandsAsideInAProfileThatItDoesNotKnow(t *testing.T) {
+	plugin := &fickle{}
+	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
+	result := place(t, simulatorOf(t, withPlugin(t, "default", plugin.Name(), nil), registryOf(plugin)), instance)
+	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
+		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
+	}
+}
+
+// TestThePluginMustBeTheLastPreFilter: what a later one prepares would be missing when it filters.
+func TestThePluginMustBeTheLastPreFilter(t *testing.T) {
+	path := written(t, map[string]any{
+		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+		"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": map[string]any{
+			"preFilter": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
+			"multiPoint": map[string]any{"enabled": []any{
+				map[string]any{"name": "ScoreCache"}, map[string]any{"name": "Reservations"}}},
+		}}},
+	})
+	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
+	result := place(t, simulatorOf(t, path, nil), instance)
+	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
+		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
+	}
+}

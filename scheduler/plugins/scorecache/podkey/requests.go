@@ -1,0 +1,48 @@
+package podkey
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
+)
+
+// assumed is what scoring takes a container to request that does not say.
+var assumed = v1.ResourceList{
+	v1.ResourceCPU:    *resource.NewMilliQuantity(schedutil.DefaultMilliCPURequest, resource.DecimalSI),
+	v1.ResourceMemory: *resource.NewQuantity(schedutil.DefaultMemoryRequest, resource.BinarySI),
+}
+
+// writeRequests tells what the pod requests in effect, of every resource: containers, init containers,
+// sidecars and overhead, once for filters and once as scoring counts it. Requests of the pod as a
+// whole are told beside those of its containers, since a feature gate decides which count.
+func writeRequests(w *writer, pod *v1.Pod) {
+	writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true}))
+	writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+		SkipPodLevelResources: true, NonMissingContainerRequests: assumed}))
+	w.flag(pod.Spec.Resources != nil)
+	if pod.Spec.Resources != nil {
+		writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))
+		writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+			NonMissingContainerRequests: assumed}))
+	}
+}
+
+// writeResources leaves out what is zero: asking for nothing is not asking.
+func writeResources(w *writer, list v1.ResourceList) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		quantity := list[name]
+		value := quantity.Value()
+		if name == v1.ResourceCPU {
+			value = quantity.MilliValue()
+		}
+		if value != 0 {
+			w.text(string(name))
+			w.number(value)
+		}
+	}
+	w.text("")
+}

@@ -1,0 +1,60 @@
+package podkey
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// writer makes a text that can be read in one way only: everything is preceded by its length.
+type writer struct{ bytes []byte }
+
+func (w *writer) number(value int64) { w.bytes = binary.AppendVarint(w.bytes, value) }
+
+func (w *writer) flag(value bool) {
+	if value {
+		w.number(1)
+	} else {
+		w.number(0)
+	}
+}
+
+func (w *writer) text(value string) {
+	w.number(int64(len(value)))
+	w.bytes = append(w.bytes, value...)
+}
+
+// pairs writes a map in the order of its keys.
+func (w *writer) pairs(values map[string]string) {
+	w.number(int64(len(values)))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		w.text(key)
+		w.text(values[key])
+	}
+}
+
+// bag writes values whose order has no meaning, but whose number has.
+func (w *writer) bag(values []string) {
+	slices.Sort(values)
+	w.number(int64(len(values)))
+	for _, value := range values {
+		w.text(value)
+	}
+}
+
+// set writes values of which neither the order nor the number has a meaning.
+func (w *writer) set(values []string) {
+	slices.Sort(values)
+	w.bag(slices.Compact(values))
+}
+
+// each tells every value by a text of its own.
+func each[T any](values []T, tell func(*writer, *T)) []string {
+	texts := make([]string, len(values))
+	for i := range values {
+		var w writer
+		tell(&w, &values[i])
+		texts[i] = string(w.bytes)
+	}
+	return texts
+}

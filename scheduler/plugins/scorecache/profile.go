@@ -1,0 +1,100 @@
+package scorecache
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
+)
+
+// known are the plugins of which it was looked up that their Filter and Score depend on nothing but the node and
+// what makes up a Key, for pods that no rule of bypass.go keeps out.
+var known = sets.New(
+	names.DynamicResources, names.ImageLocality, names.InterPodAffinity, names.NodeAffinity,
+	names.NodeDeclaredFeatures, names.NodeName, names.NodePorts, names.NodeResourcesBalancedAllocation,
+	names.NodeResourcesFit, names.NodeUnschedulable, names.NodeVolumeLimits, names.PodTopologySpread,
+	names.TaintToleration, names.VolumeBinding, names.VolumeRestrictions, names.VolumeZone,
+	names.GangScheduling, names.PodGroupPodsCount,
+	lexicographicorder.Name, "PriorityOptimizer", "Reservations", Name,
+)
+
+// configured is what a framework tells of its profile, beyond a plugin's handle.
+type configured interface {
+	ListPlugins() *config.Plugins
+	PercentageOfNodesToScore() *int32
+}
+
+// profile is what matters of the profile that the cache works in.
+type profile struct {
+	// fault says why it cannot; empty if it can.
+	fault string
+	// byName: ties go to the first node by name.
+	byName bool
+	// spreads: PodTopologySpread filters nodes.
+	spreads bool
+	// percentage of the nodes is scored by the stock scheduler; nil where only the whole scheduler has one.
+	percentage *int32
+}
+
+func profileOf(handle fwk.Handle, trusted []string) profile {
+	of, tells := handle.(configured)
+	if !tells {
+		return profile{fault: "the framework does not tell which plugins the profile has"}
+	}
+	plugins := of.ListPlugins()
+	return profile{
+		fault:      faultOf(plugins, trusted),
+		byName:     enables(plugins.Score, lexicographicorder.Name),
+		spreads:    enables(plugins.Filter, names.PodTopologySpread),
+		percentage: of.PercentageOfNodesToScore(),
+	}
+}
+
+func faultOf(plugins *config.Plugins, trusted []string) string {
+	for _, set := range []config.PluginSet{plugins.PreFilter, plugins.Filter, plugins.PreScore, plugins.Score} {
+		for _, plugin := range set.Enabled {
+			if !known.Has(plugin.Name) && !slices.Contains(trusted, plugin.Name) {
+				return "it is not known on what plugin " + plugin.Name + " bases its verdicts; if on nothing but the " +
+					"node and what makes up a key, name it in trustedPlugins"
+			}
+		}
+	}
+	if preFilter := plugins.PreFilter.Enabled; preFilter[len(preFilter)-1].Name != Name {
+		return "it must be the last plugin at preFilter: list it last"
+	}
+	return ""
+}
+
+func enables(set config.PluginSet, name string) bool {
+	return slices.ContainsFunc(set.Enabled, func(plugin config.Plugin) bool { return plugin.Name == name })
+}
+
+// The stock scheduler's own rule for how many feasible nodes it looks for.
+const (
+	fewNodes          = 100
+	nodesPerPercent   = 125
+	defaultPercentage = 50
+	leastPercentage   = 5
+)
+
+// priceOf is what filtering and scoring all nodes costs, in cycles of the stock scheduler, which looks at a part
+// of them. Without the profile's own percentage this takes the adaptive one: if the whole scheduler has another,
+// which plugins are not told, the price is too high rather than too low.
+func priceOf(nodes int, percentage *int32) int {
+	if nodes < fewNodes {
+		return 1
+	}
+	percent := int32(0)
+	if percentage != nil {
+		percent = *percentage
+	}
+	if percent == 0 {
+		percent = max(defaultPercentage-int32(nodes/nodesPerPercent), leastPercentage)
+	}
+	looked := max(nodes*int(percent)/100, fewNodes)
+	return (nodes + looked - 1) / looked
+}

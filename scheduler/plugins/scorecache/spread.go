@@ -1,0 +1,189 @@
+package scorecache
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
+)
+
+// maxGroups bounds how many groups of nodes are compared with each other for each pod.
+const maxGroups = 32
+
+// spread follows the pods that count for a pod's soft spread constraints. A constraint over hosts concerns one
+// node at a time, and is seen when that node is scored again; one over zones concerns all nodes of a zone. The
+// nodes of the same topologies make a group.
+type spread struct {
+	axes []axis
+	// members holds a node of each group, which stands for its topologies.
+	members []int32
+}
+
+// axis is one constraint.
+type axis struct {
+	// host: each node is a topology of its own.
+	host      bool
+	namespace string
+	selector  labels.Selector
+	// topology is the number of each node's topology, counts how many of its pods count.
+	topology []int32
+	counts   []int32
+	// totals is how many pods count in each topology, gained how many more than when the ranking was made.
+	totals, gained []int
+}
+
+// constraint is what a pod is spread by.
+type constraint struct {
+	topologyKey string
+	selector    labels.Selector
+}
+
+// constraintsOf are the constraints that PodTopologySpread scores the pod by.
+func (p *Plugin) constraintsOf(pod *v1.Pod, siblings labels.Selector) []constraint {
+	if len(pod.Spec.TopologySpreadConstraints) == 0 {
+		list := []constraint{{v1.LabelHostname, siblings}}
+		for _, key := range *p.args.DefaultSpreadTopologyKeys {
+			list = append(list, constraint{key, siblings})
+		}
+		return list
+	}
+	var list []constraint
+	for i := range pod.Spec.TopologySpreadConstraints {
+		said := &pod.Spec.TopologySpreadConstraints[i]
+		list = append(list, constraint{said.TopologyKey, podkey.SelectorOf(said, pod)})
+	}
+	return list
+}
+
+// newSpread divides the nodes into groups, and returns the group of each. There is no spread to follow if that
+// makes one group of all. It is false if they cannot be compared: there are too many, or some nodes lack a
+// topology, which the plugin scores in another way.
+func newSpread(constraints []constraint, namespace string, nodes []fwk.NodeInfo) (s *spread, groups []int32, comparable bool) {
+	s = &spread{}
+	for _, one := range constraints {
+		a, whole := newAxis(one, namespace, nodes)
+		if !whole {
+			return nil, nil, false
+		}
+		s.axes = append(s.axes, a)
+	}
+	groups = make([]int32, len(nodes))
+	numbers := map[string]int32{}
+	for at := range nodes {
+		name := s.topologies(at)
+		number, known := numbers[name]
+		if !known {
+			if number = int32(len(numbers)); number == maxGroups {
+				return nil, nil, false
+			}
+			numbers[name] = number
+			s.members = append(s.members, int32(at))
+		}
+		groups[at] = number
+	}
+	if len(numbers) <= 1 {
+		return nil, groups, true
+	}
+	return s, groups, true
+}
+
+// topologies names those of a node, its host left out.
+func (s *spread) topologies(at int) string {
+	var name strings.Builder
+	for i := range s.axes {
+		if !s.axes[i].host {
+			fmt.Fprintf(&name, "%d ", s.axes[i].topology[at])
+		}
+	}
+	return name.String()
+}
+
+// newAxis is false if some nodes have the topology and others do not.
+func newAxis(of constraint, namespace string, nodes []fwk.NodeInfo) (a axis, whole bool) {
+	a = axis{host: of.topologyKey == v1.LabelHostname, namespace: namespace, selector: of.selector,
+		topology: make([]int32, len(nodes)), counts: make([]int32, len(nodes))}
+	numbers := map[string]int32{}
+	without := 0
+	for at, node := range nodes {
+		value, has := node.Node().Labels[of.topologyKey]
+		if !has {
+			without++
+		}
+		number, known := numbers[value]
+		if !known {
+			number = int32(len(numbers))
+			numbers[value] = number
+			a.totals = append(a.totals, 0)
+		}
+		a.topology[at], a.counts[at] = number, a.count(node)
+		a.totals[number] += int(a.counts[at])
+	}
+	a.gained = make([]int, len(numbers))
+	return a, without == 0 || without == len(nodes)
+}
+
+// count leaves out what PodTopologySpread leaves out.
+func (a *axis) count(node fwk.NodeInfo) int32 {
+	if a.selector.Empty() {
+		return 0
+	}
+	var count int32
+	for _, info := range node.GetPods() {
+		pod := info.GetPod()
+		if pod.DeletionTimestamp == nil && pod.Namespace == a.namespace && a.selector.Matches(labels.Set(pod.Labels)) {
+			count++
+		}
+	}
+	return count
+}
+
+// recount takes in what has changed on a node.
+func (s *spread) recount(at int32, node fwk.NodeInfo) {
+	if s == nil {
+		return
+	}
+	for i := range s.axes {
+		a := &s.axes[i]
+		count := a.count(node)
+		change := int(count - a.counts[at])
+		a.totals[a.topology[at]] += change
+		a.gained[a.topology[at]] += change
+		a.counts[at] = count
+	}
+}
+
+// crowd is how many pods count in the topologies of a node.
+func (s *spread) crowd(at int32) int {
+	crowd := 0
+	for i := range s.axes {
+		crowd += s.axes[i].totals[s.axes[i].topology[at]]
+	}
+	return crowd
+}
+
+// noMoreCrowded says whether in no topology of one node more pods count than in that of another.
+func (s *spread) noMoreCrowded(one, other int32) bool {
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.totals[a.topology[one]] > a.totals[a.topology[other]] {
+			return false
+		}
+	}
+	return true
+}
+
+// gainedNoMore says the same of what the topologies of one group have gained, hosts left out: what a
+// host has gained is in the node's score already.
+func (s *spread) gainedNoMore(one, other int32) bool {
+	for i := range s.axes {
+		a := &s.axes[i]
+		if !a.host && a.gained[a.topology[s.members[one]]] > a.gained[a.topology[s.members[other]]] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,64 @@
+package scorecache
+
+import (
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
+)
+
+const stateKey = fwk.StateKey("stowage.dev/" + Name)
+
+// visit is what PreFilter tells the later extension points of the same cycle.
+type visit struct {
+	entry *entry
+	// affinity is the epoch of the visit.
+	affinity uint64
+	// given: the pod was given a node.
+	given bool
+}
+
+// Clone returns the same: it says how the cycle began.
+func (v *visit) Clone() fwk.StateData { return v }
+
+func visitOf(state fwk.CycleState) *visit {
+	data, err := state.Read(stateKey)
+	if err != nil {
+		return nil
+	}
+	found, _ := data.(*visit)
+	return found
+}
+
+// filtering is a cycle's state in which filters can be run before PreFilter is over. Only then would the
+// framework note which plugins have nothing to say about the pod; they are those of an earlier pod of its key.
+type filtering struct {
+	fwk.CycleState
+	skip sets.Set[string]
+}
+
+// GetSkipFilterPlugins lists the plugins that have nothing to say.
+func (s filtering) GetSkipFilterPlugins() sets.Set[string] { return s.skip }
+
+// ShouldRecordPluginMetrics is false: the framework filters the chosen node in earnest, and records that.
+func (filtering) ShouldRecordPluginMetrics() bool { return false }
+
+// Clone keeps what was added.
+func (s filtering) Clone() fwk.CycleState { return filtering{s.CycleState.Clone(), s.skip} }
+
+// scoring is the state of the cycle in which a ranking was made, for the scores of later cycles. The plugin
+// that breaks ties is left out: it scores anew all nodes that were there then, and the ranking breaks ties as it does.
+type scoring struct {
+	fwk.CycleState
+	skip sets.Set[string]
+}
+
+func scoringIn(state fwk.CycleState) scoring {
+	return scoring{state, state.GetSkipScorePlugins().Union(sets.New(lexicographicorder.Name))}
+}
+
+// GetSkipScorePlugins lists the plugins that do not score the pod.
+func (s scoring) GetSkipScorePlugins() sets.Set[string] { return s.skip }
+
+// ShouldRecordPluginMetrics is false: most nodes are scored here that no cycle would have scored.
+func (scoring) ShouldRecordPluginMetrics() bool { return false }

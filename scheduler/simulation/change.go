@@ -1,0 +1,99 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+)
+
+// Change is something that happens to the cluster while pods arrive: exactly one of Node, NodeGone and
+// PodGone.
+type Change struct {
+	// After is how many of the instance's pods are in the list before those that come after the change.
+	After int `json:"after"`
+	// Node takes the place of the node of its name, or joins the others.
+	Node *v1.Node `json:"node,omitempty"`
+	// NodeGone is the name of a node that is removed. Its pods stay behind, as they do in a cluster.
+	NodeGone string `json:"nodeGone,omitempty"`
+	// PodGone is namespace/name of a pod that is removed, if it is still there.
+	PodGone string `json:"podGone,omitempty"`
+}
+
+func (change *Change) faults(path string, instance *Instance) []error {
+	var faults []error
+	kinds := 0
+	for _, given := range []bool{change.Node != nil, change.NodeGone != "", change.PodGone != ""} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		faults = append(faults, fmt.Errorf("%s: must have one of node, nodeGone and podGone", path))
+	}
+	if change.After < 0 || change.After > len(instance.Pods) {
+		faults = append(faults, fmt.Errorf("%s.after: %d is not a number of the instance's pods", path, change.After))
+	}
+	if change.Node != nil {
+		if change.Node.Name == "" {
+			faults = append(faults, fmt.Errorf("%s.node.metadata.name: missing", path))
+		}
+		faults = append(faults, quantityFaults(path+".node.status.allocatable", change.Node.Status.Allocatable)...)
+		faults = append(faults, quantityFaults(path+".node.status.capacity", change.Node.Status.Capacity)...)
+	}
+	return faults
+}
+
+// change makes the changes that are due before the pod of that number arrives, and lets the scheduler rest.
+func (r *run) change(changes []Change, after int) error {
+	for i := range changes {
+		if changes[i].After != after {
+			continue
+		}
+		if err := r.apply(&changes[i]); err != nil {
+			return fmt.Errorf("changes[%d]: %w", i, err)
+		}
+		if err := r.api.nodes.settle(r.ctx); err != nil {
+			return err
+		}
+		if err := r.rest(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) apply(change *Change) error {
+	switch {
+	case change.Node != nil:
+		return r.replaceNode(change.Node.DeepCopy())
+	case change.NodeGone != "":
+		return r.api.Delete(nodeResource, "", change.NodeGone)
+	default:
+		namespace, name := splitKey(change.PodGone)
+		err := r.api.Delete(podResource, namespace, name)
+		if apierrors.IsNotFound(err) {
+			return nil // preempted meanwhile
+		}
+		return err
+	}
+}
+
+func (r *run) replaceNode(node *v1.Node) error {
+	before, err := r.api.Get(nodeResource, "", node.Name)
+	if apierrors.IsNotFound(err) {
+		return r.addNode(node)
+	}
+	if err != nil {
+		return err
+	}
+	old, ok := before.(*v1.Node)
+	if !ok {
+		return errors.New("the API keeps something else as a node")
+	}
+	corev1.SetObjectDefaults_Node(node)
+	node.UID = old.UID
+	return r.api.Update(nodeResource, node, "")
+}

@@ -1,0 +1,83 @@
+package simulation_test
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+// TestChangesHappenWhenTheyAreDue: between the second pod and the third, and not before.
+func TestChangesHappenWhenTheyAreDue(t *testing.T) {
+	cordoned := node("node-000", 1000, gib)
+	cordoned.Spec.Unschedulable = true
+	added := node("node-009", 1000, gib)
+	for name, row := range map[string]struct {
+		changes []simulation.Change
+		third   string
+	}{
+		"nothing":           {nil, ""},
+		"a pod gone":        {[]simulation.Change{{After: 2, PodGone: "default/a"}}, "node-000"},
+		"too late":          {[]simulation.Change{{After: 3, Node: &cordoned}}, ""},
+		"a node more":       {[]simulation.Change{{After: 2, Node: &added}}, "node-009"},
+		"room on a cordon":  {[]simulation.Change{{After: 2, PodGone: "a"}, {After: 2, Node: &cordoned}}, ""},
+		"a node gone, late": {[]simulation.Change{{After: 3, NodeGone: "node-001"}}, ""},
+	} {
+		result := place(t, "deterministic", simulation.Instance{
+			ID: name, Nodes: nodes(2, 1000, gib), Changes: row.changes,
+			Pods: []v1.Pod{pod("a", 600, 1), pod("b", 600, 1), pod("c", 600, 1)},
+		})
+		if got := result.Placements["default/c"]; got != row.third {
+			t.Errorf("%s: the third pod should be on %q, is on %q", name, row.third, got)
+		}
+	}
+}
+
+// TestAPendingPodIsTriedAgainAfterAChange: the scheduler's own hints wake it, as in a cluster.
+func TestAPendingPodIsTriedAgainAfterAChange(t *testing.T) {
+	result := place(t, "deterministic", simulation.Instance{
+		ID: "woken", Nodes: nodes(1, 1000, gib), Pods: []v1.Pod{pod("a", 600, 1), pod("b", 600, 1)},
+		Changes: []simulation.Change{{After: 2, PodGone: "default/a"}},
+	})
+	expectNodes(t, result, map[string]string{"b": "node-000"})
+}
+
+// TestFaultsOfChangesAreToldTogether: who repairs a file wants to do it once.
+func TestFaultsOfChangesAreToldTogether(t *testing.T) {
+	_, results := stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"Never","changes":[{"after":1,"podGone":"a"},`+
+		`{"after":0},{"after":0,"node":{"metadata":{}}}]}`)
+	for _, fault := range []string{
+		`arrival: "Never" is neither`, "changes[0].after: 1", "changes[1]: must have one of", "changes[2].node.metadata.name",
+	} {
+		if !strings.Contains(results[0].Error, fault) {
+			t.Errorf("the error should contain %s:\n%s", fault, results[0].Error)
+		}
+	}
+	_, results = stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"AtOnce","changes":[{"after":0,"podGone":"a"}]}`)
+	if !strings.Contains(results[0].Error, "none can happen between pods that arrive AtOnce") {
+		t.Errorf("changes between pods that arrive at once: %q", results[0].Error)
+	}
+}
+
+// TestPodsMayArriveAtOnce: more of them than a watch of the object tracker holds, and the most urgent first.
+func TestPodsMayArriveAtOnce(t *testing.T) {
+	instance := simulation.Instance{ID: "burst", Nodes: nodes(3, 100_000, 64*gib), Arrival: simulation.AtOnce, Measure: true}
+	for i := range 300 {
+		instance.Pods = append(instance.Pods, pod("pod-"+string(rune('a'+i/26/26))+string(rune('a'+i/26%26))+string(rune('a'+i%26)), 1000, 1))
+	}
+	instance.Pods = append(instance.Pods, pod("urgent", 100_000, 1, withPriority(9)))
+	result := place(t, "deterministic", instance)
+	expectNodes(t, result, map[string]string{"urgent": "node-000"})
+	if m := result.Measurement; m == nil || m.Arrived != 301 || m.PodsSeconds <= 0 || m.CPUSeconds <= 0 {
+		t.Errorf("the run should have been measured: %+v", m)
+	}
+}
+
+// TestNothingIsMeasuredUnasked: results of equal instances are compared byte by byte.
+func TestNothingIsMeasuredUnasked(t *testing.T) {
+	if m := place(t, "deterministic", randomInstance(1)).Measurement; m != nil {
+		t.Errorf("nobody asked for %+v", m)
+	}
+}

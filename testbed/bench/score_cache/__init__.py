@@ -1,0 +1,1 @@
+"""Pods a second in process: the score cache beside the stock scheduler."""
