@@ -27,7 +27,7 @@ from testbed.compare.session.errors import (
 from testbed.compare.session.listener import CompareListener
 from testbed.compare.session.one_turn import OneTurn
 from testbed.compare.session.order import Turn, turns
-from testbed.compare.session.request import CompareRequest
+from testbed.compare.session.request import CompareRequest, LimitsKind
 from testbed.compare.webhooks import live_webhooks
 from testbed.observe.observer import Observer
 from testbed.report.environment import environment
@@ -72,7 +72,7 @@ def measures(scenario: Scenario) -> bool:
     return edges == {"start", "stop"}
 
 
-def checked(request: CompareRequest) -> Mapping[str, Preflight]:
+def checked(request: CompareRequest) -> dict[LimitsKind, Preflight]:
     """Return what the arms differ in, by kind of client limits.
 
     Raises
@@ -95,7 +95,7 @@ def _turns(request: CompareRequest) -> Iterator[Turn]:
     return turns(list(request.limits), names, request.rounds, request.seed)
 
 
-def _bundle(request: CompareRequest, checks: Mapping[str, Preflight]) -> BundleFolder:
+def _bundle(request: CompareRequest, checks: Mapping[LimitsKind, Preflight]) -> BundleFolder:
     """Return the folder of this very comparison, begun or gone on with."""
     asked = _comparison(request, checks)
     try:
@@ -119,7 +119,7 @@ def _bundle(request: CompareRequest, checks: Mapping[str, Preflight]) -> BundleF
     return found
 
 
-def _comparison(request: CompareRequest, checks: Mapping[str, Preflight]) -> Comparison:
+def _comparison(request: CompareRequest, checks: Mapping[LimitsKind, Preflight]) -> Comparison:
     scenario = request.scenario
     text = scenario.path.read_text("utf-8") if scenario.path else ""
     return Comparison(
