@@ -50,7 +50,9 @@ def run(
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML file.")] = None,
 ) -> None:
-    """Run scenarios: first the deterministic scheduler, then with the optimiser.
+    """Run scenarios: step by step, or in two halves without and with the optimiser.
+
+    Those labelled `full` take long: they run by that label or by their own name only.
 
     Exits with 0 if every check holds, 1 if one does not, 2 if the input is at fault.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kubernetes import client
@@ -15,6 +15,9 @@ from testbed.scenario.manifests import Manifest
 HTTP_NOT_FOUND = 404
 HTTP_CONFLICT = 409
 HTTP_FIRST_ERROR = 400
+
+PAGE = 500
+"""Objects that one request deletes."""
 
 _PATHS = {
     "Namespace": "/api/v1/namespaces",
@@ -125,13 +128,25 @@ class Objects:
     def delete_all(self, kind: str, namespace: str = "") -> None:
         """Delete every object of a kind, in a namespace if the kind has them.
 
-        Pods go at once: nothing on a fake node needs time to end.
+        Pods go at once: nothing on a fake node needs time to end. Page by page, since
+        one request has a minute only.
         """
         path = _PATHS[kind].format(namespace=namespace)
         options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
-        self._request(
-            "DELETE", path, f"delete every {kind}", options, allowed={HTTP_NOT_FOUND}
-        )
+        query = [("limit", str(PAGE))]
+        while True:
+            page = self._request(
+                "DELETE",
+                path,
+                f"delete every {kind}",
+                options,
+                allowed={HTTP_NOT_FOUND},
+                query=query,
+            )
+            left = page.get("metadata", {}).get("continue")
+            if not left:
+                return
+            query = [("limit", str(PAGE)), ("continue", left)]
 
     def _request(
         self,
@@ -142,10 +157,12 @@ class Objects:
         *,
         allowed: Collection[int] = (),
         content: str = _JSON,
+        query: Sequence[tuple[str, str]] = (),
     ) -> dict[str, Any]:
         request = self._api.param_serialize(
             method,
             path,
+            query_params=list(query),
             header_params={"Accept": _JSON, "Content-Type": content},
             body=body,
             auth_settings=["BearerToken"],

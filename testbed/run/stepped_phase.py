@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
+from testbed.compare.recording import RunLabel
 from testbed.helm.values import merge_values
+from testbed.metrics.catalogue import metrics_of
 from testbed.metrics.metric import Metric
 from testbed.run.bench import Bench
 from testbed.run.diary import Diary
@@ -16,10 +18,13 @@ from testbed.run.release import switch_release
 from testbed.run.site import Site
 from testbed.run.steps.carrying_out import run_steps
 from testbed.run.steps.outcome import SteppedOutcome
-from testbed.run.window_metrics import window_metrics
+from testbed.run.window_record import window_record
 from testbed.scenario.check import CheckResult
 from testbed.scenario.check_metrics import check_metrics
 from testbed.scenario.model import Scenario
+
+ARM = "release"
+"""What stands for the scheduler's arm in the record of a run without comparison."""
 
 
 def run_stepped(
@@ -31,8 +36,11 @@ def run_stepped(
     """
     _release(bench, scenario, diary)
     stepped = run_steps(bench, scenario, site, None, diary)
-    metrics = window_metrics(bench, scenario, site, stepped, diary)
-    window = stepped.window
+    window, metrics = stepped.window, tuple[Metric, ...]()
+    if window is not None:
+        label = RunLabel(scenario.scenario_id, ARM)
+        record = window_record(bench, scenario, site, window, diary, label=label)
+        metrics = metrics_of(record)
     end = measured(
         bench,
         stepped.state,
@@ -42,7 +50,7 @@ def run_stepped(
         duration_s=window.length_s if window else diary.durations_s.get("steps", 0.0),
         checks=(
             *stepped.checks,
-            *_metric_checks(scenario, metrics),
+            *_metric_checks(scenario, stepped, metrics),
             *invariant_checks(bench, diary),
         ),
     )
@@ -50,11 +58,11 @@ def run_stepped(
 
 
 def _metric_checks(
-    scenario: Scenario, metrics: Iterable[Metric]
+    scenario: Scenario, stepped: SteppedOutcome, metrics: Sequence[Metric]
 ) -> Iterator[CheckResult]:
-    metrics = tuple(metrics)
+    """Check the bounds on metrics, unless the step that failed says it all."""
     return check_metrics(
-        scenario.expect.metrics,
+        {} if stepped.error else scenario.expect.metrics,
         {metric.name: metric.value for metric in metrics},
         {metric.name: metric.note for metric in metrics},
     )

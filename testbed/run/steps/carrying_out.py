@@ -107,7 +107,7 @@ def run_steps(
 
 def _carried_out(course: Course, step: model.Step, diary: Diary) -> StepRecord:
     clock = course.bench.observer.clock
-    began, course.facts, error = clock.now(), {}, ""
+    began, course.facts = clock.now(), {}
     diary.tell(f"{step}: {in_words(step.action)}")
     with diary.timed("steps"):
         error = _error_of(lambda: _act(course, step))

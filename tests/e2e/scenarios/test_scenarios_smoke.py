@@ -100,6 +100,9 @@ def test_a_measured_window_lies_between_its_steps(outcome: RunOutcome) -> None:
     assert burst.stepped.window is not None
     assert burst.end is not None
     assert burst.end.latency.n == 40
+    metrics = {metric.name: metric.value for metric in burst.metrics}
+    assert metrics["placed_pods"] == 40
+    assert metrics["jain_pods"] == pytest.approx(1.0, abs=0.02)
     steps_s = sum(record.duration_s for record in burst.stepped.steps)
     assert 0 < burst.stepped.window.length_s < steps_s
 

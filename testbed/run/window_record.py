@@ -1,40 +1,53 @@
-"""The metrics of the window that a scenario's steps measure."""
+"""The record of the window that a scenario's steps measure."""
 
 from __future__ import annotations
 
+from testbed.compare.footprint import UNKNOWN, Footprint
 from testbed.compare.recording import (
     Disturbance,
     Observations,
+    PodCount,
     RunLabel,
     node_records,
     recorded,
 )
-from testbed.metrics.catalogue import metrics_of
-from testbed.metrics.metric import Metric
+from testbed.metrics.record import RunRecord
 from testbed.observe.audit import AuditEntry, audit_entries
 from testbed.observe.errors import AuditLogMissingError
 from testbed.run.bench import Bench
 from testbed.run.diary import Diary
 from testbed.run.optimizer_phase import optimizer_record
 from testbed.run.site import Site
-from testbed.run.steps.outcome import SteppedOutcome
+from testbed.run.steps.outcome import Window
 from testbed.scenario.model import Scenario
 
-ARM = "release"
-"""What stands for the scheduler's arm in a record of `stowage run`."""
 
+def window_record(
+    bench: Bench,
+    scenario: Scenario,
+    site: Site,
+    window: Window,
+    diary: Diary,
+    *,
+    label: RunLabel,
+    footprint: Footprint = UNKNOWN,
+    count: PodCount | None = None,
+) -> RunRecord:
+    """Return what the diary has of a window, as metrics are made from it.
 
-def window_metrics(
-    bench: Bench, scenario: Scenario, site: Site, stepped: SteppedOutcome, diary: Diary
-) -> tuple[Metric, ...]:
-    """Return the metrics in their fixed order; none where no window was measured.
+    Parameters
+    ----------
+    label
+        What the run is called.
+    footprint
+        Memory and CPU time of the scheduler in the window, if they were gauged.
+    count
+        The pods of the API server and of the watch, if they were counted.
 
-    Moves and evictions are those of all plans of the run. Memory and CPU time of the
-    scheduler have no value: nobody gauges them here.
+    Notes
+    -----
+    Moves and evictions are those of all plans of the run.
     """
-    window = stepped.window
-    if window is None:
-        return ()
     ours = {name for pool in scenario.node_pools for name in pool.node_names()}
     bodies, plans = bench.observer.read(
         lambda state: (state.bodies("Node"), optimizer_record(state.plans()))
@@ -46,9 +59,10 @@ def window_metrics(
         nodes=node_records(b for b in bodies if b["metadata"]["name"] in ours),
         changes=[*diary.there_before, *diary.changes()],
         audit=_audit(bench, diary),
+        count=count,
+        footprint=footprint,
     )
-    disturbance = Disturbance(plans.moves, plans.evictions)
-    return metrics_of(recorded(RunLabel(scenario.scenario_id, ARM), seen, disturbance))
+    return recorded(label, seen, Disturbance(plans.moves, plans.evictions))
 
 
 def _audit(bench: Bench, diary: Diary) -> list[AuditEntry]:

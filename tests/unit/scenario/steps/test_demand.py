@@ -1,0 +1,53 @@
+"""How many pods steps ask for, which deadlines and default counts go by."""
+
+from __future__ import annotations
+
+from testbed.scenario.arrivals.trace import Template, TracedPod
+from testbed.scenario.steps.demand import Demand, most_pods, most_pods_each
+from testbed.scenario.steps.model import (
+    Action,
+    Apply,
+    Burst,
+    Cordon,
+    Delete,
+    Replay,
+    Scale,
+    Step,
+)
+
+BROUGHT = {"web": 2, "db": 3, "lone": 1}
+TRACE = tuple(TracedPod(0.0, f"job-{n}", "job", Template(1, 1)) for n in range(4))
+STEPS = [
+    Apply(("web", "db", "budget")),
+    Scale("web", 7),
+    Delete(("db",)),
+    Burst("task", 5),
+    Cordon(("node-0",)),
+    Burst("task", 5),
+    Replay("t.csv", TRACE),
+    Scale("web", 0),
+]
+
+
+def steps_of(*actions: Action) -> list[Step]:
+    return [Step(n, "kind", n, action) for n, action in enumerate(actions, start=1)]
+
+
+def test_what_is_asked_for_is_followed_step_by_step() -> None:
+    """An object without pods asks for none, a cordon changes nothing."""
+    demand, totals = Demand(BROUGHT), list[int]()
+    for action in STEPS:
+        demand.follow(action)
+        totals.append(demand.total)
+
+    assert totals == [5, 10, 7, 12, 12, 17, 21, 14]
+    assert demand.of(["task", "job"]) == 14
+    assert demand.asked == {"task": 10, "job": 4}
+
+
+def test_the_most_at_a_time_is_what_there_must_be_room_for() -> None:
+    """Pods that were deleted before do not count."""
+    assert most_pods(steps_of(*STEPS), BROUGHT) == 21
+    assert most_pods_each(steps_of(*STEPS), BROUGHT) == {
+        "web": 7, "db": 3, "task": 10, "job": 4,
+    }  # fmt: skip
