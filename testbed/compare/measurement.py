@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -64,6 +65,10 @@ class Measurement:
         pids
             Processes of the scheduler.
         """
+        # A full collection stops every thread for a tenth of a second, and all receipts
+        # with it: what is there already need not be looked through while it lasts.
+        gc.collect()
+        gc.freeze()
         audit_start = audit_end(bench.cluster.audit_log)
         meter = FootprintMeter(pids)
         there = bench.observer.restart_journal()
@@ -95,6 +100,7 @@ class Measurement:
         """
         observer = self.bench.observer
         stop, footprint = observer.clock.now(), self.meter.read()
+        gc.unfreeze()
         count = counted(self.bench, self.namespace)
         changes = [*self.there, *observer.take_journal()]
         bodies = observer.read(lambda state: state.bodies("Node"))

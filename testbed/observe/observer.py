@@ -31,8 +31,8 @@ from testbed.observe.verdict import Verdict
 
 T = TypeVar("T")
 
-PAUSES_PER_LOOK = 19
-"""The pause after a look is so many times as long: looking takes 5 % of one core."""
+PAUSES_PER_LOOK = 49
+"""The pause after a look is so many times as long: looking takes 2 % of one core."""
 
 
 class Observer:
