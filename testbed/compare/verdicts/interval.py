@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import stdtrit
 
 from testbed.compare.verdicts.pairs import Floats
@@ -52,7 +53,7 @@ def student_interval(
     variance = float(changes.var(ddof=1)) + rounding_variance
     return Interval(
         mean=float(changes.mean()),
-        half_width=_reach(rounds, level) * float(np.sqrt(variance)),
+        half_width=float(_reach(np.array(rounds), level)) * float(np.sqrt(variance)),
         spread=float(np.sqrt(variance)),
         rounds=rounds,
         level=level,
@@ -64,12 +65,13 @@ def rounds_to_show(interval: Interval, most: int) -> int | None:
 
     It takes the mean and the spread at their word, so it is a hint, not a promise.
     """
-    for rounds in range(interval.rounds, most + 1):
-        if _reach(rounds, interval.level) * interval.spread < abs(interval.mean):
-            return rounds
-    return None
+    rounds = np.arange(interval.rounds, most + 1)
+    widths = _reach(rounds, interval.level) * interval.spread
+    enough = np.flatnonzero(widths < abs(interval.mean))
+    return int(rounds[enough[0]]) if enough.size else None
 
 
-def _reach(rounds: int, level: float) -> float:
-    """Return the half width of an interval for a spread of 1."""
-    return float(stdtrit(rounds - 1, 1 - level / 2) / np.sqrt(rounds))
+def _reach(rounds: npt.NDArray[np.intp], level: float) -> Floats:
+    """Return the half widths of intervals for a spread of 1."""
+    reach = stdtrit(rounds - 1.0, 1 - level / 2) / np.sqrt(rounds)
+    return np.asarray(reach, dtype=np.float64)

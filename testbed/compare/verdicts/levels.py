@@ -78,7 +78,9 @@ class _Drawn:
         self._still = np.array([not one.changes.any() for one in family], dtype=bool)
         self._values = np.empty((draws, len(family)))
         if self._varying.any():
-            chosen = [family[i] for i in np.flatnonzero(self._varying)]
+            chosen = [
+                one for one, goes in zip(family, self._varying, strict=True) if goes
+            ]
             self._values[:, self._varying] = null_p_values(
                 np.stack([one.changes for one in chosen], axis=1),
                 [family_of(one.metric.name) for one in chosen],

@@ -48,7 +48,7 @@ STILL = ("placed_pods", *(f"still_{number}" for number in range(7)))
 SHARED = 0.8
 """Of a metric's variance, what it shares with its group."""
 
-FEW_DRAWS = 1_000
+FEW_DRAWS = 500
 """Of the bootstrap, whose own error averages out over many comparisons."""
 
 HEADLINE = "t_sched_mean_s"

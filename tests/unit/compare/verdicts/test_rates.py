@@ -1,7 +1,7 @@
 """How often verdicts are wrong, and how often a real difference is found.
 
-The bounds leave room for chance: at a true rate of 5 %, 12 or more of 100 comparisons
-are wrong with one seed in two hundred. The tables of the documentation have a thousand.
+The bounds leave room for chance: at a true rate of 5 %, 8 or more of 60 comparisons are
+wrong with one seed in eighty. The tables of the documentation have a thousand.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ def test_an_arm_against_itself_is_called_in_one_of_twenty_comparisons(
     noise: str, rounds: int
 ) -> None:
     """Whatever shape the differences between runs have, over all metrics together."""
-    assert alarm_rate(Trial(rounds, 0.08, noise=noise), 100, seed=rounds) <= 0.11
+    assert alarm_rate(Trial(rounds, 0.08, noise=noise), 60, seed=rounds) <= 7 / 60
 
 
 def test_two_rounds_do_not_call_what_is_not_there() -> None:
     """The fewest rounds there are must not be the loosest."""
-    assert alarm_rate(Trial(2, 0.08), 100, seed=2) <= 0.11
+    assert alarm_rate(Trial(2, 0.08), 60, seed=2) <= 7 / 60
 
 
 @pytest.mark.parametrize(("rounds", "spread"), [(3, 0.02), (6, 0.08)])
 def test_a_difference_of_a_third_is_found(rounds: int, spread: float) -> None:
     """A tool that never says anything would pass all other tests."""
-    assert detection_rate(Trial(rounds, spread, 1.3), 50, seed=1) >= 0.8
+    assert detection_rate(Trial(rounds, spread, 1.3), 30, seed=1) >= 0.8
 
 
-@pytest.mark.parametrize("rounds", [3, 5])
-def test_simulated_bursts_of_one_arm_show_no_difference(rounds: int) -> None:
+def test_simulated_bursts_of_one_arm_show_no_difference() -> None:
     """The metrics of a queue hang together as no table of random numbers does."""
+    rounds = 3
     arms = (BurstArm("first"), BurstArm("second"))
     records = burst_rounds(rounds, arms, rounds * REPETITIONS)
     pairs = _pairs([measured(record) for record in records])

@@ -1,0 +1,64 @@
+"""The files that the page is made of: all of them used, and readable by everybody."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from testbed.compare.html.page import PACKAGE, SCRIPTS
+
+ASSETS = files(PACKAGE) / "assets"
+TEXT = ("ink", "quiet", "accent", "good", "bad")
+LINES = (*(f"series-{number}" for number in range(8)), "series-other")
+
+
+def themes() -> dict[str, dict[str, str]]:
+    """Return the colours of light, dark and print, by their names."""
+    style = (ASSETS / "page.css").read_text(encoding="utf-8")
+    blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    found = [dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in blocks]
+    light, dark, printed = found
+    return {"light": light, "dark": {**light, **dark}, "print": {**light, **printed}}
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of WCAG 2.2."""
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4
+        for one in channels
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_contrast_is_that_of_the_standard() -> None:
+    """Black on white is 21 to 1."""
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "print"])
+def test_text_and_lines_stand_out_from_the_paper(theme: str) -> None:
+    """WCAG 2.2: 4.5 to 1 for text (1.4.3), 3 to 1 for what carries meaning (1.4.11)."""
+    colours = themes()[theme]
+
+    for name in TEXT:
+        assert contrast(colours[name], colours["paper"]) >= 4.5, name
+    for name in LINES:
+        assert contrast(colours[name], colours["paper"]) >= 3, name
+    for name in ("good", "bad"):
+        assert contrast(colours[name], colours[f"{name}-back"]) >= 4.5, name
+
+
+def test_every_script_of_the_folder_is_on_the_page() -> None:
+    """A file that is forgotten in the list is a page that does not start."""
+    names = {one.name for one in ASSETS.iterdir() if one.name.endswith(".js")}
+
+    assert names == set(SCRIPTS)
