@@ -19,3 +19,13 @@ class ArmEndedError(StowageError):
         super().__init__(
             f"arm {arm} ended by itself with {code}; its log ends with:\n{log}"
         )
+
+
+class BurstUnplacedError(StowageError):
+    """A burst did not go through, so that its duration means nothing."""
+
+    def __init__(self, namespace: str, pods: int, created: int, bound: int) -> None:
+        super().__init__(
+            f"of {pods} pods of {namespace} the audit log shows {created} created and "
+            f"{bound} bound; see whether the scheduler serves and the nodes have room"
+        )

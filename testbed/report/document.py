@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from testbed.metrics.packing import pods_per_node
@@ -51,6 +52,7 @@ def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
         "after": _phase(outcome.after),
         "end": _phase(outcome.end),
         "stepped": steps_document(outcome.stepped),
+        "metrics": [asdict(metric) for metric in outcome.metrics],
         "moves": outcome.moves,
         "evictions": outcome.evictions,
         "optimal": outcome.optimal,

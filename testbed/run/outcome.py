@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from testbed.metrics.metric import Metric
 from testbed.metrics.state import ClusterState
 from testbed.observe.plan import ObservedPlan
 from testbed.run.latency import Latency
@@ -51,6 +52,8 @@ class ScenarioOutcome:
         When the steps were over; ``None`` in a scenario without.
     stepped
         The steps themselves.
+    metrics
+        Of the window that the steps measured; empty without one.
     plans
         The PackingPlans of the optimiser's phase, in order.
     error
@@ -65,6 +68,7 @@ class ScenarioOutcome:
     after: PhaseOutcome | None = None
     end: PhaseOutcome | None = None
     stepped: SteppedOutcome | None = None
+    metrics: tuple[Metric, ...] = ()
     plans: tuple[ObservedPlan, ...] = ()
     error: str = ""
     durations_s: Mapping[str, float] | None = None

@@ -6,6 +6,7 @@ from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
 from testbed.errors import StowageError
+from testbed.metrics.metric import Metric
 from testbed.run.bench import Bench
 from testbed.run.deterministic_phase import run_deterministic
 from testbed.run.diary import Diary
@@ -13,23 +14,13 @@ from testbed.run.listener import Listener
 from testbed.run.optimizer_phase import run_optimizer
 from testbed.run.outcome import ScenarioOutcome
 from testbed.run.site import clear, namespace_of, prepare
-from testbed.run.stepped_phase import MetricSource, run_stepped
+from testbed.run.stepped_phase import run_stepped
 from testbed.run.steps.outcome import SteppedOutcome
-from testbed.scenario.check_metrics import Values
 from testbed.scenario.model import Scenario
 
 
-def no_metrics(*_asked: object) -> Values:
-    """Return no metric: a bound on one is then not kept."""
-    return {}
-
-
 def run_scenario(
-    bench: Bench,
-    scenario: Scenario,
-    repeat: int,
-    listener: Listener,
-    metrics: MetricSource = no_metrics,
+    bench: Bench, scenario: Scenario, repeat: int, listener: Listener
 ) -> ScenarioOutcome:
     """Run a scenario on a cluster and leave the cluster as it was.
 
@@ -39,7 +30,7 @@ def run_scenario(
     listener.scenario_started(scenario, repeat)
     diary = Diary(bench, listener)
     try:
-        outcome = _carried_out(bench, scenario, repeat, diary, metrics)
+        outcome = _carried_out(bench, scenario, repeat, diary)
     except (KeyboardInterrupt, SystemExit):
         if bench.lasting:
             clear(bench, scenario, repeat)
@@ -52,20 +43,17 @@ def run_scenario(
 
 
 def _carried_out(
-    bench: Bench,
-    scenario: Scenario,
-    repeat: int,
-    diary: Diary,
-    metrics: MetricSource,
+    bench: Bench, scenario: Scenario, repeat: int, diary: Diary
 ) -> ScenarioOutcome:
     before = after = end = None
     stepped: SteppedOutcome | None = None
+    metrics: tuple[Metric, ...] = ()
     error = ""
     try:
         with diary.step("prepare"):
             site = prepare(bench, scenario, repeat)
         if scenario.steps:
-            stepped, end = run_stepped(bench, scenario, site, diary, metrics)
+            stepped, end, metrics = run_stepped(bench, scenario, site, diary)
             error = stepped.error
         else:
             before = run_deterministic(bench, scenario, site, diary)
@@ -81,6 +69,7 @@ def _carried_out(
         after=after,
         end=end,
         stepped=stepped,
+        metrics=metrics,
         plans=tuple(bench.observer.read(lambda state: state.plans())),
         error=error,
         durations_s=diary.durations_s,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 
 from testbed.helm.values import merge_values
+from testbed.metrics.metric import Metric
 from testbed.run.bench import Bench
 from testbed.run.diary import Diary
 from testbed.run.invariant_checks import WATCHED, invariant_checks
@@ -15,26 +16,24 @@ from testbed.run.release import switch_release
 from testbed.run.site import Site
 from testbed.run.steps.carrying_out import run_steps
 from testbed.run.steps.outcome import SteppedOutcome
-from testbed.scenario.check_metrics import Values, check_metrics
+from testbed.run.window_metrics import window_metrics
+from testbed.scenario.check import CheckResult
+from testbed.scenario.check_metrics import check_metrics
 from testbed.scenario.model import Scenario
-
-MetricSource = Callable[[Bench, Scenario, Site, SteppedOutcome, Diary], Values]
-"""Gives the metrics of a measured window by name."""
 
 
 def run_stepped(
-    bench: Bench, scenario: Scenario, site: Site, diary: Diary, metrics: MetricSource
-) -> tuple[SteppedOutcome, PhaseOutcome]:
+    bench: Bench, scenario: Scenario, site: Site, diary: Diary
+) -> tuple[SteppedOutcome, PhaseOutcome, tuple[Metric, ...]]:
     """Install the release, carry the steps out, and measure.
 
     Bounds on metrics and the invariants are checked besides what the steps expect.
     """
     _release(bench, scenario, diary)
     stepped = run_steps(bench, scenario, site, None, diary)
-    bounds = scenario.expect.metrics
-    values = metrics(bench, scenario, site, stepped, diary) if bounds else {}
+    metrics = window_metrics(bench, scenario, site, stepped, diary)
     window = stepped.window
-    return stepped, measured(
+    end = measured(
         bench,
         stepped.state,
         [one for one in diary.changes() if window is None or window.holds(one.receipt)],
@@ -43,9 +42,21 @@ def run_stepped(
         duration_s=window.length_s if window else diary.durations_s.get("steps", 0.0),
         checks=(
             *stepped.checks,
-            *check_metrics(bounds, values),
+            *_metric_checks(scenario, metrics),
             *invariant_checks(bench, diary),
         ),
+    )
+    return stepped, end, metrics
+
+
+def _metric_checks(
+    scenario: Scenario, metrics: Iterable[Metric]
+) -> Iterator[CheckResult]:
+    metrics = tuple(metrics)
+    return check_metrics(
+        scenario.expect.metrics,
+        {metric.name: metric.value for metric in metrics},
+        {metric.name: metric.note for metric in metrics},
     )
 
 

@@ -20,6 +20,7 @@ from testbed.run.site import Site
 from testbed.run.steps import applying, arriving, nodes, planning
 from testbed.run.steps.course import Course
 from testbed.run.steps.evidence import collect
+from testbed.run.steps.gauge import Gauge
 from testbed.run.steps.measuring import measure
 from testbed.run.steps.observed_moment import observed_state
 from testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
@@ -52,7 +53,13 @@ _CARRY: Mapping[type, Callable[[Course, Any], None]] = {
 
 
 def run_steps(
-    bench: Bench, scenario: Scenario, site: Site, dress: Dress | None, diary: Diary
+    bench: Bench,
+    scenario: Scenario,
+    site: Site,
+    dress: Dress | None,
+    diary: Diary,
+    *,
+    gauge: Gauge | None = None,
 ) -> SteppedOutcome:
     """Carry the steps out on a site that is prepared, under a scheduler that serves.
 
@@ -66,6 +73,8 @@ def run_steps(
         What every pod wears that the steps create; ``None`` leaves them as they are.
     diary
         Is told of every step; its logs are part of the evidence.
+    gauge
+        Is told when the measured window opens and closes.
 
     Returns
     -------
@@ -73,7 +82,7 @@ def run_steps(
         What came of it. A step that fails ends the steps and is told there; nothing is
         raised for it.
     """
-    course = Course(bench, scenario, site, dress, diary.tell)
+    course = Course(bench, scenario, site, dress, diary.tell, gauge or Gauge())
     records: list[StepRecord] = []
     evidence: dict[str, str] = {}
     error = _error_of(course.watch_objects)

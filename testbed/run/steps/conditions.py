@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from testbed.invariants.pod import ready
 from testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
-from testbed.observe.pod import FINISHED_PHASES, ObservedPod
+from testbed.observe.pod import ObservedPod
 from testbed.observe.settled import SHOWN, Condition
 from testbed.observe.state import State
 from testbed.observe.verdict import Verdict
@@ -33,8 +32,6 @@ def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Con
         return _gone(namespace, of)
     if kind == "decided":
         return _decided(namespace, of, count)
-    if kind == "ready":
-        return _ready(namespace, of, count)
     is_such = _KINDS[kind]
 
     def condition(state: State) -> Verdict:
@@ -70,7 +67,7 @@ def in_phase(kind: str, name: str, phase: str, namespace: str) -> Condition:
 
 def _gone(namespace: str, of: Collection[str]) -> Condition:
     def condition(state: State) -> Verdict:
-        left = [p for p in _pods(state, namespace, of) if not _is_done(p)]
+        left = [p for p in _pods(state, namespace, of) if not p.finished]
         names = ", ".join(pod.name for pod in left[:SHOWN])
         return Verdict(not left, f"{len(left)} pods are left: {names}")
 
@@ -89,28 +86,9 @@ def _decided(namespace: str, of: Collection[str], count: int) -> Condition:
     return condition
 
 
-def _ready(namespace: str, of: Collection[str], count: int) -> Condition:
-    def condition(state: State) -> Verdict:
-        pods = _pods(state, namespace, of)
-        uids = {pod.uid for pod in pods}
-        number = sum(map(_is_done, pods)) + sum(
-            ready(body)
-            for body in state.bodies("Pod", namespace)
-            if body["metadata"]["uid"] in uids
-        )
-        words = f"{number} of {count} pods are ready; {_why_not(pods)}"
-        return Verdict(number >= count, words)
-
-    return condition
-
-
 def _pods(state: State, namespace: str, of: Collection[str]) -> list[ObservedPod]:
     pods = state.all_pods(namespace)
     return [pod for pod in pods if pod.workload in of] if of else pods
-
-
-def _is_done(pod: ObservedPod) -> bool:
-    return pod.phase in FINISHED_PHASES
 
 
 def _is_bound(pod: ObservedPod) -> bool:
@@ -124,6 +102,7 @@ def _is_refused(pod: ObservedPod) -> bool:
 
 _KINDS: dict[str, Callable[[ObservedPod], bool]] = {
     "bound": _is_bound,
+    "ready": lambda pod: pod.ready or pod.finished,
     "refused": _is_refused,
     "leaving": lambda pod: pod.terminating,
 }

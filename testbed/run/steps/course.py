@@ -15,6 +15,7 @@ from testbed.run.bench import Bench
 from testbed.run.objects import Objects
 from testbed.run.site import Site
 from testbed.run.steps.dress import dressed
+from testbed.run.steps.gauge import Gauge
 from testbed.run.timeouts import Timeouts
 from testbed.scenario.check import CheckResult
 from testbed.scenario.manifests import Manifest
@@ -28,6 +29,8 @@ class Course:
 
     Attributes
     ----------
+    gauge
+        Is told when the measured window opens and closes.
     demand
         How many pods have been asked for.
     made
@@ -45,6 +48,7 @@ class Course:
     site: Site
     dress: Dress | None
     tell: Callable[[str], None]
+    gauge: Gauge = field(default_factory=Gauge)
     demand: Demand = field(init=False)
     made: Counter[str] = field(default_factory=Counter)
     checks: list[CheckResult] = field(default_factory=list)

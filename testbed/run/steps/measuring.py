@@ -7,9 +7,12 @@ from testbed.scenario.steps.model import Measure
 
 
 def measure(course: Course, step: Measure) -> None:
-    """Note the moment."""
-    now = course.bench.observer.clock.now()
+    """Note the moment, and tell of it."""
+    clock = course.bench.observer.clock
     if step.edge == "start":
-        course.started = now
+        # What is prepared for measuring is no part of what is measured.
+        course.gauge.open()
+        course.started = clock.now()
     else:
-        course.stopped = now
+        course.stopped = clock.now()
+        course.gauge.close()

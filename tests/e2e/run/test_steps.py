@@ -15,12 +15,14 @@ from testbed.cluster import KwokBinaryCluster
 from testbed.cluster.interruption import running_cluster
 from testbed.compare.arms.arm import Dress
 from testbed.observe.observer import Observer
+from testbed.observe.receipt import Receipt, ReceiptClock
 from testbed.run.bench import Bench
 from testbed.run.diary import Diary
 from testbed.run.listener import Listener
 from testbed.run.release import switch_release
 from testbed.run.site import clear, prepare
 from testbed.run.steps.carrying_out import run_steps
+from testbed.run.steps.gauge import Gauge
 from testbed.run.steps.outcome import SteppedOutcome
 from testbed.scenario.load import load_file
 
@@ -49,7 +51,9 @@ class Stage:
     folder: Path
     pods: list[dict[str, Any]]
 
-    def play(self, text: str, dress: Dress | None = None) -> SteppedOutcome:
+    def play(
+        self, text: str, dress: Dress | None = None, gauge: Gauge | None = None
+    ) -> SteppedOutcome:
         """Carry the steps out and leave the cluster as it was."""
         path = self.folder / "test" / "case.yaml"
         path.parent.mkdir(exist_ok=True)
@@ -61,7 +65,7 @@ class Stage:
         number = next(ROUNDS)
         site = prepare(self.bench, scenario, number)
         try:
-            outcome = run_steps(self.bench, scenario, site, dress, diary)
+            outcome = run_steps(self.bench, scenario, site, dress, diary, gauge=gauge)
             self.pods = self.bench.objects.listed("Pod", site.namespace)
         finally:
             clear(self.bench, scenario, number)
@@ -178,6 +182,39 @@ expect: {end: {placed: 4}}
     assert len(stage.pods) == 4
     assert stage.facts("labels", "queue") == {"root"}
     assert stage.facts("annotations", "worn") == {"yes"}
+
+
+class Stopwatch(Gauge):
+    """Notes when it was opened and closed."""
+
+    def __init__(self, clock: ReceiptClock) -> None:
+        self._clock = clock
+        self.at: list[Receipt] = []
+
+    def open(self) -> None:
+        """Note the moment."""
+        self.at.append(self._clock.now())
+
+    def close(self) -> None:
+        """Note the moment."""
+        self.at.append(self._clock.now())
+
+
+def test_the_window_lies_inside_of_what_a_gauge_is_told(
+    stage: Stage, bench: Bench
+) -> None:
+    """What reading memory and CPU time costs is not measured."""
+    gauge = Stopwatch(bench.observer.clock)
+
+    outcome = stage.play(
+        "steps: [{measure: start}, {burst: {workload: task, pods: 1}}, "
+        "{wait: {for: bound}}, {measure: stop}]\nexpect: {end: {placed: 1}}\n",
+        gauge=gauge,
+    )
+
+    assert outcome.window is not None
+    opened, closed = gauge.at
+    assert opened < outcome.window.start < outcome.window.stop < closed
 
 
 def test_pods_no_scheduler_wants_are_waited_for_in_vain(stage: Stage) -> None:

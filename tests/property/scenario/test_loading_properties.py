@@ -43,12 +43,70 @@ variants:
   big: {set: {size: 3}, labels: [b]}
 """)
 
+STEPPED = yaml.safe_load("""
+version: 1
+name: test/case
+description: A small scenario with steps.
+parameters:
+  size: {type: integer, default: 2}
+nodes:
+  - {count: 2, cpu: "4", memory: 4G}
+workload:
+  - {name: web, cpu: 100m, memory: 1G, ends_in_s: 1}
+  - {name: task}
+objects:
+  peak: {kind: Reservation, metadata: {labels: {a: b}}, spec: {owners: []}}
+  lone: {kind: Pod, spec: {containers: []}}
+scheduler: {profile: optimizer, optimizer: true, values: {a: 1}}
+optimizer: {trigger: manual}
+timeouts: {wait: 5}
+steps:
+  - apply: [web, peak, lone]
+  - scale: {workload: web, to: "${size}"}
+  - measure: start
+  - burst:
+      workload: task
+      pods: 2
+      arrival: {process: gamma, rate_per_s: 2, cv: 2, seed: 1}
+      lifetime: {distribution: exponential, mean_s: 2}
+  - wait: {for: bound, of: web, count: 1, stable_s: 1, timeout_s: 5}
+  - wait: {for: phase, of: peak, is: Available}
+  - evict: {workload: web, pods: 1, node: node-0}
+  - cordon: node-0
+  - uncordon: [node-0]
+  - taint: {nodes: node-0, key: k, effect: NoSchedule}
+  - untaint: {nodes: node-0, key: k}
+  - add-nodes: {prefix: late, count: 1, cpu: 1, memory: 1G}
+  - remove-nodes: late-0
+  - usage: {workload: web, cpu: 1m}
+  - trigger: {plan: pack, mode: DryRun}
+  - check: {placed: 1, objects: {peak: {phase: Available, currentOwners: {web: 1}}}}
+  - measure: stop
+  - delete: [web, peak]
+catch: [events, {objects: Node}, {describe: web}]
+expect:
+  end: {placed: 1, objects: {pack: {there: true}, lone: {nodeName: node-0}}}
+  metrics: {t: {max: 2, origin: a, runs: 1, spread: [0.5, 1], margin: 2}}
+variants:
+  big: {set: {size: 3}}
+""")
+
+TRACED = {
+    **STEPPED,
+    "steps": [
+        *STEPPED["steps"],
+        {"replay": {"file": "none.csv", "speed": 2, "limit": 3}},
+    ],
+}
+
 values = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 3),
     st.floats(),
-    st.sampled_from(["", "x", "${size}", "${no}", "4G", "web", "node-0", "a-${size}"]),
+    st.sampled_from(
+        ["", "x", "${size}", "${no}", "4G", "web", "node-0", "a-${size}", "peak"]
+    ),
     st.just([]),
     st.just([None]),
     st.just({}),
@@ -86,16 +144,35 @@ def faults_of(text: str) -> tuple[Fault, ...]:
     return ()
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(places(GOOD)), values), max_size=3))
-def test_any_value_anywhere_is_accepted_or_reported(
-    changes: list[tuple[tuple[Any, ...], Any]],
-) -> None:
-    """No mistake of an author may end in a traceback, alone or beside another one."""
-    document = GOOD
+@st.composite
+def spoilt(draw: st.DrawFn, document: Any) -> Any:
+    """Draw a document of which up to three values were exchanged."""
+    change = st.tuples(st.sampled_from(places(document)), values)
+    changes = draw(st.lists(change, max_size=3))
     for place, value in sorted(changes, key=lambda change: -len(change[0])):
         document = put(document, place, value)
+    return document
 
+
+def test_the_documents_that_are_spoilt_are_good() -> None:
+    """Otherwise one fault could hide all others."""
+    assert faults_of(yaml.safe_dump(GOOD)) == ()
+    assert faults_of(yaml.safe_dump(STEPPED)) == ()
+
+
+@settings(max_examples=300, deadline=None)
+@given(spoilt(GOOD))
+def test_any_value_anywhere_is_accepted_or_reported(document: Any) -> None:
+    """No mistake of an author may end in a traceback, alone or beside another one."""
+    faults = faults_of(yaml.safe_dump(document))
+
+    assert all(fault.line >= 1 and fault.message for fault in faults)
+
+
+@settings(max_examples=300, deadline=None)
+@given(spoilt(STEPPED) | spoilt(TRACED))
+def test_any_value_in_steps_is_accepted_or_reported(document: Any) -> None:
+    """Steps name each other's things, so that one fault touches many."""
     faults = faults_of(yaml.safe_dump(document))
 
     assert all(fault.line >= 1 and fault.message for fault in faults)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from kubernetes import client
@@ -16,7 +18,8 @@ from testbed.observe.errors import (
     UnreachableStateError,
     WatchFailedError,
 )
-from testbed.observe.observer import Observer
+from testbed.observe.observer import REST_PER_LOOK, Observer
+from testbed.observe.receipt import ReceiptClock
 from testbed.observe.settled import Condition
 from testbed.observe.source import PODS
 from testbed.observe.state import State
@@ -47,6 +50,32 @@ def bound(count: int) -> Condition:
 def alone_and_bound(state: State) -> Verdict:
     pods = state.pods("ns")
     return Verdict([pod.bound for pod in pods] == [True], f"{len(pods)} pods")
+
+
+def test_looking_at_a_large_state_takes_a_tenth_of_the_time() -> None:
+    """What looks all the time at ten thousand pods takes from their scheduler."""
+    skipped_ns, looks = [0], list[tuple[int, int]]()
+    clock = ReceiptClock(lambda: time.monotonic_ns() + skipped_ns[0])
+    server = WatchServer()
+
+    def slow(state: State) -> Verdict:
+        began = clock.now().monotonic_ns
+        skipped_ns[0] += 20_000_000
+        looks.append((began, clock.now().monotonic_ns))
+        # Something new after each look, so that there is another one.
+        number = str(len(looks))
+        server.send("ADDED", a_pod(f"p{number}", node="n1", version=number))
+        return bound(4)(state)
+
+    with serving(server) as api, Observer(api, [PODS], clock) as observer:
+        observer.wait_for("the pods", slow, timeout_s=SOON_S)
+
+    rests = [
+        (later[0] - earlier[1]) / (earlier[1] - earlier[0])
+        for earlier, later in pairwise(looks)
+    ]
+    assert len(rests) >= 4
+    assert all(rest >= REST_PER_LOOK - 0.01 for rest in rests)
 
 
 def test_waits_for_a_server_that_is_away_for_a_while() -> None:

@@ -106,6 +106,7 @@ def test_a_bundle_tells_the_steps_and_the_window(tmp_path: Path) -> None:
         "error": "",
     }
     assert document["stepped"]["window"]["length_s"] == 2.0
+    assert document["metrics"] == []
 
 
 def test_what_a_scenario_catches_is_among_the_evidence(tmp_path: Path) -> None:

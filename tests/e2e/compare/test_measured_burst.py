@@ -1,0 +1,106 @@
+"""Bursts on a real cluster, watched and not watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from testbed.compare.harness.burst import Burst
+from testbed.compare.harness.cost import harness_cost
+from testbed.compare.harness.runs import MeasuredBurst, measured_burst
+from testbed.compare.harness.stage import BurstStage, burst_stage
+from testbed.compare.recording import RunLabel
+from testbed.metrics.catalogue import metrics_of
+
+NODES = 3
+PODS = 60
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[BurstStage]:
+    with burst_stage(NODES) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def burst(stage: BurstStage) -> Burst:
+    return Burst(PODS, stage.dress)
+
+
+@pytest.fixture(scope="module")
+def measured(stage: BurstStage, burst: Burst) -> MeasuredBurst:
+    with stage.cluster.api_client() as api:
+        label = RunLabel("burst/small", "stowage")
+        return measured_burst(stage.cluster, api, burst, label, stage.pids)
+
+
+def test_every_pod_is_seen_from_its_creation_to_its_readiness(
+    measured: MeasuredBurst,
+) -> None:
+    """The API server counts as many; what is missing would be an error."""
+    record = measured.record
+
+    assert record.error == ""
+    assert (record.api_pods, len(record.pods)) == (PODS, PODS)
+    for pod in record.pods:
+        assert pod.created_s is not None
+        assert pod.bound_s is not None
+        assert pod.ready_s is not None
+        assert 0 < pod.created_s <= pod.bound_s <= pod.ready_s <= record.window_s
+
+
+def test_the_nodes_are_the_fake_ones_with_what_they_give(
+    measured: MeasuredBurst,
+) -> None:
+    """The release's own node is no part of a placement's quality."""
+    nodes = measured.record.nodes
+
+    assert [node.name for node in nodes] == ["node-0", "node-1", "node-2"]
+    assert {node.pods for node in nodes} == {110}
+    assert {pod.node for pod in measured.record.pods} <= {node.name for node in nodes}
+
+
+def test_the_watch_is_held_against_the_audit_log(measured: MeasuredBurst) -> None:
+    """How far they agree depends on the machine; that it is known does not."""
+    record = measured.record
+
+    assert record.audit_lag_s is not None
+    assert record.resolution_s >= 0.001
+    assert 0 <= record.audit_beyond <= 2 * PODS
+
+
+def test_the_schedulers_footprint_is_known(measured: MeasuredBurst) -> None:
+    """Its processes were given; their peak is the kernel's own."""
+    record = measured.record
+
+    assert record.peak_memory_bytes is not None
+    assert record.peak_memory_bytes > 10**7
+    assert record.cpu_s is not None
+    assert record.cpu_s > 0
+
+
+def test_the_record_gives_the_metrics_of_a_burst(measured: MeasuredBurst) -> None:
+    """From a live cluster to the numbers of the second paper's table."""
+    values = {metric.name: metric.value for metric in metrics_of(measured.record)}
+
+    assert values["placed_pods"] == PODS
+    assert values["t_sched_missing_pods"] == 0
+    assert values["jain_pods"] == pytest.approx(1.0)
+    assert values["t_sched_p95_s"] is not None
+    assert values["t_sched_p99_s"] is None
+
+
+def test_the_same_burst_is_timed_with_and_without_measuring(
+    stage: BurstStage, burst: Burst
+) -> None:
+    """One pair warms up; what it costs is for a quiet machine to say."""
+    cost = harness_cost(stage.cluster, burst, rounds=2, pids=stage.pids)
+
+    assert len(cost.measured_s) == len(cost.unmeasured_s) == 2
+    assert min(cost.measured_s + cost.unmeasured_s) > 0
+    assert [one.record.round_number for one in cost.measured] == [1, 2]
+    assert {one.record.error for one in cost.measured} == {""}
+    assert cost.figure().runs == 2
