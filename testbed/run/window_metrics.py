@@ -9,6 +9,7 @@ from testbed.compare.recording import (
     node_records,
     recorded,
 )
+from testbed.hpa.metrics import hpa_metrics
 from testbed.metrics.catalogue import metrics_of
 from testbed.metrics.metric import Metric
 from testbed.observe.audit import AuditEntry, audit_entries
@@ -29,6 +30,8 @@ def window_metrics(
 ) -> tuple[Metric, ...]:
     """Return the metrics in their fixed order; none where no window was measured.
 
+    Those of a recovery come last, where a service was overloaded.
+
     Moves and evictions are those of all plans of the run. Memory and CPU time of the
     scheduler have no value: nobody gauges them here.
     """
@@ -48,7 +51,9 @@ def window_metrics(
         audit=_audit(bench, diary),
     )
     disturbance = Disturbance(plans.moves, plans.evictions)
-    return metrics_of(recorded(RunLabel(scenario.scenario_id, ARM), seen, disturbance))
+    record = recorded(RunLabel(scenario.scenario_id, ARM), seen, disturbance)
+    of_recovery = hpa_metrics(stepped.recovery) if stepped.recovery else ()
+    return (*metrics_of(record), *of_recovery)
 
 
 def _audit(bench: Bench, diary: Diary) -> list[AuditEntry]:
