@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from statistics import fmean
 from typing import Protocol, TypeVar
 
 from testbed.hpa.model.capacity import replicas_needed
 from testbed.hpa.record import HpaRecord
-from testbed.metrics.latency import latency_metrics
 from testbed.metrics.metric import Metric
+from testbed.observe.receipt import RESOLUTION_S
 
 
 class _Point(Protocol):
@@ -26,19 +25,9 @@ CUT_SHORT = "HOLD was ended at the first recovery"
 def hpa_metrics(record: HpaRecord) -> tuple[Metric, ...]:
     """Return the metrics of a run, the same names in the same order for every run.
 
-    Without a value is what did not happen; the note says why. Pod latencies are those
-    of the pods that were created in HOLD.
+    Without a value is what did not happen; the note says why.
     """
-    metrics = (
-        *_recovery(record),
-        *_quality(record),
-        *_scaling(record),
-        *latency_metrics(record.run),
-    )
-    if not record.run.error:
-        return metrics
-    note = f"the run failed: {record.run.error}"
-    return tuple(replace(metric, value=None, note=note) for metric in metrics)
+    return (*_recovery(record), *_quality(record), *_scaling(record))
 
 
 def _recovery(record: HpaRecord) -> Iterator[Metric]:
@@ -75,7 +64,7 @@ def _capacity(record: HpaRecord) -> Metric:
         at_s = _first(record.pods, lambda count: count.ready >= needed)
         value = None if at_s is None else max(at_s - start_s, 0.0)
     n = len(record.pods)
-    return Metric("t_capacity_s", value, "s", "lower", n, record.run.resolution_s, note)
+    return Metric("t_capacity_s", value, "s", "lower", n, RESOLUTION_S, note)
 
 
 def _quality(record: HpaRecord) -> Iterator[Metric]:
@@ -103,7 +92,7 @@ def _scaling(record: HpaRecord) -> Iterator[Metric]:
     for name, at_s in moments.items():
         note = "" if at_s is not None else "did not happen"
         n = len(record.replicas)
-        yield Metric(name, at_s, "s", "lower", n, record.run.resolution_s, note)
+        yield Metric(name, at_s, "s", "lower", n, RESOLUTION_S, note)
 
 
 def _first(line: Iterable[P], holds: Callable[[P], bool]) -> float | None:

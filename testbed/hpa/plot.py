@@ -15,10 +15,15 @@ _SIZE_INCHES = (9.0, 8.0)
 _DOTS_PER_INCH = 120
 
 
-def plot_timeline(record: HpaRecord, path: Path) -> None:
-    """Draw replicas, load, latency and errors over the run's time into ``path``.
+def plot_timeline(record: HpaRecord, path: Path, title: str = "") -> None:
+    """Draw replicas, usage, latency, errors and load over the run's time.
 
-    The suffix of ``path`` is the format, as in ``.svg`` or ``.png``.
+    Parameters
+    ----------
+    path
+        Its suffix is the format, as in ``.svg`` or ``.png``.
+    title
+        Goes before the outcome, as in the scenario's name and the arm's.
     """
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     rows = figure.subplots(5, 1, sharex=True, height_ratios=(3, 3, 3, 1, 1))
@@ -41,7 +46,7 @@ def plot_timeline(record: HpaRecord, path: Path) -> None:
     found = record.recovery
     ttr = f", TTR {found.ttr_s:g} s" if found.outcome == "recovered" else ""
     outcome = found.outcome.replace("_", " ")
-    figure.suptitle(f"{record.run.scenario_id}, {record.run.arm}: {outcome}{ttr}")
+    figure.suptitle(f"{title}: {outcome}{ttr}" if title else f"{outcome}{ttr}")
     figure.savefig(path, dpi=_DOTS_PER_INCH)
 
 

@@ -10,27 +10,24 @@ from testbed.hpa.model.load_window import LoadWindow
 from testbed.hpa.phases.recovery import Recovery, recovery
 from testbed.hpa.settings import RecoverySettings
 from testbed.hpa.timeline import PodCount, Replicas
-from testbed.metrics.record import RunRecord
 
 
 @dataclass(frozen=True, slots=True)
 class HpaRecord:
     """One recovery run with one scheduler.
 
-    Times are seconds from the start of FIND on the receipt clock.
+    Times are seconds from the start of FIND on the receipt clock. What was measured of
+    the pods themselves is in the `RunRecord` of the same run. Its window is HOLD: only
+    pods created after its start have latencies (section 5.2.2).
 
     Attributes
     ----------
-    run
-        Nodes and pods; its window is HOLD, so that only pods created after its start
-        have latencies (section 5.2.2).
     find, hold
         The levels of FIND and the windows of HOLD.
     replicas, pods
         The two timelines: the autoscaler's numbers, and the pods'.
     """
 
-    run: RunRecord
     settings: RecoverySettings
     find: tuple[LoadWindow, ...]
     hold: tuple[LoadWindow, ...]
@@ -60,7 +57,6 @@ class HpaRecord:
     def of(cls, document: Mapping[str, Any]) -> Self:
         """Return the record of a document that `document` gave."""
         return cls(
-            run=RunRecord.of(document["run"]),
             settings=RecoverySettings.of(document["settings"]),
             find=tuple(LoadWindow(**window) for window in document["find"]),
             hold=tuple(LoadWindow(**window) for window in document["hold"]),

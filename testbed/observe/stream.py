@@ -88,6 +88,10 @@ class Stream:
         if self._closed:
             return
         for line, receipt in _stamped_lines(response, self._clock):
+            if self._closed:
+                # A socket that was shut down gives its last bytes as they came, which
+                # over TLS is noise.
+                return
             change = self._change(line, receipt)
             if change is not None:
                 yield change

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-
 from testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from testbed.compare.arms.arm import Dress
-from testbed.compare.measurement import Measurement
-from testbed.compare.recording import RunLabel
 from testbed.hpa.errors import AutoscalerBlindError
 from testbed.hpa.live.alignment import await_scrape
 from testbed.hpa.live.deployed import deployed
@@ -20,9 +15,10 @@ from testbed.hpa.phases.hold import hold
 from testbed.hpa.record import HpaRecord
 from testbed.hpa.settings import RecoverySettings
 from testbed.observe.observer import Observer
-from testbed.observe.source import AUTOSCALERS, NODES, PODS
+from testbed.observe.source import AUTOSCALERS, PODS
 from testbed.run.bench import Bench
 from testbed.run.site import Site
+from testbed.run.steps.gauge import Gauge
 
 
 def run_recovery(
@@ -31,8 +27,7 @@ def run_recovery(
     settings: RecoverySettings,
     *,
     dress: Dress,
-    label: RunLabel,
-    pids: Iterable[int] = (),
+    gauge: Gauge,
 ) -> HpaRecord:
     """Overload the web service, and watch how the autoscaler makes it recover.
 
@@ -44,10 +39,8 @@ def run_recovery(
         An empty namespace, and the nodes, which are ready.
     dress
         What makes the pods the business of the scheduler under test, which serves.
-    label
-        What the run is called.
-    pids
-        The scheduler's processes.
+    gauge
+        Is told when HOLD begins and ends, which is the window to measure.
 
     Raises
     ------
@@ -58,12 +51,10 @@ def run_recovery(
     """
     kubelet = FakeKubelet.of(bench.cluster.workdir)
     usage = SimulatedUsage(bench.objects, kubelet, site.namespace)
-    clock = bench.observer.clock
     with (
         bench.cluster.api_client() as api,
         # Whoever takes a journal needs it for itself, and the bench's has its owner.
-        Observer(api, (PODS, AUTOSCALERS), clock) as observer,
-        Observer(api, (PODS, NODES), clock) as measuring,
+        Observer(api, (PODS, AUTOSCALERS), bench.observer.clock) as observer,
         deployed(bench, settings, dress, usage),
     ):
         if settings.aligned:
@@ -72,11 +63,10 @@ def run_recovery(
         bench.objects.create(autoscaler(site.namespace, settings))
         target = LiveTarget(observer, usage, observer.clock.now())
         levels = find(target, settings)
-        own = replace(bench, observer=measuring)
-        measurement = Measurement.begin(own, site.namespace, pids)
+        gauge.open()
         windows = hold(target, settings, levels[-1].clients)
+        gauge.close()
         record = HpaRecord(
-            run=measurement.end(label, site.nodes),
             settings=settings,
             find=levels,
             hold=windows,

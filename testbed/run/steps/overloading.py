@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from testbed.compare.arms.arm import Dress
-from testbed.compare.recording import RunLabel
 from testbed.hpa.live.run import run_recovery
 from testbed.run.steps.course import Course
+from testbed.run.steps.gauge import Gauge
+from testbed.run.steps.measuring import measure
 from testbed.scenario.check import CheckResult
-from testbed.scenario.steps.model import Overload
-
-RELEASE = "release"
-"""Stands for the chart's own scheduler, where no arm has been put in its place."""
+from testbed.scenario.steps.model import Measure, Overload
 
 OWN_SCHEDULER = Dress("default-scheduler")
 
 
+class HoldGauge(Gauge):
+    """Makes HOLD the measured window of the steps."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+
+    def open(self) -> None:
+        """Begin the window."""
+        measure(self._course, Measure("start"))
+
+    def close(self) -> None:
+        """End the window."""
+        measure(self._course, Measure("stop"))
+
+
 def overload(course: Course, step: Overload) -> None:
-    """Run FIND and HOLD; the record is the course's, the outcome one of its checks.
+    """Run FIND and HOLD; what is measured is HOLD, and its outcome one of the checks.
 
     Raises
     ------
@@ -30,7 +43,7 @@ def overload(course: Course, step: Overload) -> None:
         course.site,
         step.settings,
         dress=course.dress or OWN_SCHEDULER,
-        label=RunLabel(course.scenario.scenario_id, RELEASE),
+        gauge=HoldGauge(course),
     )
     found = record.recovery
     course.recovery = record

@@ -3,56 +3,66 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from hpa_settings import QUICK
 from kubernetes.client import ApiClient, AuthorizationV1Api, CustomObjectsApi
 
-from testbed.cluster import Cluster, NodePool, create_nodes
+from testbed.cluster import Cluster
 from testbed.cluster.interruption import running_cluster
 from testbed.cluster.metrics.usage import NAME, PLURAL, usage_object
 from testbed.cluster.processes import processes_of
-from testbed.compare.arms.arm import Dress
-from testbed.compare.recording import RunLabel
-from testbed.helm import install_release
-from testbed.hpa.live.cluster import recovery_cluster
-from testbed.hpa.live.run import run_recovery
 from testbed.hpa.model.web_service import steady_state
 from testbed.hpa.record import HpaRecord
-from testbed.hpa.settings import Find, Hold, RecoverySettings
 from testbed.observe.observer import Observer
-from testbed.observe.settled import object_there
 from testbed.run.bench import Bench
-from testbed.run.site import Site
+from testbed.run.cluster_needs import cluster_for
+from testbed.run.listener import Listener
+from testbed.run.outcome import ScenarioOutcome
+from testbed.run.scenario_run import run_scenario
+from testbed.scenario.load import load_file
+from testbed.scenario.model import Scenario
+from testbed.scenario.steps.model import Overload
 from testbed.toolchain import tool_path
 from testbed.toolchain.errors import ToolMissingError
 
 pytestmark = pytest.mark.e2e
 
-SETTINGS: RecoverySettings = replace(
-    QUICK,
-    find=Find(start=6, most=12, step=6, level_s=2.0),
-    hold=Hold(total_s=90.0, window_s=2.0, whole=False),
-    # The recovery is what counts here, not by how much runs differ.
-    aligned=False,
-)
-NODES = NodePool("web", 5, 2000, 8 << 30)
-NAMESPACE = "shop"
+FILE = Path(__file__).parents[3] / "scenarios" / "hpa" / "recovery.yaml"
+
+IN_A_HURRY: Mapping[str, Any] = {
+    "find": {"start": 6, "most": 6, "level_s": 2},
+    "hold": {"total_s": 90, "window_s": 2, "whole": False},
+    # That it recovers is what counts here, not by how much runs differ.
+    "aligned": False,
+}
+
+
+def hurried(scenario: Scenario) -> Scenario:
+    """Return the scenario with shorter windows, and without waiting for a scrape."""
+    (step,) = scenario.steps
+    assert isinstance(step.action, Overload)
+    action = replace(step.action, plain={**step.action.plain, **IN_A_HURRY})
+    return replace(scenario, steps=(replace(step, action=action),))
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
+def scenario() -> Scenario:
+    return hurried(load_file(FILE)[0])
+
+
+@pytest.fixture(scope="module")
+def cluster(scenario: Scenario) -> Iterator[Cluster]:
     try:
         tool_path("metrics-server")
     except ToolMissingError as error:
         pytest.skip(str(error))
-    made = recovery_cluster(f"hpa-{secrets.token_hex(3)}", SETTINGS.timing)
+    made = cluster_for(f"hpa-{secrets.token_hex(3)}", [scenario])
     with running_cluster(made) as running:
-        install_release(running, profile="default", optimizer_enabled=False)
         yield running
 
 
@@ -63,30 +73,27 @@ def api(cluster: Cluster) -> Iterator[ApiClient]:
 
 
 @pytest.fixture(scope="module")
-def record(cluster: Cluster, api: ApiClient) -> HpaRecord:
-    nodes = create_nodes(api, [NODES])
+def outcome(cluster: Cluster, api: ApiClient, scenario: Scenario) -> ScenarioOutcome:
     with Observer(api) as observer:
         bench = Bench(cluster, api, observer, tag="test")
-        bench.objects.create(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        )
-        observer.wait_for(
-            "the default service account",
-            object_there("ServiceAccount", NAMESPACE, "default"),
-            timeout_s=bench.timeouts.prepare_s,
-        )
-        return run_recovery(
-            bench,
-            Site(NAMESPACE, tuple(nodes)),
-            SETTINGS,
-            dress=Dress("default-scheduler"),
-            label=RunLabel("hpa/recovery", "default"),
-        )
+        return run_scenario(bench, scenario, 1, Listener())
+
+
+@pytest.fixture(scope="module")
+def record(outcome: ScenarioOutcome) -> HpaRecord:
+    assert outcome.stepped is not None
+    assert outcome.stepped.recovery is not None, outcome.error
+    return outcome.stepped.recovery
+
+
+def test_every_check_of_the_scenario_holds(outcome: ScenarioOutcome) -> None:
+    """The outcome that it names, and every invariant."""
+    assert outcome.error == ""
+    assert outcome.failed_checks == ()
 
 
 def test_the_service_recovers(record: HpaRecord) -> None:
     """The SLA breaks under the first load, and is kept when replicas have come."""
-    assert record.run.error == ""
     assert record.recovery.outcome == "recovered"
     assert record.clients == 6
     assert not record.hold[0].ok
@@ -96,8 +103,9 @@ def test_the_service_recovers(record: HpaRecord) -> None:
 def test_the_autoscaler_read_what_the_model_says(record: HpaRecord) -> None:
     """Nothing is lost from the model over KWOK and metrics-server to it."""
     read = [seen.cpu_percent for seen in record.replicas if seen.cpu_percent]
-    state = steady_state(SETTINGS.service, 6, SETTINGS.autoscaling.min_replicas)
-    expected = 100 * state.cpu_milli / SETTINGS.service.request_milli
+    service, scaling = record.settings.service, record.settings.autoscaling
+    state = steady_state(service, record.clients, scaling.min_replicas)
+    expected = 100 * state.cpu_milli / service.request_milli
 
     # The first reading may be of a span that began before the load.
     assert max(read) == pytest.approx(expected, rel=0.05)
@@ -105,7 +113,7 @@ def test_the_autoscaler_read_what_the_model_says(record: HpaRecord) -> None:
 
 def test_it_scaled_out_because_of_a_reading(record: HpaRecord) -> None:
     """And not because somebody scaled the Deployment by hand."""
-    first = SETTINGS.autoscaling.min_replicas
+    first = record.settings.autoscaling.min_replicas
     # Before its first look the autoscaler desires nothing.
     before = [seen for seen in record.replicas if seen.desired <= first]
     after = [seen for seen in record.replicas if seen.desired > first]
@@ -115,30 +123,27 @@ def test_it_scaled_out_because_of_a_reading(record: HpaRecord) -> None:
     assert max(count.ready for count in record.pods) == after[-1].desired
 
 
-def test_every_new_pod_was_timed(record: HpaRecord) -> None:
-    new = [pod for pod in record.run.pods if pod.created_s is not None]
+def test_every_new_pod_was_timed(outcome: ScenarioOutcome, record: HpaRecord) -> None:
+    """The metrics of the pods are of those that were created in HOLD."""
+    found = {metric.name: metric for metric in outcome.metrics}
+    new = max(count.total for count in record.pods) - 3
 
-    assert len(new) == max(count.total for count in record.pods) - 3
-    for pod in new:
-        assert pod.created_s is not None
-        assert pod.bound_s is not None
-        assert pod.ready_s is not None
-        assert pod.created_s <= pod.bound_s <= pod.ready_s
+    assert found["t_sched_mean_s"].n == found["t_ready_mean_s"].n == new
+    assert found["t_sched_missing_pods"].value == 0
+    assert found["ttr_s"].value == record.recovery.ttr_s
 
 
 def test_nothing_is_left_behind(record: HpaRecord, api: ApiClient) -> None:
     """The next arm's run must not find this one's load."""
+    assert record.hold
     custom: Any = CustomObjectsApi(api)
     usage = custom.get_cluster_custom_object("kwok.x-k8s.io", "v1alpha1", PLURAL, NAME)
-    deployments = custom.list_namespaced_custom_object(
-        "apps", "v1", NAMESPACE, "deployments"
-    )
-    autoscalers = custom.list_namespaced_custom_object(
-        "autoscaling", "v2", NAMESPACE, "horizontalpodautoscalers"
+    autoscalers = custom.list_cluster_custom_object(
+        "autoscaling", "v2", "horizontalpodautoscalers"
     )
 
     assert usage["spec"] == usage_object({})["spec"]
-    assert deployments["items"] == autoscalers["items"] == []
+    assert autoscalers["items"] == []
 
 
 def test_metrics_server_listens_on_the_loopback_only(cluster: Cluster) -> None:

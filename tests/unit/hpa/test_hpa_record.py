@@ -19,8 +19,8 @@ LATE = replace(FULL, find=Find(level_s=5.0))
 """FIND is over before the autoscaler has moved."""
 
 
-def metrics(settings: RecoverySettings, error: str = "") -> dict[str, Metric]:
-    found = hpa_metrics(hpa_record(settings, error=error))
+def metrics(settings: RecoverySettings) -> dict[str, Metric]:
+    found = hpa_metrics(hpa_record(settings))
     names = [metric.name for metric in found]
     assert len(set(names)) == len(names)
     return {metric.name: metric for metric in found}
@@ -86,18 +86,14 @@ def test_a_hold_that_was_cut_short_has_no_means() -> None:
     assert "ended at the first recovery" in found["ok_rate"].note
 
 
-def test_latencies_are_of_the_pods_of_hold() -> None:
-    assert metrics(LATE)["t_sched_mean_s"].value == pytest.approx(0.5)
-    assert metrics(LATE)["t_ready_mean_s"].value == pytest.approx(1.0)
-
-
-def test_every_record_has_the_same_metrics_and_a_failed_one_no_values() -> None:
+def test_every_record_has_the_same_metrics_whatever_came_of_it() -> None:
     """A comparison lines them up by name."""
-    good, bad = metrics(LATE), metrics(LATE, error="the watch broke off")
+    stuck = replace(LATE, autoscaling=Autoscaling(max_replicas=10))
+    names = {
+        tuple(metrics(one)) for one in (LATE, stuck, replace(LATE, find=Find(1, 2, 1)))
+    }
 
-    assert list(good) == list(bad)
-    assert {metric.value for metric in bad.values()} == {None}
-    assert bad["ttr_s"].note == "the run failed: the watch broke off"
+    assert len(names) == 1
 
 
 @pytest.mark.parametrize("most", [10, 20])
@@ -105,7 +101,7 @@ def test_a_run_is_drawn_whether_it_recovers_or_not(tmp_path: Path, most: int) ->
     settings = replace(LATE, autoscaling=Autoscaling(max_replicas=most))
     picture = tmp_path / "timeline.svg"
 
-    plot_timeline(hpa_record(settings), picture)
+    plot_timeline(hpa_record(settings), picture, "hpa/recovery, default")
 
     text = picture.read_text(encoding="utf-8")
     assert text.rstrip().endswith("</svg>")

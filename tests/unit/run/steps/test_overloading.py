@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from hpa_records import hpa_record
 from testbed.cluster.node_pool import NodePool
 from testbed.compare.arms.arm import Dress
 from testbed.hpa.settings import FULL, Find
+from testbed.observe.receipt import ReceiptClock
 from testbed.run.site import Site
 from testbed.run.steps import overloading
 from testbed.run.steps.course import Course
+from testbed.run.steps.gauge import Gauge
 from testbed.run.steps.overloading import overload
 from testbed.scenario.model import Scenario
 from testbed.scenario.steps.model import Overload
@@ -26,8 +29,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return what the run was asked for; it answers with a recovery."""
     seen: dict[str, Any] = {}
 
-    def run(bench: Any, site: Any, settings: Any, **named: Any) -> Any:
-        seen.update(named, settings=settings)
+    def run(bench: Any, site: Any, settings: Any, *, dress: Any, gauge: Any) -> Any:
+        seen.update(dress=dress, settings=settings)
+        gauge.open()
+        gauge.close()
         return RECORD
 
     monkeypatch.setattr(overloading, "run_recovery", run)
@@ -35,7 +40,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def course(dress: Dress | None = None) -> Course:
-    bench: Any = None
+    bench: Any = SimpleNamespace(observer=SimpleNamespace(clock=ReceiptClock()))
     pool = NodePool("n", 1, 1000, 1 << 30)
     scenario = Scenario("hpa/recovery", "A test.", (pool,), ())
     return Course(bench, scenario, Site("shop", ("n-0",)), dress, lambda _: None)
@@ -51,7 +56,6 @@ def test_without_a_comparison_they_are_of_the_release(asked: dict[str, Any]) -> 
     overload(course(), Overload({"timing": {"sync_s": 1}}))
 
     assert asked["dress"].scheduler_name == "default-scheduler"
-    assert asked["label"].scenario_id == "hpa/recovery"
     assert asked["settings"].timing.sync_s == 1
 
 
@@ -64,6 +68,29 @@ def test_the_record_is_kept_for_metrics_and_pictures() -> None:
     assert made.recovery is RECORD
     assert made.facts == {"clients": 10, "ttr_s": RECORD.recovery.ttr_s}
     assert made.checks == []
+
+
+@pytest.mark.usefixtures("asked")
+def test_hold_is_the_measured_window() -> None:
+    """Section 5.2.2: latencies are of the pods that were created after its start."""
+    told = []
+
+    class Told(Gauge):
+        def open(self) -> None:
+            told.append("open")
+
+        def close(self) -> None:
+            told.append("close")
+
+    made = course()
+    made.gauge = Told()
+
+    overload(made, Overload({}))
+
+    assert told == ["open", "close"]
+    assert made.started is not None
+    assert made.stopped is not None
+    assert made.started <= made.stopped
 
 
 @pytest.mark.usefixtures("asked")
