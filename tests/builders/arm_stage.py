@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from kubernetes.client import ApiClient, CoreV1Api, RbacAuthorizationV1Api
+from kubernetes.client import (
+    ApiClient,
+    ApiextensionsV1Api,
+    CoreV1Api,
+    CustomObjectsApi,
+    RbacAuthorizationV1Api,
+)
 
 from testbed.cluster import Cluster
 from testbed.cluster.processes import processes_of
@@ -76,6 +82,20 @@ class Stage:
             *self.core.list_namespaced_config_map(NAMESPACE, **selected).items,
         ]
         return [one.metadata.name for one in found]
+
+    def custom_objects(self) -> list[str]:
+        """Return every object of a custom resource, as ``plural/name``."""
+        extensions: Any = ApiextensionsV1Api(self.api)
+        objects: Any = CustomObjectsApi(self.api)
+        found = []
+        for definition in extensions.list_custom_resource_definition().items:
+            spec = definition.spec
+            version = next(one.name for one in spec.versions if one.storage)
+            plural = spec.names.plural
+            listed = objects.list_cluster_custom_object(spec.group, version, plural)
+            for one in listed["items"]:
+                found.append(f"{plural}/{one['metadata']['name']}")
+        return found
 
 
 def listening(pids: Collection[int]) -> set[str]:

@@ -1,24 +1,61 @@
-"""Custom resource definitions that an arm cannot start without.
+"""Custom resources of an arm: their definitions, without which it cannot start.
 
-They stay on the cluster: other arms and the user's own objects may use them, and taking
-them back would delete every object of their kinds.
+The definitions stay on the cluster, as other arms may use them. The objects that the
+arm made go with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from kubernetes.client import ApiClient, ApiextensionsV1Api
+from kubernetes.client import ApiClient, ApiextensionsV1Api, CustomObjectsApi
+from urllib3.exceptions import HTTPError
 
+from testbed.cluster.interruption import undisturbed
 from testbed.cluster.protocol import Cluster
 from testbed.wait import wait_until
 
 ESTABLISHED_TIMEOUT_S = 30.0
 _APPLY = "application/apply-patch+yaml"
 _MANAGER = "stowage"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of object that an arm makes; in a namespace unless that is empty."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+
+
+@contextmanager
+def custom_resources(
+    cluster: Cluster, definitions: Path, made: Sequence[Kind]
+) -> Iterator[None]:
+    """Apply the definitions of a folder; at the end, delete the objects of some kinds.
+
+    Raises
+    ------
+    kubernetes.client.ApiException
+        The API server refused.
+    WaitTimeoutError
+        A definition was not served in time.
+    """
+    apply_crds(cluster, definitions)
+    try:
+        yield
+    finally:
+        # A cluster that does not answer any more takes its objects along.
+        with undisturbed(), cluster.api_client() as api, suppress(HTTPError):
+            for kind in made:
+                _delete_all(api, kind)
 
 
 def apply_crds(cluster: Cluster, folder: Path) -> None:
@@ -61,3 +98,14 @@ def _waiting(api: ApiClient, names: Sequence[str]) -> list[str]:
         if condition.type == "Established" and condition.status == "True"
     }
     return [name for name in names if name not in established]
+
+
+def _delete_all(api: ApiClient, kind: Kind) -> None:
+    objects: Any = CustomObjectsApi(api)
+    where = (kind.group, kind.version)
+    if kind.namespace:
+        objects.delete_collection_namespaced_custom_object(
+            *where, kind.namespace, kind.plural
+        )
+    else:
+        objects.delete_collection_cluster_custom_object(*where, kind.plural)

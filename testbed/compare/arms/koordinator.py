@@ -7,19 +7,16 @@ do not place pods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import yaml
-from kubernetes.client import CustomObjectsApi
-from urllib3.exceptions import HTTPError
 
-from testbed.cluster.interruption import undisturbed
 from testbed.cluster.protocol import Cluster
 from testbed.compare.arms.account import NAMESPACE, STOCK_SCHEDULER, Rights
 from testbed.compare.arms.arm import ClientLimits, Dress
-from testbed.compare.arms.crds import apply_crds
+from testbed.compare.arms.crds import Kind, custom_resources
 from testbed.compare.arms.kube_scheduler import KubeSchedulerArm
 from testbed.compare.arms.scheduler_config import BATCHING
 from testbed.toolchain import tool_data
@@ -30,7 +27,8 @@ SCHEDULER_NAME = "koord-scheduler"
 _READY = "/apis/v1/__services__"
 """Refused until its caches are filled; /healthz answers long before."""
 
-_QUOTAS = ("scheduling.sigs.k8s.io", "v1alpha1", NAMESPACE, "elasticquotas")
+_QUOTAS = Kind("scheduling.sigs.k8s.io", "v1alpha1", "elasticquotas", NAMESPACE)
+"""It makes three for itself when it starts."""
 
 
 def koordinator_arm() -> KubeSchedulerArm:
@@ -45,7 +43,7 @@ def koordinator_arm() -> KubeSchedulerArm:
         gates=_gates,
         # By default it serves everybody on every interface.
         flags=("--port=0",),
-        prepare=_custom_resources,
+        prepare=_prepare,
         notes=("built on the scheduling framework of Kubernetes 1.28",),
     )
 
@@ -82,13 +80,5 @@ def _gates(_: ClientLimits | None) -> Mapping[str, bool]:
     return {BATCHING: False}
 
 
-@contextmanager
-def _custom_resources(cluster: Cluster) -> Iterator[None]:
-    """Apply its definitions; at the end, delete the quotas that it made for itself."""
-    apply_crds(cluster, tool_data(TOOL) / "config/crd/bases")
-    try:
-        yield
-    finally:
-        with undisturbed(), cluster.api_client() as api, suppress(HTTPError):
-            objects: Any = CustomObjectsApi(api)
-            objects.delete_collection_namespaced_custom_object(*_QUOTAS)
+def _prepare(cluster: Cluster) -> AbstractContextManager[None]:
+    return custom_resources(cluster, tool_data(TOOL) / "config/crd/bases", [_QUOTAS])

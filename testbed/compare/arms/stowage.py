@@ -28,7 +28,7 @@ from testbed.cluster.protocol import Cluster
 from testbed.compare.arms.account import Rights, account
 from testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
 from testbed.compare.arms.chart import RenderedChart, render_chart
-from testbed.compare.arms.crds import apply_crds
+from testbed.compare.arms.crds import Kind, custom_resources
 from testbed.compare.arms.program import Program
 from testbed.compare.arms.readiness import READY, http_readiness
 from testbed.compare.arms.scheduler_config import (
@@ -51,6 +51,10 @@ SCHEDULER = "stowage-scheduler"
 SIGNING = frozenset({"Reservations"})
 """Our plugins that sign pods; any other switches a profile's batching off."""
 
+_MADE = (
+    Kind("stowage.dev", "v1alpha1", "packingplans"),
+    Kind("stowage.dev", "v1alpha1", "reservations"),
+)
 _PROBE_TIMEOUT_S = 2.0
 
 
@@ -76,7 +80,7 @@ class StowageArm:
         """
         config = _profile(self.profile)
         version = f"{load_manifest().tool(SCHEDULER).version}+{self.profile}"
-        batching = limits is None and not _foreign_plugins(config) - SIGNING
+        batching = limits is None and not _multi_point(config, "enabled") - SIGNING
         notes = ("the optimiser runs beside it",) if _with_optimizer(config) else ()
         return settings_of(config, version, limits, {BATCHING: batching}, notes)
 
@@ -99,7 +103,7 @@ class StowageArm:
                 installed_config(chart.config, kubeconfig, limits), sort_keys=False
             )
             (folder / "scheduler.yaml").write_text(text, "utf-8")
-            apply_crds(cluster, CHART / "crds")
+            stack.enter_context(custom_resources(cluster, CHART / "crds", _MADE))
             rights = Rights(rules=chart.rules)
             stack.enter_context(account(cluster, self.name, rights, kubeconfig))
             programs = _programs(chart, Path(short))
@@ -114,23 +118,27 @@ class StowageArm:
         socket_folder: Path,
         limits: ClientLimits | None,
     ) -> Values:
-        optimizer = _with_optimizer(_profile(self.profile))
+        profile = _profile(self.profile)
         temporary = folder / "temporary"
         temporary.mkdir(exist_ok=True)
         gates = {BATCHING: False} if limits else {}
         own = {
             "schedulerName": self.dress.scheduler_name,
             "scheduler": {"featureGates": gates},
+            # As the stock scheduler may, whose role allows it always.
+            "rbac": {"allowPreemption": _preempts(profile)},
             "paths": {
                 "config": str(folder),
                 "socket": str(socket_folder),
                 "temporary": str(temporary),
             },
         }
-        return merge_values(
-            testbed_values(cluster, profile=self.profile, optimizer_enabled=optimizer),
-            own,
+        needed = testbed_values(
+            cluster,
+            profile=self.profile,
+            optimizer_enabled=_with_optimizer(profile),
         )
+        return merge_values(needed, own)
 
 
 def stowage_arm() -> StowageArm:
@@ -144,20 +152,16 @@ def score_cache_arm() -> StowageArm:
 
 
 def _programs(chart: RenderedChart, socket_folder: Path) -> Sequence[Program]:
-    programs = []
-    optimizer = chart.containers.get("optimizer")
-    if optimizer is not None:
-        socket = socket_folder / "optimizer.sock"
-        ready = partial(_optimizer_readiness, socket)
-        programs.append(
-            Program("optimizer", optimizer.command, optimizer.environment, ready)
-        )
-    scheduler = chart.containers["scheduler"]
-    url = f"https://{LOOPBACK}:{_port(scheduler.command)}/readyz"
-    ready = partial(http_readiness, url)
+    port = _port(chart.containers["scheduler"].command)
+    ready = {
+        "optimizer": partial(_optimizer_readiness, socket_folder / "optimizer.sock"),
+        "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{port}/readyz"),
+    }
     return [
-        *programs,
-        Program("scheduler", scheduler.command, scheduler.environment, ready),
+        Program(name, one.command, one.environment, ready[name])
+        # The scheduler calls the optimiser, which therefore comes first.
+        for name in ("optimizer", "scheduler")
+        if (one := chart.containers.get(name))
     ]
 
 
@@ -176,15 +180,18 @@ def _profile(name: str) -> dict[str, Any]:
     return config
 
 
-def _foreign_plugins(config: Mapping[str, Any]) -> set[str]:
+def _with_optimizer(config: Mapping[str, Any]) -> bool:
+    return "PriorityOptimizer" in _multi_point(config, "enabled")
+
+
+def _preempts(config: Mapping[str, Any]) -> bool:
+    return "DefaultPreemption" not in _multi_point(config, "disabled")
+
+
+def _multi_point(config: Mapping[str, Any], which: str) -> set[str]:
+    """Return the plugins that the profiles enable or disable at all their points."""
     return {
         plugin["name"]
         for profile in config["profiles"]
-        for plugin in profile.get("plugins", {})
-        .get("multiPoint", {})
-        .get("enabled", ())
+        for plugin in profile.get("plugins", {}).get("multiPoint", {}).get(which, ())
     }
-
-
-def _with_optimizer(config: Mapping[str, Any]) -> bool:
-    return "PriorityOptimizer" in _foreign_plugins(config)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from arm_stage import Stage, listening, secrets_in
+from kubernetes.client import CustomObjectsApi
 
 from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
+from testbed.compare.arms.stowage import stowage_arm
 from testbed.compare.catalogue import ARMS, choose_arms, hindrance
 from testbed.compare.errors import ArmEndedError
 from testbed.wait import wait_until
@@ -35,6 +38,7 @@ def left_as_it_was(stage: Stage) -> Iterator[None]:
     yield
     assert stage.processes() == before
     assert stage.arm_objects() == []
+    assert stage.custom_objects() == []
 
 
 @pytest.mark.usefixtures("left_as_it_was")
@@ -48,7 +52,7 @@ def test_an_arm_places_pods_and_is_gone_afterwards(
             stage.wait_bound(names)
         running.check()
 
-        assert listening(pids) <= {"127.0.0.1"}
+        assert listening(pids) == {"127.0.0.1"}
         assert stage.arm_objects()
         assert running.configuration
         assert all(file.stat().st_size for file in running.log_files.values())
@@ -58,31 +62,40 @@ def test_an_arm_places_pods_and_is_gone_afterwards(
 
 
 @pytest.mark.usefixtures("left_as_it_was")
-def test_given_limits_are_those_it_runs_with(
+def test_an_arm_runs_with_given_limits_and_is_reported_when_killed(
     arm: Arm, stage: Stage, tmp_path: Path
 ) -> None:
-    """Equal limits that do not arrive would be equal on paper only."""
-    with (
-        arm.running(stage.cluster, tmp_path, LIMITS) as running,
-        stage.pods(arm.dress) as names,
-    ):
-        stage.wait_bound(names)
+    """Limits that do not arrive, or a scheduler that is gone, would falsify a run."""
+    with arm.running(stage.cluster, tmp_path, LIMITS) as running:
+        with stage.pods(arm.dress) as names:
+            stage.wait_bound(names)
         configuration = running.configuration
-
-    assert arm.settings(LIMITS).qps == 200
-    assert "200" in configuration
-    assert "300" in configuration
-
-
-@pytest.mark.usefixtures("left_as_it_was")
-def test_a_killed_scheduler_is_reported(arm: Arm, stage: Stage, tmp_path: Path) -> None:
-    """A run that goes on without its scheduler measures nothing."""
-    with arm.running(stage.cluster, tmp_path, None) as running:
         psutil.Process(running.pids[-1]).kill()
 
         message = wait_until("the report", lambda: _report(running), bool, timeout_s=5)
 
+    assert (arm.settings(LIMITS).qps, arm.settings(LIMITS).burst) == (200, 300)
+    assert "200" in configuration
+    assert "300" in configuration
     assert f"arm {arm.name} ended by itself with -9" in message
+
+
+@pytest.mark.usefixtures("left_as_it_was")
+def test_plans_of_an_arm_go_with_it(stage: Stage, tmp_path: Path) -> None:
+    """A later arm would carry them out."""
+    plan = {
+        "apiVersion": "stowage.dev/v1alpha1",
+        "kind": "PackingPlan",
+        "metadata": {"name": "mine"},
+        "spec": {"mode": "DryRun"},
+    }
+    with stowage_arm().running(stage.cluster, tmp_path, None):
+        objects: Any = CustomObjectsApi(stage.api)
+        objects.create_cluster_custom_object(
+            "stowage.dev", "v1alpha1", "packingplans", plan
+        )
+
+        assert stage.custom_objects() == ["packingplans/mine"]
 
 
 def _report(running: RunningArm) -> str:
