@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from testbed.hpa.metrics import hpa_metrics
 from testbed.metrics.clocks import clock_metrics
 from testbed.metrics.distribution import distribution_metrics
 from testbed.metrics.footprint import footprint_metrics
@@ -35,10 +36,13 @@ _PARTS: tuple[Callable[[RunRecord], Iterable[Metric]], ...] = (
 def metrics_of(record: RunRecord) -> tuple[Metric, ...]:
     """Return the metrics of a run: for every record the same names in the same order.
 
-    A metric's name ends in its unit, unless it is a ratio or an index. A run that
-    failed has no values, only its reason: half of a burst is not a faster burst.
+    Where a service was overloaded, those of its recovery come last. A metric's name
+    ends in its unit, unless it is a ratio or an index. A run that failed has no values,
+    only its reason: half of a burst is not a faster burst.
     """
-    metrics = tuple(metric for part in _PARTS for metric in part(record))
+    of_recovery = hpa_metrics(record.recovery) if record.recovery else ()
+    of_pods = (metric for part in _PARTS for metric in part(record))
+    metrics = (*of_pods, *of_recovery)
     if not record.error:
         return metrics
     note = f"the run failed: {record.error}"

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from testbed.hpa.record import HpaRecord
+
 
 @dataclass(frozen=True, slots=True)
 class NodeRecord:
@@ -74,6 +76,8 @@ class RunRecord:
         Of the scheduler's processes together.
     warm
         Whether the scheduler had placed pods before the window began.
+    recovery
+        What was seen of a service that was overloaded, if one was.
     """
 
     scenario_id: str
@@ -94,6 +98,7 @@ class RunRecord:
     cpu_s: float | None = None
     warm: bool = False
     error: str = ""
+    recovery: HpaRecord | None = None
 
     def document(self) -> dict[str, Any]:
         """Return the record as JSON values."""
@@ -105,4 +110,6 @@ class RunRecord:
         values = dict(document)
         values["nodes"] = tuple(NodeRecord(**node) for node in values["nodes"])
         values["pods"] = tuple(PodRecord(**pod) for pod in values["pods"])
+        if values.get("recovery"):
+            values["recovery"] = HpaRecord.of(values["recovery"])
         return cls(**values)

@@ -36,11 +36,9 @@ def run_stepped(
     """
     _release(bench, scenario, diary)
     stepped = run_steps(bench, scenario, site, None, diary)
-    window, metrics = stepped.window, tuple[Metric, ...]()
-    if window is not None:
-        label = RunLabel(scenario.scenario_id, ARM)
-        record = window_record(bench, scenario, site, window, diary, label=label)
-        metrics = metrics_of(record)
+    label = RunLabel(scenario.scenario_id, ARM)
+    record = window_record(bench, scenario, site, stepped, diary, label=label)
+    window, metrics = stepped.window, metrics_of(record) if record else ()
     end = measured(
         bench,
         stepped.state,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from testbed.compare.footprint import UNKNOWN, Footprint
 from testbed.compare.recording import (
     Disturbance,
@@ -12,13 +14,13 @@ from testbed.compare.recording import (
     recorded,
 )
 from testbed.metrics.record import RunRecord
-from testbed.observe.audit import AuditEntry, audit_entries
-from testbed.observe.errors import AuditLogMissingError
+from testbed.observe.plan import ObservedPlan
 from testbed.run.bench import Bench
+from testbed.run.catching_up import audit_of
 from testbed.run.diary import Diary
 from testbed.run.optimizer_phase import optimizer_record
 from testbed.run.site import Site
-from testbed.run.steps.outcome import Window
+from testbed.run.steps.outcome import SteppedOutcome
 from testbed.scenario.model import Scenario
 
 
@@ -26,14 +28,16 @@ def window_record(
     bench: Bench,
     scenario: Scenario,
     site: Site,
-    window: Window,
+    stepped: SteppedOutcome,
     diary: Diary,
     *,
     label: RunLabel,
     footprint: Footprint = UNKNOWN,
     count: PodCount | None = None,
-) -> RunRecord:
-    """Return what the diary has of a window, as metrics are made from it.
+) -> RunRecord | None:
+    """Return what the diary has of the window, as metrics are made from it.
+
+    ``None`` is returned where the steps measured none.
 
     Parameters
     ----------
@@ -48,25 +52,31 @@ def window_record(
     -----
     Moves and evictions are those of all plans of the run.
     """
+    window = stepped.window
+    if window is None:
+        return None
     ours = {name for pool in scenario.node_pools for name in pool.node_names()}
     bodies, plans = bench.observer.read(
-        lambda state: (state.bodies("Node"), optimizer_record(state.plans()))
+        lambda state: (state.bodies("Node"), state.plans())
     )
+    changes = [*diary.there_before, *diary.changes()]
+    of_plans = optimizer_record(plans)
     seen = Observations(
         namespace=site.namespace,
         start=window.start,
         stop=window.stop,
         nodes=node_records(b for b in bodies if b["metadata"]["name"] in ours),
-        changes=[*diary.there_before, *diary.changes()],
-        audit=_audit(bench, diary),
+        changes=changes,
+        audit=audit_of(bench, diary.audit_start, changes, site.namespace),
         count=count,
         footprint=footprint,
     )
-    return recorded(label, seen, Disturbance(plans.moves, plans.evictions))
+    disturbance = Disturbance(of_plans.moves, of_plans.evictions, _bound(plans))
+    return replace(recorded(label, seen, disturbance), recovery=stepped.recovery)
 
 
-def _audit(bench: Bench, diary: Diary) -> list[AuditEntry]:
-    try:
-        return list(audit_entries(bench.cluster.audit_log, diary.audit_start))
-    except AuditLogMissingError:
-        return []
+def _bound(plans: list[ObservedPlan]) -> int | None:
+    """Return the most pods that can be placed: the last bound of the lowest tier."""
+    if not plans or not plans[-1].tiers:
+        return None
+    return min(plans[-1].tiers, key=lambda tier: tier.priority).upper_bound

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
 from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
-from testbed.compare.footprint import FootprintMeter
 from testbed.compare.recording import RunLabel
 from testbed.compare.session.listener import CompareListener
 from testbed.compare.session.order import Turn
 from testbed.compare.session.warming import warm_up
-from testbed.compare.session.window import window_record
+from testbed.compare.window_meter import WindowMeter
 from testbed.errors import StowageError
 from testbed.metrics.record import RunRecord
 from testbed.run.bench import Bench
+from testbed.run.catching_up import counted
 from testbed.run.diary import Diary
 from testbed.run.site import Site, clear, namespace_of, prepare
 from testbed.run.steps.carrying_out import run_steps
+from testbed.run.window_record import window_record
 from testbed.scenario.model import Scenario
+
+NO_WINDOW = (
+    "no window was measured: `measure: start` or `measure: stop` was not reached"
+)
 
 
 class OneTurn:
@@ -106,8 +112,9 @@ class OneTurn:
         bench = self._bench
         diary = Diary(bench, self._listener)
         diary.follow_logs(running.log_files)
-        meter = FootprintMeter(running.pids)
-        stepped = run_steps(bench, self._scenario, site, arm.dress, diary)
+        meter = WindowMeter(running.pids)
+        stepped = run_steps(bench, self._scenario, site, arm.dress, diary, gauge=meter)
+        meter.close()
         label = RunLabel(
             scenario_id=self._scenario.scenario_id,
             arm=arm.name,
@@ -117,7 +124,19 @@ class OneTurn:
         )
         failed = [check.message for check in stepped.failed_checks]
         error = "; ".join(filter(None, [stepped.error, *failed]))
-        return window_record(bench, site, diary, stepped.window, label, meter, error)
+        record = window_record(
+            bench,
+            self._scenario,
+            site,
+            stepped,
+            diary,
+            label=label,
+            footprint=meter.footprint,
+            count=counted(bench, site.namespace),
+        )
+        if record is None:
+            return self._failed(turn, error or NO_WINDOW)
+        return replace(record, error="; ".join(filter(None, [error, record.error])))
 
     def _failed(self, turn: Turn, error: str) -> RunRecord:
         return RunRecord(

@@ -95,7 +95,9 @@ def _turns(request: CompareRequest) -> Iterator[Turn]:
     return turns(list(request.limits), names, request.rounds, request.seed)
 
 
-def _bundle(request: CompareRequest, checks: Mapping[LimitsKind, Preflight]) -> BundleFolder:
+def _bundle(
+    request: CompareRequest, checks: Mapping[LimitsKind, Preflight]
+) -> BundleFolder:
     """Return the folder of this very comparison, begun or gone on with."""
     asked = _comparison(request, checks)
     try:
@@ -119,7 +121,9 @@ def _bundle(request: CompareRequest, checks: Mapping[LimitsKind, Preflight]) -> 
     return found
 
 
-def _comparison(request: CompareRequest, checks: Mapping[LimitsKind, Preflight]) -> Comparison:
+def _comparison(
+    request: CompareRequest, checks: Mapping[LimitsKind, Preflight]
+) -> Comparison:
     scenario = request.scenario
     text = scenario.path.read_text("utf-8") if scenario.path else ""
     return Comparison(

@@ -14,7 +14,7 @@ HEADLINES = (
     "throughput_pods_per_s",
     "placed_pods",
     "jain_pods",
-    "time_to_recovery_s",
+    "ttr_s",
 )
 """What is asked for first: speed, tail, rate, result, evenness, recovery."""
 

@@ -17,7 +17,7 @@ from testbed.scenario.steps.model import (
 
 BROUGHT = {"web": 2, "db": 3, "lone": 1}
 TRACE = tuple(TracedPod(0.0, f"job-{n}", "job", Template(1, 1)) for n in range(4))
-STEPS = [
+STEPS: list[Action] = [
     Apply(("web", "db", "budget")),
     Scale("web", 7),
     Delete(("db",)),
