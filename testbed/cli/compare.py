@@ -10,8 +10,9 @@ import typer
 
 from testbed.cli.main import app
 from testbed.cli.scenario import SCENARIOS
+from testbed.errors import StowageError
 
-FAILED = 1
+FAILED, BAD_INPUT = 1, 2
 
 
 @app.command()
@@ -78,18 +79,22 @@ def compare(
     from testbed.compare.session.request import CompareRequest  # noqa: PLC0415
     from testbed.compare.session.session import compare as carry_out  # noqa: PLC0415
 
-    chosen = choosing.one_scenario(scenario, folder, variant)
-    request = CompareRequest(
-        scenario=chosen,
-        arms=tuple(choose_arms(choosing.words(arms), arm_file or ())),
-        folder=results or choosing.default_folder(chosen),
-        rounds=repeat,
-        limits=choosing.limits_of(limits, qps),
-        seed=seed,
-        warm_up=warm_up,
-        allow_unfair=allow_unfair,
-        cluster=cluster,
-    )
+    try:
+        chosen = choosing.one_scenario(scenario, folder, variant)
+        request = CompareRequest(
+            scenario=chosen,
+            arms=tuple(choose_arms(choosing.words(arms), arm_file or ())),
+            folder=results or choosing.default_folder(chosen),
+            rounds=repeat,
+            limits=choosing.limits_of(limits, qps),
+            seed=seed,
+            warm_up=warm_up,
+            allow_unfair=allow_unfair,
+            cluster=cluster,
+        )
+    except StowageError as error:
+        typer.echo(f"stowage: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from error
     progress = CompareProgress()
     try:
         result = carry_out(request, progress)

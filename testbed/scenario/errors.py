@@ -47,9 +47,9 @@ class ScenarioUnknownError(StowageError):
     """No scenario has the name that was asked for."""
 
     def __init__(self, asked: str, close: Sequence[str]) -> None:
-        hint = f"did you mean {' or '.join(close)}?" if close else "see"
+        hint = f"did you mean {' or '.join(close)}? " if close else ""
         super().__init__(
-            f"no scenario is called {asked!r}; {hint} `stowage scenario list` "
+            f"no scenario is called {asked!r}; {hint}`stowage scenario list` "
             "prints all of them"
         )
 

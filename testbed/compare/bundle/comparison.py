@@ -91,6 +91,8 @@ class Comparison:
         Kinds of client limits under which every arm runs: ``own``, ``equal``.
     rounds
         How many were asked for; there may be fewer records.
+    warm_up
+        Pods that every scheduler placed before its window opened.
     environment
         As `testbed.report.environment.environment` gives it.
     clock
@@ -110,6 +112,7 @@ class Comparison:
     preflight: tuple[PreflightRow, ...] = ()
     clock: str = "watch receipt"
     speed: Speed | None = None
+    warm_up: int = 0
 
 
 def sha256_of(text: str) -> str:

@@ -72,6 +72,12 @@ class BundleFolder:
         """What is compared, with the configurations seen so far."""
         return self._comparison
 
+    def extend(self, rounds: int) -> None:
+        """Ask for more rounds than at first; never for fewer."""
+        if rounds > self._comparison.rounds:
+            self._comparison = replace(self._comparison, rounds=rounds)
+            self._write_head()
+
     @property
     def done(self) -> frozenset[Key]:
         """The runs whose records are there."""

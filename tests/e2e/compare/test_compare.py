@@ -1,0 +1,156 @@
+"""`stowage compare` from the command line, with schedulers that really run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from arm_stage import Stage
+
+from testbed.compare.bundle import Bundle, read_bundle
+from testbed.metrics.catalogue import metrics_of
+
+pytestmark = pytest.mark.e2e
+
+BROKEN = """\
+name: broken
+binary: /bin/false
+arguments: ["{config}", "{port}"]
+configuration: "none"
+schedulerName: broken
+ready: http://127.0.0.1:{port}/healthz
+settings: {version: v0, qps: 1000, burst: 1000, parallelism: 16}
+"""
+COMPARE = (sys.executable, "-c", "from testbed.cli import main; main()", "compare")
+SMALL = ("burst/deployment-200", "--variant", "small", "--warm-up", "10")
+
+
+def compare(stage: Stage, folder: Path, *arguments: str) -> tuple[int, str]:
+    """Run the command on the stage's cluster, and return its exit code and words."""
+    command = [*COMPARE, *SMALL, *arguments]
+    command += ["--cluster", stage.cluster.name, "--results", str(folder)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def compared(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """Return a comparison of one round that was gone on with for a second."""
+    folder = tmp_path_factory.mktemp("compare") / "bundle"
+    arms = ("--arms", "default,stowage-score-cache")
+    before = stage.processes()
+    code, said = compare(stage, folder, *arms, "--repeat", "1")
+    assert code == 0, said
+    first = (folder / "records" / "equal" / "round-001-default.json.gz").read_bytes()
+
+    code, said = compare(stage, folder, *arms, "--repeat", "2")
+
+    assert code == 0, said
+    assert "Verdicts against default, equal client limits" in said
+    kept = (folder / "records" / "equal" / "round-001-default.json.gz").read_bytes()
+    assert kept == first
+    assert stage.processes() == before
+    assert stage.arm_objects() == []
+    return read_bundle(folder)
+
+
+def test_every_arm_places_every_pod_in_every_round(compared: Bundle) -> None:
+    """And nothing of it is an error."""
+    runs = [(one.round_number, one.arm) for one in compared.records]
+
+    assert len(set(runs)) == len(runs) == 4
+    assert compared.complete
+    for record in compared.records:
+        found = {metric.name: metric.value for metric in metrics_of(record)}
+        assert record.error == ""
+        assert found["placed_pods"] == record.api_pods == 40
+        assert record.warm
+
+
+def test_each_record_has_what_its_scheduler_took(compared: Bundle) -> None:
+    """Memory and CPU time are those of the arm's processes, and of no other's."""
+    for record in compared.records:
+        assert record.peak_memory_bytes is not None
+        assert 20 * 2**20 < record.peak_memory_bytes < 2 * 2**30
+        assert record.cpu_s is not None
+        assert 0 < record.cpu_s < 60
+
+
+def test_what_each_scheduler_read_is_kept(compared: Bundle) -> None:
+    """The limits that were asked for have really been its own."""
+    kept = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in (compared.folder / "configurations").iterdir()
+    }
+
+    assert sorted(kept) == ["equal-default.txt", "equal-stowage-score-cache.txt"]
+    assert all("qps: 1000" in text for text in kept.values())
+
+
+def test_the_page_and_the_tables_are_there(compared: Bundle) -> None:
+    page = (compared.folder / "report.html").read_text(encoding="utf-8")
+    tables = (compared.folder / "report.md").read_text(encoding="utf-8")
+
+    assert "burst/deployment-200@small" in page
+    assert "stowage-score-cache" in tables
+
+
+def test_an_arm_that_does_not_start_is_told_of_and_stops_nobody(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """The other arm's runs are worth keeping, and the exit code is 1."""
+    file = tmp_path / "broken.yaml"
+    file.write_text(BROKEN, encoding="utf-8")
+    folder = tmp_path / "bundle"
+
+    code, said = compare(
+        stage,
+        folder,
+        *("--arms", "default", "--arm-file", str(file)),
+        *("--repeat", "1", "--allow-unfair"),
+    )
+
+    assert code == 1, said
+    assert "arm broken did not start" in said
+    good, broken = read_bundle(folder).records
+    assert good.error == ""
+    assert "arm broken did not start" in broken.error
+    assert stage.arm_objects() == []
+
+
+def test_a_comparison_that_is_interrupted_can_be_gone_on_with(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """Ctrl-C leaves whole records and nothing that runs."""
+    folder = tmp_path / "bundle"
+    before = stage.processes()
+    command = [*COMPARE, *SMALL]
+    command += ["--arms", "default,stowage", "--repeat", "20"]
+    command += ["--cluster", stage.cluster.name, "--results", str(folder)]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        for line in running.stderr:
+            if "pods placed" in line:
+                break
+        psutil.Process(running.pid).terminate()
+        rest = running.stderr.read()
+        running.wait(timeout=60)
+
+    assert running.returncode == 128 + 15, rest
+    found = read_bundle(folder)
+    assert not found.complete
+    assert found.records
+    assert all(record.error == "" for record in found.records)
+    assert stage.processes() == before
+    assert stage.arm_objects() == []
