@@ -58,6 +58,12 @@ bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL
 bench-score-cache: $(READY) ## Measure the score cache beside the stock scheduler: half an hour (FULL=1: hours, SMOKE=1: a minute).
 	@stowage bench score-cache --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
+.PHONY: bench-compare
+bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE=1: a minute); resumable.
+	@stowage tools install --group compare
+	@stowage tools install --group metrics
+	@stowage bench compare --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
+
 .PHONY: fault
 fault: setup ## Break things on purpose, again and again: an hour (TRIES=1: minutes); resumable; SEED=7 for other dice.
 	@stowage agree --results $(RESULTS) $(if $(PLANS),--plans $(PLANS)) $(if $(SEED),--seed $(SEED))

@@ -1,4 +1,4 @@
-"""`stowage bench`: figures of the optimiser and of the score cache on this machine."""
+"""`stowage bench`: figures of optimiser, score cache and schedulers on this machine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from optimizer.model.options import DEFAULT_STRATEGY
 from testbed.bench.part import EVERY_PART, Part
 from testbed.cli.main import app
+from testbed.cli.scenario import SCENARIOS
 
 TOOLS = ("stowage-simulate",)
 
@@ -92,3 +93,38 @@ def score_cache(
         ScopeName.FULL: scopes.FULL,
     }[scope]
     typer.echo(run_benchmark(chosen, results, lambda line: typer.echo(line, err=True)))
+
+
+@bench.command("compare")
+def compare(
+    *,
+    scope: Annotated[
+        ScopeName,
+        typer.Option(help="smoke: a minute; default: 40 minutes; full: hours."),
+    ] = ScopeName.DEFAULT,
+    folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
+        "results"
+    ),
+) -> None:
+    """Compare all schedulers in bursts and recoveries; say what measuring costs.
+
+    Needs the tools of the groups compare and metrics. Comparisons that are there
+    already are gone on with: remove <results>/compare to begin anew.
+    """
+    from testbed.bench.compare import scope as scopes  # noqa: PLC0415
+    from testbed.bench.compare.benchmark import run_benchmark  # noqa: PLC0415
+    from testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+
+    chosen = {
+        ScopeName.SMOKE: scopes.SMOKE,
+        ScopeName.DEFAULT: scopes.DEFAULT,
+        ScopeName.FULL: scopes.FULL,
+    }[scope]
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    with ending_cleanly():
+        said = run_benchmark(chosen, folder, results, say)
+    typer.echo(said)

@@ -42,6 +42,7 @@ type Plugin struct {
 var (
 	_ fwk.PreFilterPlugin   = &Plugin{}
 	_ fwk.FilterPlugin      = &Plugin{}
+	_ fwk.PreScorePlugin    = &Plugin{}
 	_ fwk.ScorePlugin       = &Plugin{}
 	_ fwk.ReservePlugin     = &Plugin{}
 	_ fwk.BindPlugin        = &Plugin{}
@@ -85,13 +86,16 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 	return nil, fwk.NewStatus(fwk.Unschedulable, "what is reserved depends on the pod")
 }
 
-// PreFilter looks up what is reserved.
+// PreFilter looks up what is reserved. Where nothing is held against the pod, no node need be asked.
 func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	p.forget(pod.UID)
 	found := &state{held: p.ledger.Held(pod, p.rehearsal), offers: p.ledger.Offers(pod)}
 	cycle.Write(stateKey, found)
 	if len(found.held) > 0 || len(found.offers) > 0 {
 		reuse.Forbid(cycle, Name)
+	}
+	if len(found.held) == 0 {
+		return nil, fwk.NewStatus(fwk.Skip)
 	}
 	return nil, nil
 }
@@ -111,6 +115,18 @@ func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 	}
 	p.keep(pod)
 	return fwk.NewStatus(fwk.Unschedulable, messageHeld)
+}
+
+// PreScore spares the nodes the question what they have reserved for the pod, where none has anything.
+func (p *Plugin) PreScore(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
+	found, err := stateOf(cycle)
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	if len(found.offers) == 0 {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	return nil
 }
 
 // Score is the amount reserved for the pod on the node, in thousandths of the node.

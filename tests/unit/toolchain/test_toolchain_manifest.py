@@ -15,6 +15,7 @@ MODULES = {
     "kubernetes": "k8s.io/kubernetes",
     "helm": "helm.sh/helm/v3",
     "koordinator": "github.com/koordinator-sh/koordinator",
+    "metrics-server": "sigs.k8s.io/metrics-server",
     "yunikorn": "github.com/apache/yunikorn-k8shim",
     "scheduler": "k8s.io/kubernetes",
 }

@@ -1,0 +1,1 @@
+"""The benchmark of comparisons: every arm in every burst, and what measuring costs."""

@@ -1,0 +1,55 @@
+"""What measuring costs, and whether it loses anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from testbed.bench.compare.scope import HarnessScope
+from testbed.bench.figures.figure import Figure, at_most, figure
+from testbed.compare.harness.burst import Burst
+from testbed.compare.harness.cost import harness_cost
+from testbed.compare.harness.runs import measured_burst
+from testbed.compare.harness.stage import burst_stage
+from testbed.compare.recording import RunLabel
+
+NONE = at_most(0)
+
+
+def harness_figures(
+    scope: HarnessScope, say: Callable[[str], None]
+) -> Iterator[Figure]:
+    """Measure on a cluster of its own, and yield the figures."""
+    with burst_stage(scope.nodes) as stage:
+        say(f"a burst of {scope.replicas} pods with and without measuring")
+        burst = Burst(scope.replicas, stage.dress)
+        cost = harness_cost(stage.cluster, burst, rounds=scope.rounds, pids=stage.pids)
+        yield cost.figure()
+        say(f"a burst of {scope.many} pods, all of whose events are counted")
+        with stage.cluster.api_client() as api:
+            made = measured_burst(
+                stage.cluster,
+                api,
+                Burst(scope.many, stage.dress),
+                RunLabel("harness-loss", ""),
+                stage.pids,
+            )
+    record = made.record
+    bound = sum(pod.bound_s is not None for pod in record.pods)
+    there = record.api_pods or 0
+    note = record.error or f"the API server has {there} pods"
+    yield figure(
+        f"pods of {scope.many} that the watch missed",
+        "pods",
+        [float(abs(there - len(record.pods)))],
+        max,
+        NONE,
+        note=note,
+    )
+    yield figure(
+        f"bindings of {scope.many} pods that the watch missed",
+        "pods",
+        [float(there - bound)],
+        max,
+        NONE,
+        note=note,
+    )
