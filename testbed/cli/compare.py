@@ -13,6 +13,7 @@ from testbed.cli.scenario import SCENARIOS
 from testbed.errors import StowageError
 
 FAILED, BAD_INPUT = 1, 2
+PLOTS = "plots"
 
 
 @app.command()
@@ -75,6 +76,7 @@ def compare(
     from testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415
     from testbed.compare import reports  # noqa: PLC0415
     from testbed.compare.catalogue import choose_arms  # noqa: PLC0415
+    from testbed.compare.plots.pictures import draw_pictures  # noqa: PLC0415
     from testbed.compare.session import choosing  # noqa: PLC0415
     from testbed.compare.session.request import CompareRequest  # noqa: PLC0415
     from testbed.compare.session.session import compare as carry_out  # noqa: PLC0415
@@ -102,6 +104,7 @@ def compare(
         progress.close()
     reports.write_html(result, request.folder / reports.HTML)
     reports.write_markdown(result, request.folder / reports.MARKDOWN)
+    draw_pictures(result, request.folder / PLOTS)
     reports.summarise_step(result, os.environ)
     typer.echo(reports.screen(result))
     typer.echo(f"bundle: {request.folder}; page: {request.folder / reports.HTML}")

@@ -47,7 +47,9 @@ def plot_timeline(record: HpaRecord, path: Path, title: str = "") -> None:
     ttr = f", TTR {found.ttr_s:g} s" if found.outcome == "recovered" else ""
     outcome = found.outcome.replace("_", " ")
     figure.suptitle(f"{title}: {outcome}{ttr}" if title else f"{outcome}{ttr}")
-    figure.savefig(path, dpi=_DOTS_PER_INCH)
+    # Without a date, the same run gives the same file.
+    dated = {"Date": None} if path.suffix == ".svg" else None
+    figure.savefig(path, dpi=_DOTS_PER_INCH, metadata=dated)
 
 
 def _draw_replicas(axes: Axes, record: HpaRecord) -> None:

@@ -21,6 +21,7 @@ from testbed.compare.plots.style import (
     SIZE_INCHES,
 )
 from testbed.compare.result import Result
+from testbed.hpa.plot import plot_timeline
 
 FORMATS = ("png", "svg")
 
@@ -40,8 +41,9 @@ def draw_pictures(result: Result, folder: Path) -> tuple[Path, ...]:
     """Draw every picture and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(SETTINGS):
-        return tuple(
-            file for picture in _pictures(result) for file in _drawn(picture, folder)
+        return (
+            *(file for one in _pictures(result) for file in _drawn(one, folder)),
+            *_timelines(result, folder),
         )
 
 
@@ -77,6 +79,19 @@ def _pictures(result: Result) -> Iterator[_Picture]:
                     for arm, records in arms.items()
                 ],
             )
+
+
+def _timelines(result: Result, folder: Path) -> Iterator[Path]:
+    """Draw each run in which a service was overloaded."""
+    for record in result.records:
+        if record.recovery is None:
+            continue
+        run = f"{record.limits}-{record.arm}-round-{record.round_number:03}"
+        title = f"{record.scenario_id}, {record.arm}, round {record.round_number}"
+        for kind in FORMATS:
+            path = folder / f"timeline-{run}.{kind}"
+            plot_timeline(record.recovery, path, title)
+            yield path
 
 
 def _drawn(picture: _Picture, folder: Path) -> Iterator[Path]:

@@ -102,6 +102,7 @@ def test_the_page_and_the_tables_are_there(compared: Bundle) -> None:
 
     assert "burst/deployment-200@small" in page
     assert "stowage-score-cache" in tables
+    assert (compared.folder / "plots" / "latency-t_sched-equal.svg").is_file()
 
 
 def test_an_arm_that_does_not_start_is_told_of_and_stops_nobody(

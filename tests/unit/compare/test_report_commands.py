@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import write_bundle
+from hpa_records import hpa_record
 from typer.testing import CliRunner
 
 from testbed.cli import app
@@ -111,3 +113,21 @@ def test_a_baseline_that_does_not_hold_exits_with_one(
 
     assert code == 1
     assert "worse" in said
+
+
+def test_a_recovery_has_its_timeline(tmp_path: Path) -> None:
+    """One picture a run: replicas, usage, latency, errors and load."""
+    records = [
+        replace(record, recovery=hpa_record())
+        for record in burst_rounds(1, ARMS[:1], 1, limits="equal")
+    ]
+    folder = write_bundle(tmp_path / "bundle", records)
+
+    code, said = run("report", folder, "--plots", tmp_path / "plots", "--all")
+
+    assert code == 0
+    assert "ttr_s" in said
+    assert {path.name for path in (tmp_path / "plots").glob("timeline-*")} == {
+        "timeline-equal-default-round-001.png",
+        "timeline-equal-default-round-001.svg",
+    }
