@@ -99,6 +99,7 @@ test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no
 
 .PHONY: test
 test: setup test-go ## Run all tests: Go, then Python with chart, property and end-to-end tests.
+	@stowage tools install --quiet --group metrics
 	@pytest
 
 .PHONY: verify
