@@ -28,6 +28,17 @@ def pods_decided(namespace: str, count: int) -> Condition:
     return condition
 
 
+def pods_placed(namespace: str, count: int) -> Condition:
+    """Hold when there are ``count`` live pods and each has a node."""
+
+    def condition(state: State) -> Verdict:
+        pods = state.pods(namespace)
+        placed = sum(pod.bound for pod in pods)
+        return Verdict(len(pods) == count == placed, pods_in_words(pods, count))
+
+    return condition
+
+
 def at_rest(namespace: str, count: int) -> Condition:
     """Hold when no plan lives, and every pod is bound or found unschedulable.
 

@@ -14,6 +14,7 @@ from testbed.compare.recording import (
     recorded,
 )
 from testbed.metrics.record import RunRecord
+from testbed.metrics.record_state import state_at_end
 from testbed.observe.plan import ObservedPlan
 from testbed.run.bench import Bench
 from testbed.run.catching_up import audit_of
@@ -71,12 +72,19 @@ def window_record(
         count=count,
         footprint=footprint,
     )
-    disturbance = Disturbance(of_plans.moves, of_plans.evictions, _bound(plans))
-    return replace(recorded(label, seen, disturbance), recovery=stepped.recovery)
+    record = recorded(label, seen, Disturbance(of_plans.moves, of_plans.evictions))
+    return replace(
+        record, bound_placed=_bound(record, plans), recovery=stepped.recovery
+    )
 
 
-def _bound(plans: list[ObservedPlan]) -> int | None:
-    """Return the most pods that can be placed: the last bound of the lowest tier."""
+def _bound(record: RunRecord, plans: list[ObservedPlan]) -> int | None:
+    """Return the most pods that could have been placed, as the last plan proves it.
+
+    A plan counts the pods of the whole cluster, so that only what it leaves out of its
+    bound is taken from it.
+    """
     if not plans or not plans[-1].tiers:
         return None
-    return min(plans[-1].tiers, key=lambda tier: tier.priority).upper_bound
+    lowest = min(plans[-1].tiers, key=lambda tier: tier.priority)
+    return len(state_at_end(record).bound) + lowest.upper_bound - lowest.placed

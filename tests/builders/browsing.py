@@ -8,7 +8,9 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+LISTED_TIMEOUT_S = 10.0
 
 
 class Page:
@@ -56,6 +58,17 @@ class Page:
             ".map((row) => [...row.cells].map((cell) => cell.innerText))"
         )
         return rows
+
+    def opened_pods(self, group: WebElement) -> list[list[str]]:
+        """Open a group of the chosen bar, and return its pods once they are listed.
+
+        A browser tells a page of an opened group a moment later.
+        """
+        group.find_element(By.CSS_SELECTOR, "summary").click()
+        WebDriverWait(self.driver, LISTED_TIMEOUT_S).until(
+            lambda _: self.listed_pods(), "the group was opened and lists no pod"
+        )
+        return self.listed_pods()
 
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -57,7 +58,9 @@ def run_benchmark(
         *harness_figures(scope.harness, say),
     ]
     minutes = (monotonic() - began) / 60
-    figures.append(figure("the benchmark took", "min", [minutes], max, spread=False))
+    took = figure("this call took", "min", [minutes], max, spread=False)
+    note = "runs that were there before are not in it"
+    figures.append(replace(took, note=note))
     path = results / f"{NAME}.json"
     content = {
         "environment": {**environment(), "scope": scope.name},

@@ -47,7 +47,8 @@ def account(
     kubernetes.client.ApiException
         The API server refused.
     """
-    token = kubeconfig.with_name("token")
+    # Results are kept and handed on; a cluster's folder goes with it.
+    token = cluster.workdir / f"arm-{arm}.token"
     with cluster.api_client() as api:
         try:
             # What a killed comparison left would have other rights.

@@ -7,6 +7,9 @@ import http.client
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -30,6 +33,9 @@ def http_readiness(url: str, process: psutil.Process) -> str:
     process
         The program; what it has started counts as itself.
     """
+    beyond = listens_beyond(process)
+    if beyond:
+        return f"it listens on {beyond}, which others can reach; bind it to 127.0.0.1"
     port = urlsplit(url).port
     if not listens(process, port):
         return f"nothing of its own listens on port {port}"
@@ -46,11 +52,22 @@ def http_readiness(url: str, process: psutil.Process) -> str:
 
 def listens(process: psutil.Process, port: int | None) -> bool:
     """Tell whether a process, or one that it has started, listens on a port."""
-    return any(
-        connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
-        for one in (process, *process.children(recursive=True))
-        for connection in one.net_connections("tcp")
-    )
+    return any(address.port == port for address in _listening(process))
+
+
+def listens_beyond(process: psutil.Process) -> str:
+    """Return an address beyond the loopback on which a process listens; or nothing."""
+    for address in _listening(process):
+        if not ip_address(address.ip).is_loopback:
+            return f"{address.ip}:{address.port}"
+    return ""
+
+
+def _listening(process: psutil.Process) -> Iterator[Any]:
+    for one in (process, *process.children(recursive=True)):
+        for connection in one.net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN:
+                yield connection.laddr
 
 
 @functools.cache

@@ -64,7 +64,7 @@ class BundleFolder:
         """
         bundle = read_bundle(folder)
         made = cls(folder, bundle.comparison)
-        made._done = {_key(record) for record in bundle.records}
+        made._done = {_key(one) for one in bundle.records if not one.error}
         return made
 
     @property
@@ -80,7 +80,7 @@ class BundleFolder:
 
     @property
     def done(self) -> frozenset[Key]:
-        """The runs whose records are there."""
+        """The runs whose records are there and count."""
         return frozenset(self._done)
 
     def add(self, record: RunRecord) -> None:
@@ -89,7 +89,8 @@ class BundleFolder:
         # Without a time stamp inside, equal records are equal files.
         packed = gzip.compress(msgspec.json.encode(record), mtime=0)
         write_whole(record_path(self.folder, limits, number, arm), packed)
-        self._done.add((limits, number, arm))
+        if not record.error:
+            self._done.add((limits, number, arm))
 
     def add_configuration(self, limits: str, arm: str, text: str) -> None:
         """Keep what an arm's scheduler reads, and its hash."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 
 from kubernetes.client import ApiException
@@ -12,18 +14,21 @@ from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
 from testbed.compare.recording import RunLabel
 from testbed.compare.session.listener import CompareListener
 from testbed.compare.session.order import Turn
-from testbed.compare.session.warming import warm_up
+from testbed.compare.session.warming import warm_namespace, warm_up
 from testbed.compare.window_meter import WindowMeter
 from testbed.errors import StowageError
 from testbed.metrics.record import RunRecord
+from testbed.observe.errors import ListFailedError
+from testbed.observe.source import PACKING_PLANS
 from testbed.run.bench import Bench
 from testbed.run.catching_up import counted
 from testbed.run.diary import Diary
-from testbed.run.site import Site, clear, namespace_of, prepare
+from testbed.run.site import Site, clear, prepare
 from testbed.run.steps.carrying_out import run_steps
 from testbed.run.window_record import window_record
 from testbed.scenario.model import Scenario
 
+NOT_FOUND = HTTPStatus.NOT_FOUND
 NO_WINDOW = (
     "no window was measured: `measure: start` or `measure: stop` was not reached"
 )
@@ -62,12 +67,17 @@ class OneTurn:
         self._begun = 0
 
     def run(
-        self, turn: Turn, arm: Arm, limits: ClientLimits | None
-    ) -> tuple[RunRecord, str]:
-        """Return the run's record, and what the scheduler read as its configuration.
+        self,
+        turn: Turn,
+        arm: Arm,
+        limits: ClientLimits | None,
+        keep: Callable[[RunRecord, str], None],
+    ) -> None:
+        """Run it, and give its record and the scheduler's configuration to ``keep``.
 
         What goes wrong with the arm or the scenario is the record's ``error``; the
-        cluster is clean afterwards.
+        cluster is clean afterwards. What was measured is kept before anything is
+        cleared, so that no error there can take it away.
 
         Raises
         ------
@@ -78,18 +88,43 @@ class OneTurn:
         self._begun += 1
         number = self._begun
         try:
-            return self._carried_out(turn, arm, limits, number)
-        except StowageError as problem:
-            return self._failed(turn, str(problem)), ""
-        except (ApiException, HTTPError) as problem:
-            return self._failed(turn, f"the API server failed: {problem}"), ""
-        finally:
-            self._listener.phase("clean up")
-            clear(self._bench, self._scenario, number)
+            keep(*self._outcome(turn, arm, limits, number))
+        except (KeyboardInterrupt, SystemExit):
+            if self._bench.lasting:
+                self._clear(number)
+            raise
+        self._clear(number)
 
-    def _carried_out(
+    def _clear(self, number: int) -> None:
+        self._listener.phase("clean up")
+        clear(self._bench, self._scenario, number)
+
+    def _outcome(
         self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
     ) -> tuple[RunRecord, str]:
+        """Return the record, also that of a run whose arm failed after measuring."""
+        measured: list[tuple[RunRecord, str]] = []
+        try:
+            self._carried_out(turn, arm, limits, number, measured)
+        except StowageError as problem:
+            error = str(problem)
+        except (ApiException, HTTPError) as problem:
+            error = f"the API server failed: {problem}"
+        else:
+            return measured[0]
+        if not measured:
+            return self._failed(turn, error), ""
+        record, configuration = measured[0]
+        return replace(record, error=_joined(record.error, error)), configuration
+
+    def _carried_out(
+        self,
+        turn: Turn,
+        arm: Arm,
+        limits: ClientLimits | None,
+        number: int,
+        measured: list[tuple[RunRecord, str]],
+    ) -> None:
         bench, scenario = self._bench, self._scenario
         self._listener.phase("prepare")
         site = prepare(bench, scenario, number)
@@ -100,11 +135,13 @@ class OneTurn:
         with arm.running(bench.cluster, folder, limits) as running:
             if self._warm_up_pods:
                 self._listener.phase("warm up")
-                namespace = f"warm-{namespace_of(bench, scenario, number)}"[:63]
-                warm_up(bench, arm.dress, self._warm_up_pods, namespace)
+                warm_up(
+                    bench, arm.dress, self._warm_up_pods, warm_namespace(site.namespace)
+                )
+            _watch_plans(bench)
             record = self._measured(turn, arm, running, site)
+            measured.append((record, running.configuration))
             running.check()
-            return record, running.configuration
 
     def _measured(
         self, turn: Turn, arm: Arm, running: RunningArm, site: Site
@@ -123,7 +160,7 @@ class OneTurn:
             warm=self._warm_up_pods > 0,
         )
         failed = [check.message for check in stepped.failed_checks]
-        error = "; ".join(filter(None, [stepped.error, *failed]))
+        error = _joined(stepped.error, *failed)
         record = window_record(
             bench,
             self._scenario,
@@ -136,7 +173,7 @@ class OneTurn:
         )
         if record is None:
             return self._failed(turn, error or NO_WINDOW)
-        return replace(record, error="; ".join(filter(None, [error, record.error])))
+        return replace(record, error=_joined(error, record.error))
 
     def _failed(self, turn: Turn, error: str) -> RunRecord:
         return RunRecord(
@@ -150,3 +187,16 @@ class OneTurn:
             warm=self._warm_up_pods > 0,
             error=error,
         )
+
+
+def _watch_plans(bench: Bench) -> None:
+    """Watch the plans of the optimiser, where there is one: they move and evict."""
+    try:
+        bench.observer.watch(PACKING_PLANS)
+    except ListFailedError as error:
+        if error.status != NOT_FOUND:
+            raise
+
+
+def _joined(*errors: str) -> str:
+    return "; ".join(filter(None, errors))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from testbed.compare.bundle import BundleFolder
+from testbed.compare.bundle.folder import Key
 from testbed.compare.reports import read_result
 from testbed.compare.result import Result
 from testbed.compare.session.beginning import begun
@@ -15,6 +16,7 @@ from testbed.compare.session.one_turn import OneTurn
 from testbed.compare.session.order import Turn, turns
 from testbed.compare.session.request import CompareRequest
 from testbed.compare.webhooks import live_webhooks
+from testbed.metrics.record import RunRecord
 from testbed.observe.observer import Observer
 from testbed.run.bench import Bench
 from testbed.run.request import RunRequest
@@ -25,7 +27,8 @@ from testbed.run.stopwatch import Stopwatch
 def compare(request: CompareRequest, listener: CompareListener) -> Result:
     """Carry a comparison out, or go on with one, and return what came of it.
 
-    Runs whose records are in the folder are not made again.
+    Rounds of which every run is in the folder are not made again; one with a run that
+    failed is.
 
     Raises
     ------
@@ -35,13 +38,22 @@ def compare(request: CompareRequest, listener: CompareListener) -> Result:
         It ended early; what was had is in the folder.
     """
     bundle = begun(request)
-    todo = [turn for turn in _turns(request) if turn.key not in bundle.done]
+    todo = remaining(list(_turns(request)), bundle.done)
     if todo:
         with _bench(request, listener) as bench:
             _run_all(request, bench, bundle, todo, listener)
     result = read_result(request.folder)
     bundle.finish(result.verdicts)
     return read_result(request.folder)
+
+
+def remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
+    """Return the turns of every round that is not whole.
+
+    The runs of a round are pairs: one of today and one of last week are none.
+    """
+    broken = {(one.limits, one.round_number) for one in turns if one.key not in done}
+    return [one for one in turns if (one.limits, one.round_number) in broken]
 
 
 def _turns(request: CompareRequest) -> Iterator[Turn]:
@@ -82,9 +94,12 @@ def _run_all(
     for number, turn in enumerate(todo, 1):
         listener.turn_started(turn, number, len(todo))
         limits = request.limits[turn.limits]  # type: ignore[index]
-        record, configuration = one.run(turn, arms[turn.arm], limits)
-        bundle.add(record)
-        if configuration and (turn.limits, turn.arm) not in kept:
-            bundle.add_configuration(turn.limits, turn.arm, configuration)
-            kept.add((turn.limits, turn.arm))
-        listener.turn_finished(turn, record)
+
+        def keep(record: RunRecord, configuration: str, turn: Turn = turn) -> None:
+            bundle.add(record)
+            if configuration and (turn.limits, turn.arm) not in kept:
+                bundle.add_configuration(turn.limits, turn.arm, configuration)
+                kept.add((turn.limits, turn.arm))
+            listener.turn_finished(turn, record)
+
+        one.run(turn, arms[turn.arm], limits, keep)

@@ -7,11 +7,20 @@ and compiled rules come with it.
 from __future__ import annotations
 
 from testbed.compare.arms.arm import Dress
-from testbed.observe.settled import object_there, pods_decided, pods_gone
+from testbed.observe.settled import object_there, pods_gone, pods_placed
 from testbed.run.bench import Bench
 from testbed.run.steps.dress import dressed
 from testbed.scenario.manifests import workload_manifest
 from testbed.scenario.model import Workload
+
+LONGEST = 58
+"""Characters of a name beside the prefix, of the 63 that a name may have."""
+
+
+def warm_namespace(namespace: str) -> str:
+    """Return the namespace of the pods that warm up before those of ``namespace``."""
+    # The end of the name is what no other run has.
+    return f"warm-{namespace[-LONGEST:]}".replace("--", "-")
 
 
 def warm_up(bench: Bench, dress: Dress, pods: int, namespace: str) -> None:
@@ -20,29 +29,32 @@ def warm_up(bench: Bench, dress: Dress, pods: int, namespace: str) -> None:
     Raises
     ------
     NotSettledError
-        They were not decided upon in time.
+        They were not all placed in time: a scheduler that places none is not warm.
     """
     objects, timeouts = bench.objects, bench.timeouts
     workload = Workload("warm-up", pods, cpu_milli=1, memory_bytes=1_000_000)
     objects.create(
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     )
-    bench.observer.wait_for(
-        f"the default service account of {namespace}",
-        object_there("ServiceAccount", namespace, "default"),
-        timeout_s=timeouts.prepare_s,
-    )
-    objects.create(dressed(workload_manifest(workload, namespace), dress))
-    bench.observer.wait_for(
-        f"{pods} pods to be placed before anything is measured",
-        pods_decided(namespace, pods),
-        timeout_s=timeouts.settle_base_s + timeouts.settle_per_pod_s * pods,
-    )
-    objects.delete_all("ReplicaSet", namespace)
-    objects.delete_all("Pod", namespace)
+    try:
+        bench.observer.wait_for(
+            f"the default service account of {namespace}",
+            object_there("ServiceAccount", namespace, "default"),
+            timeout_s=timeouts.prepare_s,
+        )
+        objects.create(dressed(workload_manifest(workload, namespace), dress))
+        bench.observer.wait_for(
+            f"{pods} pods to be placed before anything is measured",
+            pods_placed(namespace, pods),
+            timeout_s=timeouts.settle_base_s + timeouts.settle_per_pod_s * pods,
+        )
+    finally:
+        # Left alone, its controller would go on making pods amid what is measured.
+        objects.delete_all("ReplicaSet", namespace)
+        objects.delete_all("Pod", namespace)
+        objects.delete("Namespace", namespace)
     bench.observer.wait_for(
         f"the pods of {namespace} to go",
         pods_gone(namespace),
         timeout_s=timeouts.cleanup_s,
     )
-    objects.delete("Namespace", namespace)

@@ -18,6 +18,8 @@ from testbed.compare.verdicts.verdict import ArmVerdicts, Outcome, Verdict
 MOST_LOG = 700.0
 """Of a ratio: beyond it no float holds the ratio, and JSON has no infinity."""
 
+SURVIVORS = "more of its runs failed than of the baseline's: these are the good ones"
+
 
 def judge(
     runs: Iterable[MeasuredRun],
@@ -61,6 +63,7 @@ def judge_arm(
         if not first[number].error and not other[number].error
     ]
     pairs = paired([first[n] for n in both], [other[n] for n in both])
+    fewer = _failed(other) > _failed(first)
     level_of = levels(pairs, headlines, draws)
     return ArmVerdicts(
         arm=arm[0].arm,
@@ -69,10 +72,14 @@ def judge_arm(
         rounds=len(both),
         left_out=_left_out(first, other),
         verdicts=tuple(
-            _verdict(one, level_of.get(one.metric.name, ERROR_RATE), headlines)
+            _verdict(one, level_of.get(one.metric.name, ERROR_RATE), headlines, fewer)
             for one in pairs
         ),
     )
+
+
+def _failed(runs: dict[int, MeasuredRun]) -> int:
+    return sum(bool(run.error) for run in runs.values())
 
 
 def _left_out(
@@ -87,12 +94,18 @@ def _left_out(
     return (*missing, *failed)
 
 
-def _verdict(pairs: Pairs, level: float, headlines: Collection[str]) -> Verdict:
+def _verdict(
+    pairs: Pairs, level: float, headlines: Collection[str], survivors: bool
+) -> Verdict:
+    """Return the verdict; of ``survivors`` nothing is better: the rest has failed."""
     metric = pairs.metric
     interval = None
     if len(pairs.changes) >= FEWEST_ROUNDS:
         interval = student_interval(pairs.changes, pairs.rounding_variance, level)
     outcome = _outcome(pairs, interval)
+    why = reason(pairs, interval, outcome) if interval else too_few(pairs)
+    if survivors and outcome == "better":
+        outcome, why = "not judged", SURVIVORS
     estimate, low, high = _on_scale(pairs, interval)
     return Verdict(
         name=metric.name,
@@ -108,7 +121,7 @@ def _verdict(pairs: Pairs, level: float, headlines: Collection[str]) -> Verdict:
         confidence=1 - level,
         rounds=len(pairs.changes),
         headline=metric.name in headlines,
-        reason=reason(pairs, interval, outcome) if interval else too_few(pairs),
+        reason=why,
     )
 
 
