@@ -40,8 +40,8 @@ def save(bundle: Bundle, file: File) -> None:
 def check(bundle: Bundle, file: File) -> None:
     """Say what has become better or worse since a baseline was saved.
 
-    Times are scaled by the machines' speed. Exits with 0, with 1 if a metric is worse,
-    with 2 if the input is at fault.
+    Times are scaled by the machines' speed. Exits with 0, with 1 if a metric is worse
+    or missing or a run failed, with 2 if the input is at fault.
     """
     from testbed.compare.baseline import checking  # noqa: PLC0415 - numpy
     from testbed.compare.baseline.document import (  # noqa: PLC0415
@@ -55,4 +55,4 @@ def check(bundle: Bundle, file: File) -> None:
     before = load_baseline(file)
     found = checking.check(file, before, baseline_of(read_result(bundle)))
     typer.echo(terminal_text([check_table(found)]))
-    raise typer.Exit(1 if found.worse else 0)
+    raise typer.Exit(0 if found.holds else 1)

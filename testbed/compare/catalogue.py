@@ -9,7 +9,7 @@ from pathlib import Path
 from testbed.compare.arm_file import load_arm_file
 from testbed.compare.arms import default, koordinator, own, stowage, yunikorn
 from testbed.compare.arms.arm import Arm
-from testbed.compare.errors import ArmNameTakenError, UnknownArmError
+from testbed.compare.errors import ArmNameTakenError, NoArmError, UnknownArmError
 from testbed.simulate import profile_file
 from testbed.simulate.errors import ProfileMissingError
 from testbed.toolchain import tool_path
@@ -51,6 +51,8 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
 
     Raises
     ------
+    NoArmError
+        None is asked for.
     UnknownArmError
         No arm has one of the names.
     ArmNameTakenError
@@ -58,6 +60,8 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
     ArmFileFaultsError, ArmFileUnreadableError
         An arm file cannot be used.
     """
+    if not names and not files:
+        raise NoArmError(list(ARMS))
     for name in names:
         if name not in ARMS:
             raise UnknownArmError(name, list(ARMS))

@@ -35,6 +35,16 @@ class BurstUnplacedError(StowageError):
         )
 
 
+class NoArmError(StowageError):
+    """A comparison without any arm."""
+
+    def __init__(self, known: Sequence[str]) -> None:
+        super().__init__(
+            f"nothing to compare: name arms with --arms, as in {','.join(known[:2])}, "
+            "or describe a scheduler of your own with --arm-file"
+        )
+
+
 class UnknownArmError(StowageError):
     """No arm has that name."""
 

@@ -42,6 +42,8 @@ def _recovery(record: HpaRecord) -> Iterator[Metric]:
     value = ttr_s if outcome == "recovered" else None
     n = len(record.hold)
     yield Metric("ttr_s", value, "s", "lower", n, window_s, reasons[outcome])
+    recovered = float(outcome == "recovered")
+    yield Metric("recovered_runs", recovered, "runs", "higher", n, 1.0, outcome)
     yield _capacity(record)
 
 

@@ -8,6 +8,7 @@ from testbed.bench.compare.planned import LIFTED_QPS, Planned
 
 RECOVERY = (
     "ttr_s",
+    "recovered_runs",
     "t_capacity_s",
     "ok_rate",
     "t_sched_mean_s",
@@ -60,8 +61,8 @@ _DEPLOYMENT = Planned("deployment-200", "burst/deployment-200", rounds=3, own=Tr
 _COLD = replace(_DEPLOYMENT, name="deployment-200-cold", own=False, warm_up=0)
 _LIFTED = Planned("scale-1000-lifted", "burst/scale-1000", rounds=2, qps=LIFTED_QPS,
                   burst=LIFTED_QPS)  # fmt: skip
-_STOCK_LIMITS = Planned("scale-1000-stock-limits", "burst/scale-1000", rounds=1,
-                        qps=50, burst=100)  # fmt: skip
+_HELD_BACK = Planned("scale-1000-at-100-qps", "burst/scale-1000", rounds=1,
+                        qps=100, burst=100)  # fmt: skip
 _RECOVERY = Planned("recovery", "hpa/recovery", rounds=2, metrics=RECOVERY)
 _OUTCOMES = tuple(
     replace(
@@ -76,7 +77,7 @@ _OUTCOMES = tuple(
 
 DEFAULT = Scope(
     name="default",
-    comparisons=(_DEPLOYMENT, _COLD, _RECOVERY, *_OUTCOMES, _LIFTED, _STOCK_LIMITS),
+    comparisons=(_DEPLOYMENT, _COLD, _RECOVERY, *_OUTCOMES, _LIFTED, _HELD_BACK),
     harness=HarnessScope(nodes=1000, replicas=2000, rounds=4, many=10_000),
     score_cache=(5000, 10_000, 3),
 )
@@ -90,7 +91,7 @@ FULL = Scope(
         *_OUTCOMES,
         replace(_RECOVERY, name="recovery-full", variant="full", rounds=3),
         replace(_LIFTED, rounds=5),
-        replace(_STOCK_LIMITS, rounds=3),
+        replace(_HELD_BACK, rounds=3),
         replace(_LIFTED, name="scale-5000-lifted", scenario="burst/scale-5000"),
     ),
     harness=HarnessScope(nodes=1000, replicas=3000, rounds=10, many=10_000),

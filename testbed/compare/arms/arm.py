@@ -94,6 +94,16 @@ class Arm(Protocol):
         """What its pods wear."""
         ...
 
+    def build(self) -> str:
+        """Return what changes when the program does, or what it is configured with.
+
+        Raises
+        ------
+        ToolMissingError
+            It has not been built; names the command that builds it.
+        """
+        ...
+
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""
         ...

@@ -15,6 +15,7 @@ from testbed.cluster.ports import LOOPBACK, port_beside
 from testbed.cluster.protocol import Cluster
 from testbed.compare.arms.account import Rights, account
 from testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from testbed.compare.arms.build import digest, tool_build
 from testbed.compare.arms.program import Program
 from testbed.compare.arms.readiness import http_readiness
 from testbed.compare.arms.scheduler_config import installed_config, settings_of
@@ -66,6 +67,11 @@ class KubeSchedulerArm:
     equal_flags: tuple[str, ...] = ()
     prepare: Callable[[Cluster], AbstractContextManager[None]] = no_preparation
     notes: tuple[str, ...] = field(default=())
+
+    def build(self) -> str:
+        """Return the program's build with a digest of its configuration."""
+        config = yaml.safe_dump(dict(self.config()))
+        return f"{tool_build(self.tool)}+{digest([config, *self.flags])}"
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""

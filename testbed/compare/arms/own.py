@@ -14,10 +14,12 @@ from testbed.compare.arm_file.model import ArmFile
 from testbed.compare.arm_file.placeholders import filled, used
 from testbed.compare.arms.account import account
 from testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from testbed.compare.arms.build import digest
 from testbed.compare.arms.program import Program
 from testbed.compare.arms.readiness import http_readiness
 from testbed.compare.arms.scheduler_config import DEFAULT_LIMITS
 from testbed.compare.arms.serving import own_folder, serving
+from testbed.compare.errors import ArmFileUnreadableError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,22 @@ class OwnArm:
     def dress(self) -> Dress:
         """What its pods wear."""
         return self.file.dress
+
+    def build(self) -> str:
+        """Return a digest of the program and of all that its file says.
+
+        Raises
+        ------
+        ArmFileUnreadableError
+            The program cannot be read.
+        """
+        try:
+            program = self.file.binary.read_bytes()
+        except OSError as error:
+            raise ArmFileUnreadableError(
+                self.file.binary, str(error.strerror)
+            ) from error
+        return digest([program, *self._texts(), repr(self.file.settings)])
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run, as far as its file says.

@@ -27,6 +27,7 @@ from testbed.cluster.ports import LOOPBACK
 from testbed.cluster.protocol import Cluster
 from testbed.compare.arms.account import Rights, account
 from testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from testbed.compare.arms.build import digest, folder_parts, tool_build
 from testbed.compare.arms.chart import RenderedChart, render_chart
 from testbed.compare.arms.crds import Kind, custom_resources
 from testbed.compare.arms.program import Program
@@ -69,6 +70,10 @@ class StowageArm:
     def dress(self) -> Dress:
         """What its pods wear: a scheduler name of its own."""
         return Dress(self.name)
+
+    def build(self) -> str:
+        """Return the program's build with a digest of the chart."""
+        return f"{tool_build(SCHEDULER)}+{digest(folder_parts(CHART))}"
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults.

@@ -26,6 +26,7 @@ from testbed.compare.arms.account import (
     metadata,
 )
 from testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from testbed.compare.arms.build import tool_build
 from testbed.compare.arms.program import Program
 from testbed.compare.arms.readiness import http_readiness
 from testbed.compare.arms.scheduler_config import BATCHING
@@ -54,6 +55,10 @@ class YunikornArm:
 
     name: str = NAME
     dress: Dress = _DRESS
+
+    def build(self) -> str:
+        """Return the program's build; its configuration comes with it."""
+        return tool_build(TOOL)
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""

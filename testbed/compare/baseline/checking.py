@@ -49,7 +49,8 @@ class Check:
         Of this machine against the earlier one; ``None`` if a speed is not known, and
         then nothing is scaled.
     missing
-        Arms and metrics of the baseline that the comparison lacks.
+        Arms and metrics of the baseline that the comparison lacks, and runs of these
+        arms that failed in it.
     """
 
     checked: tuple[Checked, ...]
@@ -61,6 +62,11 @@ class Check:
         """Whether anything is worse."""
         return any(one.verdict.outcome == "worse" for one in self.checked)
 
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is worse, and nothing is missing."""
+        return not self.missing and not self.worse
+
 
 def check(path: Path, before: Baseline, now: Baseline) -> Check:
     """Return the verdicts on every metric that both have.
@@ -68,7 +74,7 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
     Raises
     ------
     BaselineMismatchError
-        They are of other scenarios, or have no metric in common.
+        They are of other scenarios or conditions, or have no metric in common.
     """
     _same_scenario(path, before, now)
     later = {(one.limits, one.arm, one.name): one for one in now.series}
@@ -87,10 +93,13 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
             for one, other in both
         ),
         slowdown=slower,
-        missing=tuple(
-            f"{one.arm}, {one.limits} limits: {one.name}"
-            for one in before.series
-            if (one.limits, one.arm, one.name) not in later
+        missing=(
+            *(
+                f"{one.arm}, {one.limits} limits: {one.name}"
+                for one in before.series
+                if (one.limits, one.arm, one.name) not in later
+            ),
+            *(one for one in now.failed if one not in before.failed),
         ),
     )
 
@@ -110,6 +119,15 @@ def _same_scenario(path: Path, before: Baseline, now: Baseline) -> None:
         raise BaselineMismatchError(path, "the scenario's file has changed since")
     if dict(before.parameters) != dict(now.parameters):
         raise BaselineMismatchError(path, "the scenario's parameters are others")
+    if before.warm_up != now.warm_up:
+        what = f"{before.warm_up} pods for warming up, now {now.warm_up}"
+        raise BaselineMismatchError(path, what)
+    for kind, arms in before.client_limits.items():
+        there = now.client_limits.get(kind, {})
+        for arm in arms.keys() & there.keys():
+            if tuple(arms[arm]) != tuple(there[arm]):
+                what = f"{arm} had other client limits ({kind})"
+                raise BaselineMismatchError(path, what)
 
 
 def _verdict(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,12 @@ class Baseline:
         What the later comparison must have run too.
     source
         Commit of the checkout.
+    warm_up
+        Pods that every scheduler placed before its window opened.
+    client_limits
+        Requests a second and burst, by kind of limits and arm.
+    failed
+        Runs that do not count, with the reason.
     """
 
     format: str
@@ -52,6 +58,11 @@ class Baseline:
     source: Mapping[str, Any]
     speed: Speed | None
     series: tuple[Series, ...]
+    warm_up: int = 0
+    client_limits: Mapping[str, Mapping[str, tuple[float | None, int | None]]] = field(
+        default_factory=dict
+    )
+    failed: tuple[str, ...] = ()
 
 
 def baseline_of(result: Result) -> Baseline:
@@ -67,6 +78,19 @@ def baseline_of(result: Result) -> Baseline:
         source=source if isinstance(source, Mapping) else {},
         speed=comparison.speed,
         series=tuple(_series(result)),
+        warm_up=comparison.warm_up,
+        client_limits={
+            kind: {
+                arm.name: (arm.settings[kind].qps, arm.settings[kind].burst)
+                for arm in comparison.arms
+            }
+            for kind in comparison.limits
+        },
+        failed=tuple(
+            f"{run.arm}, {run.limits} limits: round {run.round_number} failed"
+            for run in result.runs
+            if run.error
+        ),
     )
 
 

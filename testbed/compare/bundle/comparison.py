@@ -44,6 +44,8 @@ class ArmEntry:
     ----------
     settings
         By kind of client limits.
+    build
+        Of its program and configuration; see `Arm.build`.
     configuration_sha256
         Of the configuration that it read, by kind of client limits.
     """
@@ -51,6 +53,7 @@ class ArmEntry:
     name: str
     settings: Mapping[str, ArmSettings]
     configuration_sha256: Mapping[str, str] = field(default_factory=dict)
+    build: str = ""
 
 
 @dataclass(frozen=True, slots=True)

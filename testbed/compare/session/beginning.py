@@ -57,6 +57,7 @@ _SAME: Mapping[str, Callable[[Comparison], object]] = {
     "parameters": lambda one: one.scenario.parameters,
     "arms": lambda one: [arm.name for arm in one.arms],
     "settings of the arms": lambda one: [arm.settings for arm in one.arms],
+    "builds of the arms": lambda one: [arm.build for arm in one.arms],
     "limits": lambda one: one.limits,
     "seeds": lambda one: one.seed,
     "pods for warming up": lambda one: one.warm_up,
@@ -103,6 +104,7 @@ def _comparison(
             ArmEntry(
                 arm.name,
                 {kind: arm.settings(given) for kind, given in request.limits.items()},
+                build=arm.build(),
             )
             for arm in request.arms
         ),

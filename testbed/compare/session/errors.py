@@ -41,6 +41,19 @@ class OtherComparisonError(StowageError):
         )
 
 
+class SecondSchedulerError(StowageError):
+    """A release runs on the cluster that is to be compared on."""
+
+    exit_code = 2
+
+    def __init__(self, cluster: str, release: str) -> None:
+        super().__init__(
+            f"cluster {cluster} has the scheduler {release}, which would place pods "
+            "of the arms; `helm uninstall` it, or leave --cluster out to compare on a "
+            "cluster of its own"
+        )
+
+
 class SeveralScenariosError(StowageError):
     """More than one scenario is meant."""
 

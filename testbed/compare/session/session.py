@@ -6,6 +6,9 @@ import secrets
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
+from kubernetes.client import ApiClient, ApiException
+from urllib3.exceptions import HTTPError
+
 from testbed.compare.bundle import BundleFolder
 from testbed.compare.bundle.folder import Key
 from testbed.compare.reports import read_result
@@ -15,10 +18,12 @@ from testbed.compare.session.listener import CompareListener
 from testbed.compare.session.one_turn import OneTurn
 from testbed.compare.session.order import Turn, turns
 from testbed.compare.session.request import CompareRequest
+from testbed.compare.session.second_scheduler import refuse_second_scheduler
 from testbed.compare.webhooks import live_webhooks
 from testbed.metrics.record import RunRecord
 from testbed.observe.observer import Observer
 from testbed.run.bench import Bench
+from testbed.run.errors import ApiUnreachableError
 from testbed.run.request import RunRequest
 from testbed.run.session import cluster_session
 from testbed.run.stopwatch import Stopwatch
@@ -69,8 +74,7 @@ def _bench(request: CompareRequest, listener: CompareListener) -> Iterator[Bench
         cluster.api_client() as api,
         Observer(api) as observer,
     ):
-        for name in live_webhooks(api):
-            listener.stage(f"every arm's pods pass through the webhook {name}")
+        _look_around(api, cluster.name, listener)
         yield Bench(
             cluster,
             api,
@@ -78,6 +82,17 @@ def _bench(request: CompareRequest, listener: CompareListener) -> Iterator[Bench
             tag=secrets.token_hex(2),
             lasting=request.cluster is not None,
         )
+
+
+def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> None:
+    """Refuse a second scheduler, and tell of what delays every arm alike."""
+    try:
+        refuse_second_scheduler(api, cluster)
+        webhooks = live_webhooks(api)
+    except (ApiException, HTTPError) as error:
+        raise ApiUnreachableError("list what is there", str(error)) from error
+    for name in webhooks:
+        listener.stage(f"every arm's pods pass through the webhook {name}")
 
 
 def _run_all(

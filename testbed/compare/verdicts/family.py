@@ -15,6 +15,7 @@ HEADLINES = (
     "placed_pods",
     "jain_pods",
     "ttr_s",
+    "recovered_runs",
 )
 """What is asked for first: speed, tail, rate, result, evenness, recovery."""
 

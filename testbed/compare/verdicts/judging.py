@@ -18,7 +18,7 @@ from testbed.compare.verdicts.verdict import ArmVerdicts, Outcome, Verdict
 MOST_LOG = 700.0
 """Of a ratio: beyond it no float holds the ratio, and JSON has no infinity."""
 
-SURVIVORS = "more of its runs failed than of the baseline's: these are the good ones"
+SURVIVORS = "more of its runs have no value than of the baseline's: these are the good"
 
 
 def judge(
@@ -97,14 +97,14 @@ def _left_out(
 def _verdict(
     pairs: Pairs, level: float, headlines: Collection[str], survivors: bool
 ) -> Verdict:
-    """Return the verdict; of ``survivors`` nothing is better: the rest has failed."""
+    """Return the verdict; of ``survivors`` nothing is better."""
     metric = pairs.metric
     interval = None
     if len(pairs.changes) >= FEWEST_ROUNDS:
         interval = student_interval(pairs.changes, pairs.rounding_variance, level)
     outcome = _outcome(pairs, interval)
     why = reason(pairs, interval, outcome) if interval else too_few(pairs)
-    if survivors and outcome == "better":
+    if outcome == "better" and (survivors or pairs.arm_lacks_more):
         outcome, why = "not judged", SURVIVORS
     estimate, low, high = _on_scale(pairs, interval)
     return Verdict(

@@ -28,6 +28,8 @@ class Pairs:
         The coarsest of the runs.
     missing
         Why the other rounds have no value.
+    arm_lacks_more
+        Whether more values are missing of the arm than of the baseline.
     """
 
     metric: Metric
@@ -35,6 +37,7 @@ class Pairs:
     arm: tuple[float, ...]
     resolution: float
     missing: str
+    arm_lacks_more: bool = False
 
     @property
     def scale(self) -> Scale:
@@ -98,6 +101,8 @@ def _pairs(
         arm=tuple(float(other) for _, other in whole if other is not None),
         resolution=max(metric.resolution for metric in found),
         missing="; ".join(notes),
+        arm_lacks_more=sum(other is None for _, other in rounds)
+        > sum(one is None for one, _ in rounds),
     )
 
 

@@ -39,6 +39,8 @@ def deployed(
         )
         yield
     finally:
+        # Of the whole cluster, and so left by whoever clears the namespace.
+        usage.clear()
         # Without its autoscaler first, the Deployment would be scaled to the last.
         for kind in ("HorizontalPodAutoscaler", "Deployment"):
             bench.objects.delete(kind, NAME, namespace=namespace)
@@ -47,7 +49,6 @@ def deployed(
             pods_gone(namespace),
             timeout_s=bench.timeouts.cleanup_s,
         )
-        usage.clear()
 
 
 def _pods_ready(namespace: str, count: int) -> Condition:

@@ -10,6 +10,9 @@ from testbed.run.steps.measuring import measure
 from testbed.scenario.check import CheckResult
 from testbed.scenario.steps.model import Measure, Overload
 
+OUTCOME = "outcome"
+"""Name of the check on what became of the service."""
+
 OWN_SCHEDULER = Dress("default-scheduler")
 
 
@@ -54,5 +57,5 @@ def overload(course: Course, step: Overload) -> None:
         if found.outcome != step.outcome:
             message = f"expected {step.outcome}, found {found.outcome}"
         course.checks.append(
-            CheckResult("outcome", not message, step.outcome, found.outcome, message)
+            CheckResult(OUTCOME, not message, step.outcome, found.outcome, message)
         )

@@ -136,3 +136,4 @@ def test_a_caller_that_is_interrupted(
     )
     assert yaml.safe_load((tmp_path / "scheduler.yaml").read_text())
     assert not (tmp_path / "kubeconfig.yaml").exists()
+    assert list(stage.cluster.workdir.glob("*.token")) == []

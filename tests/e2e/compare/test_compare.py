@@ -155,3 +155,67 @@ def test_a_comparison_that_is_interrupted_can_be_gone_on_with(
     assert all(record.error == "" for record in found.records)
     assert stage.processes() == before
     assert stage.arm_objects() == []
+    assert left_of_comparisons(stage) == []
+
+
+ROOM = """\
+version: 1
+name: plans/room
+description: Two pods leave no room on two nodes for a third, unless one moves.
+source: Figure 1 of "Priority Matters".
+labels: [plans]
+nodes:
+  - {count: 2, prefix: room, cpu: "4", memory: 4G, labels: {room: "yes"}}
+workload:
+  - {name: first, replicas: 1, cpu: 1, memory: 2G, pod: {nodeSelector: {room: "yes"}}}
+  - {name: second, replicas: 1, cpu: 1, memory: 2G, pod: {nodeSelector: {room: "yes"}}}
+  - {name: third, replicas: 1, cpu: 1, memory: 3G, pod: {nodeSelector: {room: "yes"}}}
+steps:
+  - apply: first
+  - wait: {for: bound, of: first}
+  - apply: second
+  - wait: {for: bound, of: second}
+  - measure: start
+  - apply: third
+  - wait: {for: bound}
+  - measure: stop
+expect:
+  end: {placed: 3, pending: {}}
+"""
+
+
+def test_what_a_plan_moves_is_measured(stage: Stage, tmp_path: Path) -> None:
+    """A scheduler that makes room by moving pods has a price, and it is told."""
+    file = tmp_path / "plans" / "room.yaml"
+    file.parent.mkdir()
+    file.write_text(ROOM, encoding="utf-8")
+    folder = tmp_path / "bundle"
+    command = [*COMPARE, str(file), "--arms", "stowage", "--repeat", "1"]
+    command += ["--warm-up", "0", "--results", str(folder)]
+    command += ["--cluster", stage.cluster.name]
+
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    (record,) = read_bundle(folder).records
+    found = {metric.name: metric.value for metric in metrics_of(record)}
+    assert found["moves_pods"] == 1
+    assert found["evictions_pods"] == 0
+    assert found["gap_to_bound_pods"] == 0
+
+
+def left_of_comparisons(stage: Stage) -> list[str]:
+    """Return the namespaces and nodes that a comparison made."""
+    namespaces = [
+        one.metadata.name
+        for one in stage.core.list_namespace().items
+        # One that goes is gone in seconds, whoever waits.
+        if not one.metadata.deletion_timestamp
+    ]
+    nodes = [one.metadata.name for one in stage.core.list_node().items]
+    return [
+        *(one for one in namespaces if one.startswith(("warm-", "burst-"))),
+        *(one for one in nodes if one.startswith("exp-pool")),
+    ]

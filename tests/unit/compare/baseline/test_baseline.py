@@ -180,3 +180,33 @@ def test_one_round_is_no_spread() -> None:
 def test_units_tell_what_the_machine_bears_on(unit: str, how: str) -> None:
     """A slow machine makes times longer and rates lower, and fairness no different."""
     assert bearing(unit) == how
+
+
+def test_an_arm_that_fails_does_not_hold() -> None:
+    """A scheduler that is completely broken must not pass because it has no figures."""
+    before = a_baseline(1)
+    broken = [
+        replace(record, error="the scheduler ended")
+        for record in burst_rounds(2, [BurstArm()], 10)
+    ]
+    other = burst_rounds(2, [BurstArm("other")], 10)
+    about = a_comparison(("default", "other"))
+    now = baseline_of(a_result([*broken, *other], about))
+    both = replace(before, series=(*before.series, *now.series))
+
+    found = check(FILE, both, now)
+
+    assert not found.holds
+    assert "default, own limits: t_sched_mean_s" in found.missing
+    assert "default, own limits: round 3 failed" in found.missing
+
+
+def test_other_conditions_are_another_comparison() -> None:
+    """Client limits alone explain more than schedulers differ by."""
+    before = a_baseline(1)
+    slow = {"own": {"default": (20.0, 30)}}
+
+    with pytest.raises(BaselineMismatchError, match="client limits"):
+        check(FILE, before, replace(before, client_limits=slow))
+    with pytest.raises(BaselineMismatchError, match="warming up"):
+        check(FILE, before, replace(before, warm_up=7))

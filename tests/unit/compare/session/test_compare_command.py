@@ -19,6 +19,7 @@ SCENARIOS = Path(__file__).parents[4] / "scenarios"
         (["burst/*"], "compare one at a time"),
         (["burst/deployment-200", "--arms", "kube"], "there is no arm 'kube'"),
         (["burst/deployment-200", "--arms", "default,default"], "default"),
+        (["burst/deployment-200", "--arms", ""], "nothing to compare"),
         (["burst/deployment-200", "--limits", "mine"], "neither `own`"),
         (["burst/deployment-200", "--arm-file", "mine.yaml"], "mine.yaml"),
         (["burst/deployment-200", "--variant", "huge"], "huge"),

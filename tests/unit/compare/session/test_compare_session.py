@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from burst_runs import BurstArm, a_burst_run
 
-from testbed.compare.bundle import BundleFolder
+from testbed.compare.arms.arm import Arm
+from testbed.compare.bundle import BundleFolder, read_bundle
 from testbed.compare.catalogue import choose_arms
 from testbed.compare.session.beginning import begun
 from testbed.compare.session.choosing import limits_of, one_scenario
@@ -21,22 +23,45 @@ from testbed.compare.session.errors import (
 from testbed.compare.session.listener import CompareListener
 from testbed.compare.session.order import turns
 from testbed.compare.session.request import CompareRequest
-from testbed.compare.session.session import compare
+from testbed.compare.session.session import compare, remaining
 from testbed.scenario.model import Scenario
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
-ARMS = ("default", "stowage")
+ARMS = ("first", "second")
+FILE = """\
+name: {name}
+binary: {binary}
+arguments: ["{{config}}", "{{port}}", "{{qps}}", "{{burst}}"]
+configuration: "none"
+schedulerName: {name}
+ready: http://127.0.0.1:{{port}}/healthz
+settings: {{version: v1, qps: {qps}, burst: 100}}
+"""
 
 
 def scenario(name: str, variant: str | None = None) -> Scenario:
     return one_scenario(name, SCENARIOS, variant)
 
 
+def arms(folder: Path, names: Sequence[str] = ARMS, qps: int = 50) -> tuple[Arm, ...]:
+    """Return arms that need no tool; the first keeps to 50 requests a second."""
+    binary = folder / "scheduler"
+    if not binary.exists():
+        binary.write_text("one build")
+        binary.chmod(0o755)
+    files = []
+    for number, name in enumerate(names):
+        files.append(folder / f"{name}.yaml")
+        own_qps = qps if number else 50
+        files[-1].write_text(FILE.format(name=name, binary=binary, qps=own_qps))
+    return tuple(choose_arms([], files))
+
+
 @pytest.fixture
 def request_(tmp_path: Path) -> CompareRequest:
     return CompareRequest(
         scenario=scenario("burst/deployment-200", "small"),
-        arms=tuple(choose_arms(ARMS)),
+        arms=arms(tmp_path),
         folder=tmp_path / "bundle",
         limits=limits_of("equal", 1000),
     )
@@ -46,7 +71,7 @@ def fill(bundle: BundleFolder, rounds: int) -> None:
     """Add the records of a comparison's runs as they would come."""
     rng = np.random.default_rng(1)
     for turn in turns(["equal"], ARMS, rounds, seed=1):
-        arm = BurstArm(turn.arm, service_s=0.004 if turn.arm == "default" else 0.02)
+        arm = BurstArm(turn.arm, service_s=0.004 if turn.arm == ARMS[0] else 0.02)
         record = a_burst_run(rng, arm, turn.round_number, limits="equal", pods=40)
         bundle.add(replace(record, scenario_id="burst/deployment-200@small"))
 
@@ -71,7 +96,6 @@ def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(
     [
         ({"seed": 2}, "seeds"),
         ({"limits": limits_of("equal", 500)}, "settings of the arms"),
-        ({"arms": tuple(choose_arms(["stowage", "default"]))}, "arms"),
         ({"scenario": scenario("burst/deployment-200")}, "parameters"),
         ({"warm_up": 0}, "pods for warming up"),
     ],
@@ -89,6 +113,46 @@ def test_another_comparison_in_the_folder_is_left_alone(
     assert (request_.folder / "compare.json").read_bytes() == before
 
 
+def test_other_arms_are_another_comparison(
+    request_: CompareRequest, tmp_path: Path
+) -> None:
+    """The first is the baseline, so that the order counts too."""
+    begun(request_)
+
+    with pytest.raises(OtherComparisonError, match="arms"):
+        begun(replace(request_, arms=arms(tmp_path, ARMS[::-1])))
+
+
+def test_another_build_is_another_scheduler(
+    request_: CompareRequest, tmp_path: Path
+) -> None:
+    """Old figures must not pass for those of a scheduler that has changed."""
+    begun(request_)
+    (tmp_path / "scheduler").write_text("another build")
+
+    with pytest.raises(OtherComparisonError, match="builds of the arms"):
+        begun(request_)
+
+
+def test_a_round_that_is_not_whole_is_run_again(request_: CompareRequest) -> None:
+    """Its runs are a pair: with a failed one, or one of last week, there is none."""
+    bundle = begun(request_)
+    fill(bundle, request_.rounds)
+    todo = list(turns(["equal"], ARMS, request_.rounds, seed=1))
+    failed = next(turn for turn in todo if turn.round_number == 2)
+    record = next(
+        one
+        for one in read_bundle(request_.folder).records
+        if (one.round_number, one.arm) == (2, failed.arm)
+    )
+    bundle.add(replace(record, error="the disk was full"))
+
+    left = remaining(todo, BundleFolder.resume(request_.folder).done)
+
+    assert [turn.round_number for turn in left] == [2, 2]
+    assert remaining(todo, frozenset(turn.key for turn in todo)) == []
+
+
 def test_more_rounds_may_be_asked_for_later(request_: CompareRequest) -> None:
     """Three rounds show little; the first three are kept."""
     fill(begun(replace(request_, rounds=2)), 3)
@@ -99,27 +163,29 @@ def test_more_rounds_may_be_asked_for_later(request_: CompareRequest) -> None:
     assert len(result.records) == 6
 
 
-def test_arms_that_differ_in_what_decides_are_refused(request_: CompareRequest) -> None:
+def test_arms_that_differ_in_what_decides_are_refused(
+    request_: CompareRequest, tmp_path: Path
+) -> None:
     """Nothing is begun, and the message says what differs and how to go on."""
     unfair = replace(
         request_,
-        arms=tuple(choose_arms(["default", "yunikorn"])),
+        arms=arms(tmp_path, qps=1000),
         limits=limits_of("own", 1000),
     )
 
-    with pytest.raises(UnfairArmsError, match="client QPS: default 50, yunikorn 1000"):
+    with pytest.raises(UnfairArmsError, match="client QPS: first 50, second 1000"):
         compare(unfair, CompareListener())
 
     assert not unfair.folder.exists()
 
 
 def test_what_is_unfair_is_compared_when_it_is_asked_for(
-    request_: CompareRequest,
+    request_: CompareRequest, tmp_path: Path
 ) -> None:
     """And the table of settings says it for ever."""
     unfair = replace(
         request_,
-        arms=tuple(choose_arms(["default", "yunikorn"])),
+        arms=arms(tmp_path, qps=1000),
         limits=limits_of("own", 1000),
         allow_unfair=True,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -193,3 +194,18 @@ def test_a_huge_interval_stays_a_number() -> None:
 
     assert verdict.high is not None
     assert math.isfinite(verdict.high)
+
+
+def test_an_arm_whose_runs_fail_is_not_better_for_the_others() -> None:
+    """A scheduler that recovers in half of its runs would be judged by these."""
+    baseline = runs("a", 2.0, 2.1, 1.9, 2.0)
+    quick = runs("b", 1.0, 1.06, 0.93, 1.02)
+    broken = [*quick[:-1], replace(quick[-1], error="no pod was placed")]
+    missing = runs("b", 1.0, 1.06, 0.93, None, note="right-censored")
+
+    assert verdict_on(baseline, quick).outcome == "better"
+    for arm in (broken, missing):
+        verdict = verdict_on(baseline, arm)
+        assert verdict.outcome == "not judged"
+        assert "more of its runs have no value" in verdict.reason
+    assert verdict_on(missing, baseline).outcome == "worse"
