@@ -1,6 +1,8 @@
 package scorecache
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -14,16 +16,26 @@ func (p *Plugin) absorb(c *cycle, r *ranking, skip sets.Set[string]) string {
 	}
 	r.heard = p.census.now()
 	back := p.sift(c, r, skip, changed)
+	if r.unbound(back) {
+		return causeFeasible
+	}
 	if !r.frame.holds() {
 		return causeFrame
 	}
 	if len(back) > 0 && !p.rescore(c, r, back) {
 		return causeFrame
 	}
-	if r.bound && r.feasible != r.captured {
-		return causeFeasible
-	}
 	return ""
+}
+
+// unbound says whether the scores depend on a set of feasible nodes that is not that of the moment, as it is with
+// these nodes back. It must be asked before they are scored: PodTopologySpread counted no pods of a zone that had
+// no feasible node, and panics if it is to score one there.
+func (r *ranking) unbound(back []int32) bool {
+	if !r.bound {
+		return false
+	}
+	return r.feasible != r.captured || slices.ContainsFunc(back, func(at int32) bool { return r.places[at].standing == outside })
 }
 
 // sift takes out the changed nodes that are not feasible, and returns the others.
