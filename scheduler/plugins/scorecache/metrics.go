@@ -52,7 +52,7 @@ const (
 	causeFeasible = "feasible-set"
 	// causeSpread: score and spread spoke for different nodes.
 	causeSpread = "topology-spread"
-	// causeRefused: candidates were refused one after the other.
+	// causeRefused: candidates were refused one after the other, or one by the framework.
 	causeRefused = "refused"
 	// causeLag: too much had happened since it was last used.
 	causeLag = "lag"
