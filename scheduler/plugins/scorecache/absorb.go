@@ -15,12 +15,11 @@ func (p *Plugin) absorb(c *cycle, r *ranking, skip sets.Set[string]) string {
 		return causeLag
 	}
 	r.heard = p.census.now()
+	changed = append(r.promised, changed...)
+	r.promised = nil
 	back := p.sift(c, r, skip, changed)
-	if r.unbound(back) {
-		return causeFeasible
-	}
-	if !r.frame.holds() {
-		return causeFrame
+	if cause := r.adrift(back); cause != "" {
+		return cause
 	}
 	if len(back) > 0 && !p.rescore(c, r, back) {
 		return causeFrame
@@ -28,14 +27,18 @@ func (p *Plugin) absorb(c *cycle, r *ranking, skip sets.Set[string]) string {
 	return ""
 }
 
-// unbound says whether the scores depend on a set of feasible nodes that is not that of the moment, as it is with
-// these nodes back. It must be asked before they are scored: PodTopologySpread counted no pods of a zone that had
-// no feasible node, and panics if it is to score one there.
-func (r *ranking) unbound(back []int32) bool {
-	if !r.bound {
-		return false
+// adrift is the cause for which the scores cannot be compared any more since nodes left or, as these, are to come
+// back; empty if they can. It must be asked before nodes are scored: PodTopologySpread counted no pods of a zone
+// that had no feasible node, and panics if it is to score one there.
+func (r *ranking) adrift(back []int32) string {
+	comes := func(at int32) bool { return r.places[at].standing == outside }
+	switch {
+	case r.bound && (r.feasible != r.captured || slices.ContainsFunc(back, comes)):
+		return causeFeasible
+	case !r.frame.holds():
+		return causeFrame
 	}
-	return r.feasible != r.captured || slices.ContainsFunc(back, func(at int32) bool { return r.places[at].standing == outside })
+	return ""
 }
 
 // sift takes out the changed nodes that are not feasible, and returns the others.
@@ -52,10 +55,15 @@ func (p *Plugin) sift(c *cycle, r *ranking, skip sets.Set[string], changed []int
 			r.popped++
 		}
 		r.spread.recount(at, node)
+		// Asked first: a nomination that ends meanwhile costs a second look, and no node is forgotten.
+		promised := p.promised(node)
 		if p.fits(c, skip, node) {
 			back = append(back, at)
-		} else {
-			r.leave(at, node.Node().Name)
+			continue
+		}
+		r.leave(at, node.Node().Name)
+		if promised {
+			r.promised = append(r.promised, at)
 		}
 	}
 	return back

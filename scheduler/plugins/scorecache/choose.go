@@ -23,6 +23,10 @@ func (p *Plugin) choose(c *cycle, r *ranking, skip sets.Set[string]) (node, caus
 		}
 		// Nothing has happened to the node: a pod that was nominated to it stands in the way.
 		r.leave(best.at, name)
+		r.promised = append(r.promised, best.at)
+		if cause := r.adrift(nil); cause != "" {
+			return "", cause
+		}
 	}
 	return "", causeRefused
 }

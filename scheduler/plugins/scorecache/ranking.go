@@ -58,6 +58,9 @@ type ranking struct {
 	groups []group
 	frame  *frame
 	spread *spread
+	// promised are nodes that are not feasible while pods are nominated to them. Nothing happens to a node when these
+	// are bound elsewhere or give up, so that it is looked at again each time.
+	promised []int32
 	// scoring is the state with which nodes are scored again.
 	scoring scoring
 	// initial is the paper's initialN, popped how many of these have left the list.
