@@ -48,6 +48,7 @@ func frameworkOf(t *testing.T, ctx context.Context, nodes []*v1.Node, nominator 
 		return plugin.Name == names.DynamicResources
 	})
 	profile.Plugins.MultiPoint.Enabled = append(without, config.Plugin{Name: Name})
+	profile.Plugins.PostFilter.Enabled = []config.Plugin{{Name: Name}}
 	registry := frameworkplugins.NewInTreeRegistry()
 	if err := registry.Register(Name, New); err != nil {
 		t.Fatal(err)

@@ -120,9 +120,26 @@ func TestThePluginMustBeTheLastPreFilter(t *testing.T) {
 	path := written(t, map[string]any{
 		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
 		"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": map[string]any{
-			"preFilter": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
+			"preFilter":  map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
+			"postFilter": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
 			"multiPoint": map[string]any{"enabled": []any{
 				map[string]any{"name": "ScoreCache"}, map[string]any{"name": "Reservations"}}},
+		}}},
+	})
+	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
+	result := place(t, simulatorOf(t, path, nil), instance)
+	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
+		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
+	}
+}
+
+// TestThePluginMustBeTheFirstPostFilter: preemption before it would take a refusal by the one node that the cache
+// named for a pod that fits nowhere, and evict others there.
+func TestThePluginMustBeTheFirstPostFilter(t *testing.T) {
+	path := written(t, map[string]any{
+		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+		"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": map[string]any{
+			"multiPoint": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
 		}}},
 	})
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
