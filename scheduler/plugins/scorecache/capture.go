@@ -52,6 +52,9 @@ func (p *Plugin) capture(c *cycle, skip sets.Set[string]) (*ranking, string) {
 	if !p.divide(c, r, totals[0].Scores) {
 		return nil, missTopologies
 	}
+	for i := range r.places {
+		r.groups[r.places[i].group].size++
+	}
 	for i, number := range at {
 		spot := &r.places[number]
 		spot.turn, spot.standing = p.turnOf(number), listed
