@@ -82,7 +82,11 @@ func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
 		return true
 	}
 	r.bound = true
-	follows, groups, comparable := newSpread(p.constraintsOf(c.pod, c.siblings), c.pod.Namespace, c.nodes)
+	constraints := p.constraintsOf(c.pod, c.siblings)
+	if !areReal(constraints, r.scoring) {
+		return false
+	}
+	follows, groups, comparable := newSpread(constraints, c.pod.Namespace, c.nodes)
 	if !comparable {
 		return false
 	}
