@@ -1,6 +1,8 @@
 package scorecache
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -13,15 +15,28 @@ func (p *Plugin) absorb(c *cycle, r *ranking, skip sets.Set[string]) string {
 		return causeLag
 	}
 	r.heard = p.census.now()
+	changed = append(r.promised, changed...)
+	r.promised = nil
 	back := p.sift(c, r, skip, changed)
-	if !r.frame.holds() {
-		return causeFrame
+	if cause := r.adrift(back); cause != "" {
+		return cause
 	}
 	if len(back) > 0 && !p.rescore(c, r, back) {
 		return causeFrame
 	}
-	if r.bound && r.feasible != r.captured {
+	return ""
+}
+
+// adrift is the cause for which the scores cannot be compared any more since nodes left or, as these, are to come
+// back; empty if they can. It must be asked before nodes are scored: PodTopologySpread counted no pods of a zone
+// that had no feasible node, and panics if it is to score one there.
+func (r *ranking) adrift(back []int32) string {
+	comes := func(at int32) bool { return r.places[at].standing == outside }
+	switch {
+	case r.bound && (r.feasible != r.captured || slices.ContainsFunc(back, comes)):
 		return causeFeasible
+	case !r.frame.holds():
+		return causeFrame
 	}
 	return ""
 }
@@ -40,10 +55,15 @@ func (p *Plugin) sift(c *cycle, r *ranking, skip sets.Set[string], changed []int
 			r.popped++
 		}
 		r.spread.recount(at, node)
+		// Asked first: a nomination that ends meanwhile costs a second look, and no node is forgotten.
+		promised := p.promised(node)
 		if p.fits(c, skip, node) {
 			back = append(back, at)
-		} else {
-			r.leave(at, node.Node().Name)
+			continue
+		}
+		r.leave(at, node.Node().Name)
+		if promised {
+			r.promised = append(r.promised, at)
 		}
 	}
 	return back

@@ -22,7 +22,8 @@ type Args struct {
 	// MaxEntries is how many keys are kept.
 	MaxEntries *int `json:"maxEntries,omitempty"`
 	// DefaultSpreadTopologyKeys are the topologies over which PodTopologySpread spreads pods that do not say
-	// how, less the hostname: those of the default constraints in its arguments.
+	// how, less the hostname: those of the default constraints in its arguments. If they are others, pods of a
+	// service are not served.
 	DefaultSpreadTopologyKeys *[]string `json:"defaultSpreadTopologyKeys,omitempty"`
 	// TrustedPlugins are further plugins of the profile whose PreFilter names no nodes, and whose Filter and
 	// Score depend on nothing but the node and what makes up a Key.

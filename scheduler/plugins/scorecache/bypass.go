@@ -10,7 +10,8 @@ import (
 // Why a pod goes the full way whatever is cached: nothing shows that what was found for another pod would hold
 // for it.
 const (
-	// bypassProfile: the profile has a plugin that the cache does not know, or the cache is not its last PreFilter.
+	// bypassProfile: the profile has a plugin that the cache does not know, or the cache is not its last
+	// PreFilter and first PostFilter.
 	bypassProfile = "profile"
 	// bypassExtender: an extender filters or prioritises the pod, and nobody sees its verdicts.
 	bypassExtender = "extender"

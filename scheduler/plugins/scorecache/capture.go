@@ -24,7 +24,7 @@ type cycle struct {
 // capture filters and scores all nodes with the profile's plugins, as the framework does with a part of them,
 // and ranks those that are feasible. Without a ranking it says why.
 func (p *Plugin) capture(c *cycle, skip sets.Set[string]) (*ranking, string) {
-	at, infos, ok := p.feasible(c, skip)
+	at, infos, promised, ok := p.feasible(c, skip)
 	if !ok {
 		return nil, missFailed
 	}
@@ -47,9 +47,13 @@ func (p *Plugin) capture(c *cycle, skip sets.Set[string]) (*ranking, string) {
 	r := &ranking{
 		epochs: p.census.epochs, heard: p.census.now(), places: make([]place, len(c.nodes)),
 		frame: newFrame(len(c.nodes), at, infos, totals), scoring: score, initial: len(infos),
+		promised: promised,
 	}
 	if !p.divide(c, r, totals[0].Scores) {
 		return nil, missTopologies
+	}
+	for i := range r.places {
+		r.groups[r.places[i].group].size++
 	}
 	for i, number := range at {
 		spot := &r.places[number]
@@ -78,7 +82,11 @@ func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
 		return true
 	}
 	r.bound = true
-	follows, groups, comparable := newSpread(p.constraintsOf(c.pod, c.siblings), c.pod.Namespace, c.nodes)
+	constraints := p.constraintsOf(c.pod, c.siblings)
+	if !areReal(constraints, r.scoring) {
+		return false
+	}
+	follows, groups, comparable := newSpread(constraints, c.pod.Namespace, c.nodes)
 	if !comparable {
 		return false
 	}
@@ -92,26 +100,35 @@ func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
 	return true
 }
 
-// feasible filters every node. It is false if a plugin failed.
-func (p *Plugin) feasible(c *cycle, skip sets.Set[string]) (at []int32, infos []fwk.NodeInfo, ok bool) {
-	passed := make([]bool, len(c.nodes))
+// feasible filters every node, and lists those that do not pass while pods are nominated to them. It is false if a
+// plugin failed.
+func (p *Plugin) feasible(c *cycle, skip sets.Set[string]) (at []int32, infos []fwk.NodeInfo, promised []int32, ok bool) {
+	passed, awaits := make([]bool, len(c.nodes)), make([]bool, len(c.nodes))
 	var failed atomic.Bool
 	state := filtering{c.state, skip}
 	p.handle.Parallelizer().Until(c.ctx, len(c.nodes), func(i int) {
+		awaits[i] = p.promised(c.nodes[i])
 		status := p.handle.RunFilterPluginsWithNominatedPods(c.ctx, state, c.pod, c.nodes[i])
 		if passed[i] = status.IsSuccess(); !passed[i] && !status.IsRejected() {
 			failed.Store(true)
 		}
 	}, Name)
 	if failed.Load() || c.ctx.Err() != nil {
-		return nil, nil, false
+		return nil, nil, nil, false
 	}
 	for i, fits := range passed {
 		if fits {
 			at, infos = append(at, int32(i)), append(infos, c.nodes[i])
+		} else if awaits[i] {
+			promised = append(promised, int32(i))
 		}
 	}
-	return at, infos, true
+	return at, infos, promised, true
+}
+
+// promised says whether pods are nominated to a node, for which filters count as if they were there.
+func (p *Plugin) promised(node fwk.NodeInfo) bool {
+	return len(p.handle.NominatedPodsForNode(node.Node().Name)) > 0
 }
 
 // fits asks the filters about one node.

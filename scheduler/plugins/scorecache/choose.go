@@ -23,12 +23,16 @@ func (p *Plugin) choose(c *cycle, r *ranking, skip sets.Set[string]) (node, caus
 		}
 		// Nothing has happened to the node: a pod that was nominated to it stands in the way.
 		r.leave(best.at, name)
+		r.promised = append(r.promised, best.at)
+		if cause := r.adrift(nil); cause != "" {
+			return "", cause
+		}
 	}
 	return "", causeRefused
 }
 
-// best is a candidate that no other could outdo by its scores of this moment. Where only the plugins themselves
-// can weigh score against spread, there is none.
+// best is a candidate that beats all others. Where only the plugins themselves can weigh score against spread, there
+// is none.
 func (r *ranking) best() (candidate, string) {
 	heads := r.heads()
 	for _, head := range heads {
@@ -71,10 +75,12 @@ func (r *ranking) beatsAll(one candidate, others []candidate) bool {
 	return true
 }
 
-// beats says whether the first candidate scores no less than the other for certain. The more pods a topology has,
-// the less its nodes score, by the same amount for all of them. So it does if it did when the ranking was made
-// and its topologies have gained no more pods since, or if it is no worse by all that is not spread and there
-// are no more pods in its topologies.
+// beats says whether the first candidate may be taken before the other. It may if it is no worse by all that is not
+// spread and there are no more pods in its topologies: then it scores no less. The more pods a topology has, the less
+// its nodes score, by the same amount for all of them; so it may as well if it scored no less when the ranking was
+// made, and its topologies have gained no more pods since. This clause is not exact: PodTopologySpread divides by the
+// highest count of the moment, so that what spread weighs beside the other scores drifts as the counts do, until
+// a refresh. What is kept is in the package's description, and held to by tests.
 func (r *ranking) beats(one, other candidate) bool {
 	return one.total >= other.total && r.spread.gainedNoMore(one.group, other.group) ||
 		one.beside >= other.beside && r.spread.noMoreCrowded(one.at, other.at)

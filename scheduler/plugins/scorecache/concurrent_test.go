@@ -26,13 +26,16 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// nobody has nominated a pod.
-type nobody struct{ fwk.PodNominator }
+// nominated are the pods that are nominated to each node.
+type nominated struct {
+	fwk.PodNominator
+	to map[string][]fwk.PodInfo
+}
 
-func (nobody) NominatedPodsForNode(string) []fwk.PodInfo { return nil }
+func (n nominated) NominatedPodsForNode(node string) []fwk.PodInfo { return n.to[node] }
 
 // frameworkOf is the stock profile with the cache, in front of a snapshot.
-func frameworkOf(t *testing.T, ctx context.Context, nodes []*v1.Node) framework.Framework {
+func frameworkOf(t *testing.T, ctx context.Context, nodes []*v1.Node, nominator fwk.PodNominator) framework.Framework {
 	t.Helper()
 	metrics.Register()
 	defaults, err := latest.Default()
@@ -45,13 +48,14 @@ func frameworkOf(t *testing.T, ctx context.Context, nodes []*v1.Node) framework.
 		return plugin.Name == names.DynamicResources
 	})
 	profile.Plugins.MultiPoint.Enabled = append(without, config.Plugin{Name: Name})
+	profile.Plugins.PostFilter.Enabled = []config.Plugin{{Name: Name}}
 	registry := frameworkplugins.NewInTreeRegistry()
 	if err := registry.Register(Name, New); err != nil {
 		t.Fatal(err)
 	}
 	client := fake.NewClientset()
 	built, err := frameworkruntime.NewFramework(ctx, registry, profile,
-		frameworkruntime.WithClientSet(client), frameworkruntime.WithPodNominator(nobody{}),
+		frameworkruntime.WithClientSet(client), frameworkruntime.WithPodNominator(nominator),
 		frameworkruntime.WithInformerFactory(informers.NewSharedInformerFactory(client, 0)),
 		frameworkruntime.WithSnapshotSharedLister(cache.NewSnapshot(nil, nodes)),
 	)
@@ -85,7 +89,7 @@ func TestOneRankingIsMadeHoweverManyAskAtOnce(t *testing.T) {
 	for i := range 200 {
 		nodes = append(nodes, nodeOf(fmt.Sprintf("node-%03d", i)))
 	}
-	built := frameworkOf(t, ctx, nodes)
+	built := frameworkOf(t, ctx, nodes, nominated{})
 	for i := range priceOf(len(nodes), nil) {
 		goTheFullWay(t, ctx, built, numbered(askers+i))
 	}

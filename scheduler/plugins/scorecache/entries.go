@@ -12,9 +12,10 @@ import (
 type entry struct {
 	budget budget
 	// skip are the filter plugins that have nothing to say about pods of the key; nil as long as no pod of it
-	// went the full way. What InterPodAffinity has to say may change with the epoch of affinity.
+	// went the full way, or none since the framework refused a node of the ranking. learnt says when that was:
+	// what plugins have to say may change with the pods that have affinity, and with what nodes are like.
 	skip   sets.Set[string]
-	learnt uint64
+	learnt epochs
 	// ranking is nil without one; last is what is remembered of the one before.
 	ranking *ranking
 	last    past
@@ -24,7 +25,12 @@ type entry struct {
 }
 
 // knows says whether it is known which filter plugins to skip.
-func (e *entry) knows(now epochs) bool { return e.skip != nil && e.learnt == now.affinity }
+func (e *entry) knows(now epochs) bool {
+	return e.skip != nil && e.learnt.affinity == now.affinity && e.learnt.properties == now.properties
+}
+
+// forget makes the next pod of the key go the full way, and learn anew.
+func (e *entry) forget() { e.skip = nil }
 
 // past is a ranking that was given up.
 type past struct {

@@ -119,6 +119,20 @@ func TestANodeThatIsFullIsPassedOver(t *testing.T) {
 	}
 }
 
+// TestImagesOnNodesDoNotEndRankings: nodes in use have pulled what they run, and a copy of a node that forgot on how
+// many nodes an image is would score less than the node did.
+func TestImagesOnNodesDoNotEndRankings(t *testing.T) {
+	instance := simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: pods(40, 100, 128)}
+	for i := range instance.Nodes {
+		instance.Nodes[i].Status.Images = []v1.ContainerImage{{Names: []string{"image:latest"}, SizeBytes: 200 << 20}}
+	}
+	got := place(t, simulatorOf(t, withCache(t, "deterministic", nil), nil), instance)
+	same(t, instance, place(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+	if hits, ended := counted(got, "hits_total"), counted(got, "retired_total frame"); hits < 30 || ended > 0 {
+		t.Errorf("most pods should be placed by a ranking, none of which ends with its frame: %v", got.Measurement.Counters)
+	}
+}
+
 // TestTheLeastRecentKeyGoesFirst: with room for two keys, the third drops the one that was not asked for.
 func TestTheLeastRecentKeyGoesFirst(t *testing.T) {
 	simulator := simulatorOf(t, withCache(t, "default", map[string]any{"maxEntries": 2}), nil)

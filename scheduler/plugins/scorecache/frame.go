@@ -1,6 +1,7 @@
 package scorecache
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -50,9 +51,17 @@ func newFrame(nodes int, at []int32, infos []fwk.NodeInfo, scores []fwk.NodePlug
 		extremes.Insert(lowest, highest)
 	}
 	for _, i := range slices.Sorted(slices.Values(extremes.UnsortedList())) {
-		f.yardsticks = append(f.yardsticks, yardstick{infos[i].Snapshot(), scores[i].TotalScore})
+		f.yardsticks = append(f.yardsticks, yardstick{copyOf(infos[i]), scores[i].TotalScore})
 	}
 	return f
+}
+
+// copyOf is a node as it is now. The scheduler's own copy of a node of its snapshot, which knows on how many nodes an
+// image is but not on which, forgets the number; ImageLocality would score it by 0.
+func copyOf(node fwk.NodeInfo) fwk.NodeInfo {
+	copied := node.Snapshot()
+	maps.Copy(copied.GetImageStates(), node.GetImageStates())
+	return copied
 }
 
 func newScale(plugin string, nodes, column int, at []int32, scores []fwk.NodePluginScores) (s scale, lowest, highest int) {

@@ -26,7 +26,8 @@ const (
 	missRefused = "refused"
 	// missPodAffinity: pods elsewhere attract or repel the pod.
 	missPodAffinity = "pod-affinity"
-	// missTopologies: the pod is spread over too many topologies, or over some that not every node has.
+	// missTopologies: the pod is spread over too many topologies, over some that not every node has, or over others
+	// than the arguments say.
 	missTopologies = "topologies"
 	// missFailed: a plugin failed. The full way tells of it.
 	missFailed = "failed"
@@ -52,7 +53,7 @@ const (
 	causeFeasible = "feasible-set"
 	// causeSpread: score and spread spoke for different nodes.
 	causeSpread = "topology-spread"
-	// causeRefused: candidates were refused one after the other.
+	// causeRefused: candidates were refused one after the other, or one by the framework.
 	causeRefused = "refused"
 	// causeLag: too much had happened since it was last used.
 	causeLag = "lag"

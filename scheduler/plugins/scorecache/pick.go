@@ -22,7 +22,7 @@ func (p *Plugin) pick(ctx context.Context, state fwk.CycleState, pod *v1.Pod, no
 	defer p.mu.Unlock()
 	p.census.follow(nodes)
 	e := p.entries.of(podkey.Of(pod, around))
-	seen := &visit{entry: e, affinity: p.census.epochs.affinity}
+	seen := &visit{entry: e, epochs: p.census.epochs}
 	state.Write(stateKey, seen)
 	c := &cycle{ctx: ctx, state: state, pod: pod, nodes: nodes, siblings: around.Siblings}
 	if node, made, miss = p.serve(c, e); miss != "" {
@@ -41,7 +41,7 @@ func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string)
 		return "", false, e.barred
 	}
 	if !e.knows(now) {
-		p.retire(e, causeAffinity)
+		p.retire(e, e.learnt.difference(now))
 		return "", false, missUnknown
 	}
 	if p.profile().spreads && !e.skip.Has(names.PodTopologySpread) {

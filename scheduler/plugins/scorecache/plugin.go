@@ -67,18 +67,24 @@ func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ 
 	if seen := visitOf(state); seen != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		seen.entry.skip, seen.entry.learnt = state.GetSkipFilterPlugins(), seen.affinity
+		seen.entry.skip, seen.entry.learnt = state.GetSkipFilterPlugins(), seen.epochs
 	}
 	return fwk.NewStatus(fwk.Skip)
 }
 
 // PostFilter sends a pod whose cached node was refused after all the full way at once. It must be the first
-// such plugin: no other may make room on that node while others are free.
+// such plugin: no other may make room on that node while others are free. Some filter had something to say that the
+// cache did not ask for, so that what is known of the key is forgotten.
 func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	if seen := visitOf(state); seen == nil || !seen.given {
+	seen := visitOf(state)
+	if seen == nil || !seen.given {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	refusedTotal.Inc()
+	p.mu.Lock()
+	p.retire(seen.entry, causeRefused)
+	seen.entry.forget()
+	p.mu.Unlock()
 	p.handle.Activate(klog.FromContext(ctx), map[string]*v1.Pod{pod.Namespace + "/" + pod.Name: pod})
 	return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageRefused)
 }

@@ -57,10 +57,51 @@ func TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt(t *testing.T) {
 	if len(result.Evicted) > 0 {
 		t.Errorf("nobody should be evicted: %v", result.Evicted)
 	}
-	for name, want := range map[string]int{"refused_total": 1, "bypasses_total retry": 1} {
+	for name, want := range map[string]int{"refused_total": 1, "bypasses_total retry": 1, "retired_total refused": 1} {
 		if got := counted(result, name); got != want {
 			t.Errorf("%s should be %d, is %d: %v", name, want, got, result.Measurement.Counters)
 		}
+	}
+}
+
+// late is a plugin that has nothing to say until it has seen some pods, and then refuses all nodes but one.
+type late struct {
+	mu   sync.Mutex
+	seen int
+}
+
+func (*late) Name() string { return "Late" }
+
+func (l *late) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen++; l.seen <= 6 {
+		return nil, fwk.NewStatus(fwk.Skip)
+	}
+	return nil, nil
+}
+
+func (*late) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+
+func (*late) Filter(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if node.Node().Name != nodeName(3) {
+		return fwk.NewStatus(fwk.Unschedulable, "another is better")
+	}
+	return nil
+}
+
+// TestWhatPluginsHaveToSayIsLearntAnewAfterARefusal: the cache does not ask those that had nothing to say about the
+// first pod of a key. If they have by now, each further pod would be given a node that is refused.
+func TestWhatPluginsHaveToSayIsLearntAnewAfterARefusal(t *testing.T) {
+	plugin := &late{}
+	path := withPlugin(t, "default", plugin.Name(), map[string]any{"trustedPlugins": []any{plugin.Name()}})
+	instance := simulation.Instance{Nodes: nodes(12, 8000, 8192), Pods: pods(24, 100, 128)}
+	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
+	if refused := counted(result, "refused_total"); refused != 1 {
+		t.Errorf("%d pods were refused, should be one: %v", refused, result.Measurement.Counters)
+	}
+	if result.Placements["default/pod-0023"] != nodeName(3) {
+		t.Errorf("the last pod is on %q", result.Placements["default/pod-0023"])
 	}
 }
 
@@ -79,9 +120,26 @@ func TestThePluginMustBeTheLastPreFilter(t *testing.T) {
 	path := written(t, map[string]any{
 		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
 		"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": map[string]any{
-			"preFilter": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
+			"preFilter":  map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
+			"postFilter": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
 			"multiPoint": map[string]any{"enabled": []any{
 				map[string]any{"name": "ScoreCache"}, map[string]any{"name": "Reservations"}}},
+		}}},
+	})
+	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
+	result := place(t, simulatorOf(t, path, nil), instance)
+	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
+		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
+	}
+}
+
+// TestThePluginMustBeTheFirstPostFilter: preemption before it would take a refusal by the one node that the cache
+// named for a pod that fits nowhere, and evict others there.
+func TestThePluginMustBeTheFirstPostFilter(t *testing.T) {
+	path := written(t, map[string]any{
+		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+		"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": map[string]any{
+			"multiPoint": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
 		}}},
 	})
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}

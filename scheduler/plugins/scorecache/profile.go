@@ -66,6 +66,10 @@ func faultOf(plugins *config.Plugins, trusted []string) string {
 	if preFilter := plugins.PreFilter.Enabled; preFilter[len(preFilter)-1].Name != Name {
 		return "it must be the last plugin at preFilter: list it last"
 	}
+	if postFilter := plugins.PostFilter.Enabled; len(postFilter) == 0 || postFilter[0].Name != Name {
+		return "it must be the first plugin at postFilter, or another makes room on the one node that it named: " +
+			"list it under postFilter, where it comes before those of multiPoint"
+	}
 	return ""
 }
 

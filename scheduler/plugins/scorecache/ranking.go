@@ -58,6 +58,9 @@ type ranking struct {
 	groups []group
 	frame  *frame
 	spread *spread
+	// promised are nodes that are not feasible while pods are nominated to them. Nothing happens to a node when these
+	// are bound elsewhere or give up, so that it is looked at again each time.
+	promised []int32
 	// scoring is the state with which nodes are scored again.
 	scoring scoring
 	// initial is the paper's initialN, popped how many of these have left the list.
@@ -84,6 +87,8 @@ type group struct {
 	list []int32
 	next int
 	back returners
+	// size is how many nodes lie there, feasible or not.
+	size int
 }
 
 // candidate is the best node of a group.
@@ -149,7 +154,11 @@ func (r *ranking) comeBack(at int32, scores fwk.NodePluginScores, turn turn) {
 	spot.standing, spot.turn = returned, turn
 	spot.score(scores)
 	spot.version++
-	heap.Push(&r.groups[spot.group].back, r.candidate(at))
+	g := &r.groups[spot.group]
+	if len(g.back) >= 2*max(g.size, 1) {
+		g.back.prune(r)
+	}
+	heap.Push(&g.back, r.candidate(at))
 }
 
 func (s *place) score(scores fwk.NodePluginScores) {
@@ -179,6 +188,13 @@ func (r *ranking) sortLists() {
 // returners are nodes that were scored again, as a heap with the best on top. One whose place has another
 // version by now is out of date.
 type returners []candidate
+
+// prune leaves out what is out of date. Only what comes to the top is otherwise found to be, so that in a ranking
+// that lives long the heap would grow with every pod.
+func (h *returners) prune(r *ranking) {
+	*h = slices.DeleteFunc(*h, func(c candidate) bool { return c.version != r.places[c.at].version })
+	heap.Init(h)
+}
 
 func (h returners) Len() int           { return len(h) }
 func (h returners) Less(i, j int) bool { return h[i].better(h[j]) }

@@ -7,8 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
-
-	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
 // maxGroups bounds how many groups of nodes are compared with each other for each pod.
@@ -29,34 +27,12 @@ type axis struct {
 	host      bool
 	namespace string
 	selector  labels.Selector
-	// topology is the number of each node's topology, counts how many of its pods count.
+	// topology is the number of each node's topology, counts how many of its pods count, none if it is left out.
 	topology []int32
 	counts   []int32
+	leftOut  []bool
 	// totals is how many pods count in each topology, gained how many more than when the ranking was made.
 	totals, gained []int
-}
-
-// constraint is what a pod is spread by.
-type constraint struct {
-	topologyKey string
-	selector    labels.Selector
-}
-
-// constraintsOf are the constraints that PodTopologySpread scores the pod by.
-func (p *Plugin) constraintsOf(pod *v1.Pod, siblings labels.Selector) []constraint {
-	if len(pod.Spec.TopologySpreadConstraints) == 0 {
-		list := []constraint{{v1.LabelHostname, siblings}}
-		for _, key := range *p.args.DefaultSpreadTopologyKeys {
-			list = append(list, constraint{key, siblings})
-		}
-		return list
-	}
-	var list []constraint
-	for i := range pod.Spec.TopologySpreadConstraints {
-		said := &pod.Spec.TopologySpreadConstraints[i]
-		list = append(list, constraint{said.TopologyKey, podkey.SelectorOf(said, pod)})
-	}
-	return list
 }
 
 // newSpread divides the nodes into groups, and returns the group of each. There is no spread to follow if that
@@ -105,7 +81,7 @@ func (s *spread) topologies(at int) string {
 // newAxis is false if some nodes have the topology and others do not.
 func newAxis(of constraint, namespace string, nodes []fwk.NodeInfo) (a axis, whole bool) {
 	a = axis{host: of.topologyKey == v1.LabelHostname, namespace: namespace, selector: of.selector,
-		topology: make([]int32, len(nodes)), counts: make([]int32, len(nodes))}
+		topology: make([]int32, len(nodes)), counts: make([]int32, len(nodes)), leftOut: make([]bool, len(nodes))}
 	numbers := map[string]int32{}
 	without := 0
 	for at, node := range nodes {
@@ -119,7 +95,8 @@ func newAxis(of constraint, namespace string, nodes []fwk.NodeInfo) (a axis, who
 			numbers[value] = number
 			a.totals = append(a.totals, 0)
 		}
-		a.topology[at], a.counts[at] = number, a.count(node)
+		a.leftOut[at] = !of.includes(node.Node())
+		a.topology[at], a.counts[at] = number, a.count(at, node)
 		a.totals[number] += int(a.counts[at])
 	}
 	a.gained = make([]int, len(numbers))
@@ -127,8 +104,8 @@ func newAxis(of constraint, namespace string, nodes []fwk.NodeInfo) (a axis, who
 }
 
 // count leaves out what PodTopologySpread leaves out.
-func (a *axis) count(node fwk.NodeInfo) int32 {
-	if a.selector.Empty() {
+func (a *axis) count(at int, node fwk.NodeInfo) int32 {
+	if a.leftOut[at] || a.selector.Empty() {
 		return 0
 	}
 	var count int32
@@ -148,7 +125,7 @@ func (s *spread) recount(at int32, node fwk.NodeInfo) {
 	}
 	for i := range s.axes {
 		a := &s.axes[i]
-		count := a.count(node)
+		count := a.count(int(at), node)
 		change := int(count - a.counts[at])
 		a.totals[a.topology[at]] += change
 		a.gained[a.topology[at]] += change

@@ -12,8 +12,8 @@ const stateKey = fwk.StateKey("stowage.dev/" + Name)
 // visit is what PreFilter tells the later extension points of the same cycle.
 type visit struct {
 	entry *entry
-	// affinity is the epoch of the visit.
-	affinity uint64
+	// epochs are those of the visit.
+	epochs epochs
 	// given: the pod was given a node.
 	given bool
 }

@@ -1,0 +1,138 @@
+package scorecache_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+func inZone(zone int) func(*v1.Node) {
+	return labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", zone))
+}
+
+// TestARankingEndsWhenAFullZoneGetsRoom: PodTopologySpread has counted no pods of a zone without a feasible node,
+// and fails on such a node for good if it is asked to score it by what it counted then.
+func TestARankingEndsWhenAFullZoneGetsRoom(t *testing.T) {
+	instance := simulation.Instance{Objects: []simulation.Object{service("app", "a")}, Nodes: nodes(12, 4000, 8192)}
+	for i := range instance.Nodes {
+		inZone(i / 10)(&instance.Nodes[i])
+	}
+	for i := 10; i < 12; i++ {
+		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("blocker-%d", i), 3950, 100, onNode(nodeName(i))))
+	}
+	instance.Pods = append(instance.Pods, pods(30, 100, 128)...)
+	instance.Changes = []simulation.Change{{After: 10, PodGone: "default/blocker-11"}}
+	got := place(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
+	if counted(got, "retired_total feasible-set") != 1 {
+		t.Errorf("the ranking should go because of the zone: %v", got.Measurement.Counters)
+	}
+	if without := len(got.Placements) - placed(got); without != 1 {
+		t.Errorf("all but the pod that is gone should have a node, %d have none", without)
+	}
+}
+
+// TestSoftSpreadSurvivesWhatHappensToZones: services, soft constraints and full zones, with random events. What is
+// chosen may differ from scoring all nodes (see the package's description), but whoever has a node must have room
+// there, nobody may wait while a node has room for it, and nothing may fail.
+func TestSoftSpreadSurvivesWhatHappensToZones(t *testing.T) {
+	hits, ended := 0, 0
+	for _, threshold := range []float64{0.5, 1} {
+		cached := simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": threshold}), nil)
+		for seed := range 4 * seeds {
+			instance := zonedInstance(seed)
+			got := place(t, cached, instance)
+			hits += counted(got, "hits_total")
+			ended += counted(got, "retired_total feasible-set")
+			if counted(got, "feasible_set_mismatches_total") > 0 {
+				t.Errorf("seed %d: feasible nodes changed behind the cache's back", seed)
+			}
+			lawful(t, seed, instance, got)
+		}
+	}
+	if hits == 0 || ended == 0 {
+		t.Errorf("%d pods were placed by rankings, %d rankings ended with a zone: nothing was shown", hits, ended)
+	}
+}
+
+// zonedInstance has zones some of whose nodes are full until their blockers end.
+func zonedInstance(seed uint64) simulation.Instance {
+	random := rand.New(rand.NewPCG(seed, 4))
+	var instance simulation.Instance
+	if random.IntN(2) == 0 {
+		instance.Objects = []simulation.Object{service("app", "a")}
+	}
+	zones := 2 + random.IntN(3)
+	full := random.IntN(zones)
+	for i := range zones * (2 + random.IntN(4)) {
+		instance.Nodes = append(instance.Nodes, node(nodeName(i), 2000*(1+random.Int64N(2)), 16384, inZone(i%zones)))
+		if i%zones == full || random.IntN(4) == 0 {
+			free := instance.Nodes[i].Status.Capacity.Cpu().MilliValue() - 50
+			instance.Pods = append(instance.Pods, pod(fmt.Sprintf("blocker-%d", i), free, 64, onNode(nodeName(i))))
+		}
+	}
+	blockers := len(instance.Pods)
+	kinds := []func(string) v1.Pod{zonedKind(random), zonedKind(random)}
+	for i := range 12 * len(instance.Nodes) {
+		instance.Pods = append(instance.Pods, kinds[random.IntN(2)](fmt.Sprintf("pod-%04d", i)))
+	}
+	for range 3 + random.IntN(8) {
+		after := blockers + random.IntN(len(instance.Pods)-blockers)
+		gone := random.IntN(after)
+		if random.IntN(2) == 0 {
+			gone = random.IntN(blockers)
+		}
+		instance.Changes = append(instance.Changes, simulation.Change{After: after, PodGone: "default/" + instance.Pods[gone].Name})
+	}
+	return instance
+}
+
+// zonedKind makes pods that are spread over zones, by the default constraints or by their own.
+func zonedKind(random *rand.Rand) func(string) v1.Pod {
+	cpuMilli, skew := 100*(1+random.Int64N(4)), 1+random.Int32N(3)
+	var changes []func(*v1.Pod)
+	if random.IntN(2) == 0 {
+		changes = append(changes, func(p *v1.Pod) {
+			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+				MaxSkew: skew, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+			}}
+		})
+	}
+	return func(name string) v1.Pod { return pod(name, cpuMilli, 64, changes...) }
+}
+
+// lawful says of the end whether no node has more than it holds, and no pod waits that would fit.
+func lawful(t *testing.T, seed uint64, instance simulation.Instance, result simulation.Result) {
+	t.Helper()
+	free := map[string]int64{}
+	for i := range instance.Nodes {
+		free[instance.Nodes[i].Name] = instance.Nodes[i].Status.Capacity.Cpu().MilliValue()
+	}
+	gone := map[string]bool{}
+	for i := range instance.Changes {
+		gone[instance.Changes[i].PodGone] = true
+	}
+	least := int64(1 << 40)
+	for i := range instance.Pods {
+		name := "default/" + instance.Pods[i].Name
+		if gone[name] {
+			continue
+		}
+		cpu := instance.Pods[i].Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+		if at := result.Placements[name]; at != "" {
+			free[at] -= cpu
+		} else {
+			least = min(least, cpu)
+		}
+	}
+	for name, left := range free {
+		if left < 0 || left >= least {
+			t.Errorf("seed %d: %s has %d left, the smallest pod that waits takes %d", seed, name, left, least)
+		}
+	}
+}
