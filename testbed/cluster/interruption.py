@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from testbed.cluster.protocol import Cluster
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _EXIT_BASE = 128
 _STDERR = 2
+_AGAIN_S = 0.02
+"""Longer than a finaliser takes, shorter than anybody waits."""
 
 
 @contextmanager
@@ -46,22 +49,58 @@ def ending_cleanly() -> Iterator[None]:
     Ctrl-C raises `KeyboardInterrupt`, the others `SystemExit`. Later requests are only
     acknowledged: they would cut the clean-up short that the first one began. Elsewhere
     than in the main thread signals cannot be handled; there the block runs as it is.
+
+    Notes
+    -----
+    A signal may come while the interpreter runs a finaliser, where it drops whatever is
+    raised. It is raised again then, a moment later.
     """
-    ending = False
+    if not _in_main_thread():
+        yield
+        return
+    ending: BaseException | None = None
 
     def leave(number: int, _frame: FrameType | None) -> None:
         nonlocal ending
-        if ending:
+        if ending is not None:
             # No print: its lock may be held by the very code that was interrupted.
             os.write(_STDERR, b"stowage: cleaning up, one moment\n")
             return
-        ending = True
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
-        raise SystemExit(_EXIT_BASE + number)
+        ending = _request(number)
+        raise ending
 
-    with _handling(dict.fromkeys(_SIGNALS, leave)):
-        yield
+    def leave_again(_number: int, _frame: FrameType | None) -> None:
+        if ending is not None:
+            raise ending
+
+    def dropped(what: sys.UnraisableHookArgs) -> None:
+        if ending is not None and what.exc_value is ending:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+        else:
+            hook(what)
+
+    hook = sys.unraisablehook
+    handlers: dict[signal.Signals, signal._HANDLER] = {
+        **dict.fromkeys(_SIGNALS, leave),
+        signal.SIGALRM: leave_again,
+    }
+    with _handling(handlers):
+        sys.unraisablehook = dropped
+        try:
+            yield
+        finally:
+            sys.unraisablehook = hook
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _request(number: int) -> BaseException:
+    if number == signal.SIGINT:
+        return KeyboardInterrupt()
+    return SystemExit(_EXIT_BASE + number)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
@@ -73,7 +112,7 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def _handling(handlers: dict[signal.Signals, signal._HANDLER]) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
+    if not _in_main_thread():
         yield
         return
     before = {number: signal.signal(number, to) for number, to in handlers.items()}

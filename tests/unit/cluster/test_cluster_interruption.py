@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import weakref
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from testbed.cluster.interruption import ending_cleanly, running_cluster
+
+DEADLINE_S = 10.0
 
 
 class Recorder:
@@ -56,6 +61,49 @@ def test_later_requests_do_not_cut_the_clean_up_short() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
         os.kill(os.getpid(), signal.SIGINT)
+
+
+class Doomed:
+    """Something with a finaliser, as connections of a pool have one."""
+
+
+def test_a_request_that_a_finaliser_swallows_is_made_again() -> None:
+    """The interpreter drops what is raised there: a run went on to its end."""
+
+    def hit() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    doomed = [Doomed()]
+    weakref.finalize(doomed[0], hit)
+
+    def work() -> None:
+        doomed.clear()
+        Event().wait(DEADLINE_S)
+
+    with ending_cleanly(), pytest.raises(SystemExit, match="143"):
+        work()
+
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_what_others_drop_is_still_told_of() -> None:
+    """The hook is for one exception only, and gone with the block."""
+    told: list[sys.UnraisableHookArgs] = []
+    former, sys.unraisablehook = sys.unraisablehook, told.append
+
+    def fail() -> None:
+        raise ValueError("of no interest")
+
+    doomed = Doomed()
+    weakref.finalize(doomed, fail)
+    try:
+        with ending_cleanly():
+            del doomed
+        assert sys.unraisablehook == told.append
+    finally:
+        sys.unraisablehook = former
+
+    assert [str(one.exc_value) for one in told] == ["of no interest"]
 
 
 def test_former_handlers_come_back() -> None:
