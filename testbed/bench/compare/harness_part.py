@@ -37,10 +37,10 @@ def harness_figures(
     record = made.record
     bound = sum(pod.bound_s is not None for pod in record.pods)
     note = record.error or f"the API server counts {record.api_pods} pods"
-    for what, seen in (("pods", len(record.pods)), ("bindings", bound)):
+    for what, seen in (("receipts", len(record.pods)), ("bindings", bound)):
         lost = abs((record.api_pods or 0) - seen) + abs(scope.many - seen)
         one = figure(
-            f"{what} of {scope.many} that the watch missed",
+            f"{what} of {scope.many} pods that the watch missed",
             "pods",
             [float(lost)],
             max,
