@@ -104,3 +104,6 @@ SMOKE = Scope(
     starts=1,
     calls=3,
 )
+
+SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}
+"""By the name that the command line gives them."""

@@ -13,6 +13,9 @@ from testbed.bench.part import EVERY_PART, Part
 from testbed.cli.main import app
 from testbed.cli.scenario import SCENARIOS
 
+Results = Annotated[Path, typer.Option(help="Folder of the results.")]
+RESULTS = Path("results")
+
 TOOLS = ("stowage-simulate",)
 
 
@@ -22,6 +25,10 @@ class ScopeName(StrEnum):
     SMOKE = "smoke"
     DEFAULT = "default"
     FULL = "full"
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
 
 
 bench = typer.Typer(no_args_is_help=True, help="Benchmarks; results are resumable.")
@@ -38,9 +45,7 @@ def optimizer(
     strategy: Annotated[
         str, typer.Option(help="The strategy to hold against the paper's.")
     ] = DEFAULT_STRATEGY,
-    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
-        "results"
-    ),
+    results: Results = RESULTS,
     part: Annotated[
         list[Part] | None,
         typer.Option(help="Measure this part only; may be given more than once."),
@@ -48,25 +53,14 @@ def optimizer(
 ) -> None:
     """Compare a strategy with the paper's on its grid, with constraints, at size."""
     # Neither numpy nor the client of the service is needed by other commands.
-    from testbed.bench import scope as scopes  # noqa: PLC0415
     from testbed.bench.benchmark import run_benchmark  # noqa: PLC0415
+    from testbed.bench.scope import SCOPES  # noqa: PLC0415
     from testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from testbed.toolchain import install_tools  # noqa: PLC0415
 
     install_tools(TOOLS, quiet=True)
-    chosen = {
-        ScopeName.SMOKE: scopes.SMOKE,
-        ScopeName.DEFAULT: scopes.DEFAULT,
-        ScopeName.FULL: scopes.FULL,
-    }[scope]
     with ending_cleanly():
-        said = run_benchmark(
-            chosen,
-            strategy,
-            results,
-            lambda line: typer.echo(line, err=True),
-            part or EVERY_PART,
-        )
+        said = run_benchmark(SCOPES[scope], strategy, results, _say, part or EVERY_PART)
     typer.echo(said)
 
 
@@ -77,22 +71,15 @@ def score_cache(
         ScopeName,
         typer.Option(help="smoke: a minute; default: 30 minutes; full: hours."),
     ] = ScopeName.DEFAULT,
-    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
-        "results"
-    ),
+    results: Results = RESULTS,
 ) -> None:
     """Compare the score cache with the stock scheduler, in process, on one core."""
-    from testbed.bench.score_cache import scope as scopes  # noqa: PLC0415
     from testbed.bench.score_cache.benchmark import run_benchmark  # noqa: PLC0415
+    from testbed.bench.score_cache.scope import SCOPES  # noqa: PLC0415
     from testbed.toolchain import install_tools  # noqa: PLC0415
 
     install_tools(TOOLS, quiet=True)
-    chosen = {
-        ScopeName.SMOKE: scopes.SMOKE,
-        ScopeName.DEFAULT: scopes.DEFAULT,
-        ScopeName.FULL: scopes.FULL,
-    }[scope]
-    typer.echo(run_benchmark(chosen, results, lambda line: typer.echo(line, err=True)))
+    typer.echo(run_benchmark(SCOPES[scope], results, _say))
 
 
 @bench.command("compare")
@@ -103,28 +90,17 @@ def compare(
         typer.Option(help="smoke: a minute; default: 40 minutes; full: hours."),
     ] = ScopeName.DEFAULT,
     folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
-    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
-        "results"
-    ),
+    results: Results = RESULTS,
 ) -> None:
     """Compare all schedulers in bursts and recoveries; say what measuring costs.
 
     Needs the tools of the groups compare and metrics. Comparisons that are there
     already are gone on with: remove <results>/compare to begin anew.
     """
-    from testbed.bench.compare import scope as scopes  # noqa: PLC0415
     from testbed.bench.compare.benchmark import run_benchmark  # noqa: PLC0415
+    from testbed.bench.compare.scope import SCOPES  # noqa: PLC0415
     from testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
 
-    chosen = {
-        ScopeName.SMOKE: scopes.SMOKE,
-        ScopeName.DEFAULT: scopes.DEFAULT,
-        ScopeName.FULL: scopes.FULL,
-    }[scope]
-
-    def say(line: str) -> None:
-        typer.echo(line, err=True)
-
     with ending_cleanly():
-        said = run_benchmark(chosen, folder, results, say)
+        said = run_benchmark(SCOPES[scope], folder, results, _say)
     typer.echo(said)

@@ -13,7 +13,6 @@ from testbed.cli.scenario import SCENARIOS
 from testbed.errors import StowageError
 
 FAILED, BAD_INPUT = 1, 2
-PLOTS = "plots"
 
 
 @app.command()
@@ -76,10 +75,10 @@ def compare(
     from testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415
     from testbed.compare import reports  # noqa: PLC0415
     from testbed.compare.catalogue import choose_arms  # noqa: PLC0415
-    from testbed.compare.plots.pictures import draw_pictures  # noqa: PLC0415
     from testbed.compare.session import choosing  # noqa: PLC0415
     from testbed.compare.session.request import CompareRequest  # noqa: PLC0415
     from testbed.compare.session.session import compare as carry_out  # noqa: PLC0415
+    from testbed.compare.whole_report import write_whole_report  # noqa: PLC0415
 
     try:
         chosen = choosing.one_scenario(scenario, folder, variant)
@@ -102,10 +101,8 @@ def compare(
         result = carry_out(request, progress)
     finally:
         progress.close()
-    reports.write_html(result, request.folder / reports.HTML)
-    reports.write_markdown(result, request.folder / reports.MARKDOWN)
-    draw_pictures(result, request.folder / PLOTS)
+    page = write_whole_report(result, request.folder)
     reports.summarise_step(result, os.environ)
     typer.echo(reports.screen(result))
-    typer.echo(f"bundle: {request.folder}; page: {request.folder / reports.HTML}")
+    typer.echo(f"bundle: {request.folder}; page: {page}")
     raise typer.Exit(FAILED if any(run.error for run in result.runs) else 0)

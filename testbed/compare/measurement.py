@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Self
 
 from testbed.compare.recording import (
-    UNDISTURBED,
-    Disturbance,
     Observations,
     RunLabel,
     node_records,
@@ -63,12 +61,7 @@ class Measurement:
             meter,
         )
 
-    def end(
-        self,
-        label: RunLabel,
-        nodes: Collection[str],
-        disturbance: Disturbance = UNDISTURBED,
-    ) -> RunRecord:
+    def end(self, label: RunLabel, nodes: Collection[str]) -> RunRecord:
         """Close the window now and return its record.
 
         Parameters
@@ -77,8 +70,6 @@ class Measurement:
             What the run is called.
         nodes
             Names of the workload's nodes.
-        disturbance
-            What the plans of the window did.
         """
         observer = self.bench.observer
         stop = observer.clock.now()
@@ -100,5 +91,4 @@ class Measurement:
                 count=count,
                 footprint=self.meter.footprint,
             ),
-            disturbance,
         )

@@ -27,19 +27,28 @@ class Site:
 def prepare(bench: Bench, scenario: Scenario, repeat: int) -> Site:
     """Make namespace, priority classes and nodes; all are ready on return."""
     namespace = namespace_of(bench, scenario, repeat)
-    bench.objects.create(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-    )
+    make_namespace(bench, namespace)
     for manifest in priority_class_manifests(scenario):
         bench.objects.create(manifest, or_keep=True)
     nodes = _create_nodes(bench, scenario)
-    # Without its default account a namespace takes no pods.
+    await_account(bench, namespace)
+    return Site(namespace, tuple(nodes))
+
+
+def make_namespace(bench: Bench, name: str) -> None:
+    """Create a namespace, which takes pods once `await_account` has returned."""
+    bench.objects.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    )
+
+
+def await_account(bench: Bench, namespace: str) -> None:
+    """Wait for its default account, without which a namespace takes no pods."""
     bench.observer.wait_for(
         f"the default service account of {namespace}",
         object_there("ServiceAccount", namespace, "default"),
         timeout_s=bench.timeouts.prepare_s,
     )
-    return Site(namespace, tuple(nodes))
 
 
 def clear(bench: Bench, scenario: Scenario, repeat: int) -> None:

@@ -19,9 +19,8 @@ from testbed.bench.score_cache.figures import score_cache_figures
 from testbed.bench.score_cache.rounds import run_rounds
 from testbed.bench.score_cache.workload import Case, Workload
 from testbed.bench.whole_file import write_whole
-from testbed.compare import reports
-from testbed.compare.plots.pictures import draw_pictures
 from testbed.compare.session.session import compare
+from testbed.compare.whole_report import write_whole_report
 from testbed.report.environment import environment
 
 NAME = "bench-compare"
@@ -77,9 +76,7 @@ def _compared(
         say(f"comparison {planned.name}")
         request = planned.request(scenarios, folder)
         result = compare(request, Telling(say))
-        reports.write_html(result, request.folder / reports.HTML)
-        reports.write_markdown(result, request.folder / reports.MARKDOWN)
-        draw_pictures(result, request.folder / "plots")
+        write_whole_report(result, request.folder)
         yield from comparison_figures(planned, result)
 
 

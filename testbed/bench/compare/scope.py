@@ -113,3 +113,6 @@ SMOKE = Scope(
     harness=HarnessScope(nodes=5, replicas=100, rounds=1, many=200),
     score_cache=(100, 400, 1),
 )
+
+SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}
+"""By the name that the command line gives them."""

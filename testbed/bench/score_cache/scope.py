@@ -41,3 +41,6 @@ EVERYTHING = tuple(Workload)
 SMOKE = Scope("smoke", ((100, 400),), EVERYTHING, 1)
 DEFAULT = Scope("default", ((100, 2000), (1000, 5000), (5000, 10000)), EVERYTHING, 3)
 FULL = Scope("full", ((100, 5000), (1000, 10000), (5000, 20000)), EVERYTHING, 7)
+
+SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}
+"""By the name that the command line gives them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from kubernetes.client import ApiClient, ApiException
 from urllib3.exceptions import HTTPError
@@ -49,7 +50,7 @@ def compare(request: CompareRequest, listener: CompareListener) -> Result:
             _run_all(request, bench, bundle, todo, listener)
     result = read_result(request.folder)
     bundle.finish(result.verdicts)
-    return read_result(request.folder)
+    return replace(result, complete=True)
 
 
 def remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:

@@ -7,8 +7,9 @@ and compiled rules come with it.
 from __future__ import annotations
 
 from testbed.compare.arms.arm import Dress
-from testbed.observe.settled import object_there, pods_gone, pods_placed
+from testbed.observe.settled import pods_gone, pods_placed
 from testbed.run.bench import Bench
+from testbed.run.site import await_account, make_namespace
 from testbed.run.steps.dress import dressed
 from testbed.scenario.manifests import workload_manifest
 from testbed.scenario.model import Workload
@@ -33,15 +34,9 @@ def warm_up(bench: Bench, dress: Dress, pods: int, namespace: str) -> None:
     """
     objects, timeouts = bench.objects, bench.timeouts
     workload = Workload("warm-up", pods, cpu_milli=1, memory_bytes=1_000_000)
-    objects.create(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-    )
+    make_namespace(bench, namespace)
     try:
-        bench.observer.wait_for(
-            f"the default service account of {namespace}",
-            object_there("ServiceAccount", namespace, "default"),
-            timeout_s=timeouts.prepare_s,
-        )
+        await_account(bench, namespace)
         objects.create(dressed(workload_manifest(workload, namespace), dress))
         bench.observer.wait_for(
             f"{pods} pods to be placed before anything is measured",
