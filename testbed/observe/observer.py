@@ -35,6 +35,12 @@ PAUSES_PER_LOOK = 49
 """The pause after a look is so many times as long: looking takes 2 % of one core."""
 
 
+GATHER_S = 0.02
+"""Changes that come amid others are applied so many seconds apart, many at a time: to
+wake two threads for each took as long as all the rest. Stamps are older than that, and
+a change after a pause is applied at once."""
+
+
 class Observer:
     """Watches sources, each in a thread, into one state.
 
@@ -69,7 +75,8 @@ class Observer:
         self._arrivals = Arrivals()
         self._followers: dict[str, Follower] = {}
         self._failure: StowageError | None = None
-        self._stopped = False
+        self._failed = threading.Event()
+        self._stopped = threading.Event()
         self._applier = threading.Thread(
             target=self._apply_all, name="apply-changes", daemon=True
         )
@@ -185,12 +192,18 @@ class Observer:
                     raise NotSettledError(what, timeout_s, verdict.state)
                 until_ns = min(deadline_ns, quiet_ns) if verdict.holds else deadline_ns
                 self._changed.wait((until_ns - now_ns) / NS_PER_S)
-                self._pause(now_ns + PAUSES_PER_LOOK * (now_ns - began_ns), deadline_ns)
+                next_ns = now_ns + PAUSES_PER_LOOK * (now_ns - began_ns)
+                self._pause(min(next_ns, deadline_ns))
 
-    def _pause(self, until_ns: int, deadline_ns: int) -> None:
-        """Let changes come in; only a failure or the deadline ends the pause early."""
-        left_ns = min(until_ns, deadline_ns) - self.clock.now().monotonic_ns
-        self._changed.wait_for(lambda: self._failure is not None, left_ns / NS_PER_S)
+    def _pause(self, until_ns: int) -> None:
+        """Let changes come in without being woken by them; a failure ends the pause."""
+        left_ns = until_ns - self.clock.now().monotonic_ns
+        if left_ns > 0:
+            self._changed.release()
+            try:
+                self._failed.wait(left_ns / NS_PER_S)
+            finally:
+                self._changed.acquire()
 
     def _quiet_from(
         self, kinds: tuple[str, ...], quiet_s: float, after: Receipt | None
@@ -209,7 +222,7 @@ class Observer:
             self._journal.append(change)
 
     def _apply_all(self) -> None:
-        while not self._stopped:
+        while not self._stopped.wait(GATHER_S):
             arrivals = self._arrivals.take_all()
             with self._changed:
                 for arrival in arrivals:
@@ -226,8 +239,9 @@ class Observer:
                 self._take(listed)
             case Broken(error):
                 self._failure = error
+                self._failed.set()
             case Stopped():
-                self._stopped = True
+                self._stopped.set()
 
 
 def _deletion(source: Source, body: JsonObject, receipt: Receipt) -> Change:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import msgspec
 
@@ -19,18 +19,67 @@ HOT = 64
 """Events whose objects are kept parsed, for those who look more than once."""
 
 
-@lru_cache(maxsize=HOT)
-def parsed_event(line: bytes) -> dict[str, Any]:
-    """Return a watch event: its ``type``, and its ``object`` without managed fields.
+class Metadata(msgspec.Struct, omit_defaults=True):
+    """ObjectMeta without managed fields; `UNSET` stands for what is not there."""
 
-    Raises
-    ------
-    msgspec.DecodeError
-        The line is no JSON.
+    name: Any = msgspec.UNSET
+    generateName: Any = msgspec.UNSET  # noqa: N815 - as the API has it
+    namespace: Any = msgspec.UNSET
+    selfLink: Any = msgspec.UNSET  # noqa: N815
+    uid: Any = msgspec.UNSET
+    resourceVersion: Any = msgspec.UNSET  # noqa: N815
+    generation: Any = msgspec.UNSET
+    creationTimestamp: Any = msgspec.UNSET  # noqa: N815
+    deletionTimestamp: Any = msgspec.UNSET  # noqa: N815
+    deletionGracePeriodSeconds: Any = msgspec.UNSET  # noqa: N815
+    labels: Any = msgspec.UNSET
+    annotations: Any = msgspec.UNSET
+    ownerReferences: Any = msgspec.UNSET  # noqa: N815
+    finalizers: Any = msgspec.UNSET
+
+
+class Head(msgspec.Struct):
+    """What is read of an event's object as it comes; of an error, what it says."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    code: Any = None
+    message: Any = None
+
+
+class Event(msgspec.Struct):
+    """A watch event, of whose object only the head has been read.
+
+    Reading it so takes a fifth of the time, most of which managed fields take, and
+    makes a tenth of the objects.
     """
-    event: dict[str, Any] = msgspec.json.decode(line)
-    event["object"].get("metadata", {}).pop("managedFields", None)
-    return event
+
+    type: str
+    object: Head
+
+    @classmethod
+    def of(cls, line: bytes) -> Self:
+        """Return the event of a line.
+
+        Raises
+        ------
+        msgspec.DecodeError
+            The line is no event.
+        """
+        return msgspec.json.decode(line, type=cls)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The object's metadata without managed fields."""
+        found: dict[str, Any] = msgspec.to_builtins(self.object.metadata)
+        return found
+
+
+@lru_cache(maxsize=HOT)
+def parsed_object(line: bytes) -> dict[str, Any]:
+    """Return the object of an event, without managed fields."""
+    found: dict[str, Any] = msgspec.json.decode(line)["object"]
+    found.get("metadata", {}).pop("managedFields", None)
+    return found
 
 
 class RawBody(Mapping[str, Any]):
@@ -70,5 +119,4 @@ class RawBody(Mapping[str, Any]):
         return len(self._parsed())
 
     def _parsed(self) -> dict[str, Any]:
-        parsed: dict[str, Any] = parsed_event(self._line)["object"]
-        return parsed
+        return parsed_object(self._line)

@@ -15,7 +15,6 @@ class State:
 
     def __init__(self) -> None:
         self._bodies: dict[str, dict[str, JsonObject]] = {}
-        self._pods: dict[str, ObservedPod] = {}
         self._plans: dict[str, ObservedPlan] = {}
         self._plan_order: dict[str, tuple[str, int]] = {}
         self._changed: dict[str, Receipt] = {}
@@ -26,13 +25,10 @@ class State:
         self._changed[change.kind] = change.receipt
         if change.verb is Verb.DELETED:
             bodies.pop(change.uid, None)
-            self._pods.pop(change.uid, None)
             self._plans.pop(change.uid, None)
             return
         bodies[change.uid] = change.body
-        if change.kind == "Pod":
-            self._pods[change.uid] = observed_pod(change.body)
-        elif change.kind == "PackingPlan":
+        if change.kind == "PackingPlan":
             plan = observed_plan(change.body)
             self._plans[change.uid] = plan
             # A list is in the order of names, a stamp has whole seconds.
@@ -67,16 +63,12 @@ class State:
 
     def pods(self, namespace: str) -> list[ObservedPod]:
         """Return the pods of a namespace that still claim room, by name."""
-        chosen = (
-            pod
-            for pod in self._pods.values()
-            if pod.namespace == namespace and pod.live
-        )
-        return sorted(chosen, key=lambda pod: pod.name)
+        return [pod for pod in self.all_pods(namespace) if pod.live]
 
     def all_pods(self, namespace: str) -> list[ObservedPod]:
         """Return every pod of a namespace, also those that go, by name."""
-        chosen = (pod for pod in self._pods.values() if pod.namespace == namespace)
+        # Read when somebody looks: what a burst changes in between is never parsed.
+        chosen = (observed_pod(body) for body in self.bodies("Pod", namespace))
         return sorted(chosen, key=lambda pod: pod.name)
 
     def plans(self) -> list[ObservedPlan]:

@@ -14,7 +14,7 @@ from urllib3 import HTTPResponse
 
 from testbed.observe.change import Change, Verb, without_bookkeeping
 from testbed.observe.errors import ListFailedError, WatchFailedError
-from testbed.observe.raw_body import RawBody, parsed_event
+from testbed.observe.raw_body import Event, RawBody
 from testbed.observe.receipt import Receipt, ReceiptClock
 from testbed.observe.source import Source
 
@@ -122,13 +122,13 @@ class Stream:
         return response
 
     def _change(self, line: bytes, receipt: Receipt) -> Change | None:
-        event = parsed_event(line)
-        verb, body = event["type"], event["object"]
+        event = Event.of(line)
+        verb, head = event.type, event.object
         if verb == "ERROR":
-            if body.get("code") == HTTP_GONE:
+            if head.code == HTTP_GONE:
                 raise HistoryGoneError
-            raise WatchFailedError(self._source.kind, str(body.get("message", body)))
-        metadata = body["metadata"]
+            raise WatchFailedError(self._source.kind, head.message or line.decode())
+        metadata = event.metadata
         self._version = metadata["resourceVersion"]
         if verb == "BOOKMARK":
             return None

@@ -11,7 +11,7 @@ from watch_server import a_pod
 
 from testbed.observe.change import Change, Verb
 from testbed.observe.pod import observed_pod
-from testbed.observe.raw_body import RawBody, parsed_event
+from testbed.observe.raw_body import Event, RawBody, parsed_object
 from testbed.observe.receipt import Receipt
 
 POD = a_pod("a", node="n1")
@@ -23,7 +23,7 @@ CLEAN = {
 
 def raw(body: dict[str, Any]) -> RawBody:
     line = json.dumps({"type": "ADDED", "object": body}).encode()
-    return RawBody(line, parsed_event(line)["object"]["metadata"])
+    return RawBody(line, Event.of(line).metadata)
 
 
 def test_it_reads_like_the_object_without_managed_fields() -> None:
@@ -48,12 +48,11 @@ def test_a_change_of_it_can_be_written_to_a_bundle() -> None:
 
 def test_names_are_known_without_parsing() -> None:
     """Every change is asked for them, thousands of times a second."""
-    parsed_event.cache_clear()
+    parsed_object.cache_clear()
     change = Change("Pod", Verb.ADDED, Receipt(1, 2), raw(POD))
-    parsed_event.cache_clear()
 
     assert (change.uid, change.namespace, change.name) == ("uid-a", "ns", "a")
-    assert parsed_event.cache_info().misses == 0
+    assert parsed_object.cache_info().misses == 0
 
 
 def test_what_was_read_once_is_not_parsed_again() -> None:
@@ -71,3 +70,32 @@ def test_what_was_read_once_is_not_parsed_again() -> None:
 def test_a_pod_is_observed_alike_from_either() -> None:
     """A list gives parsed objects, a watch raw ones."""
     assert observed_pod(raw(POD)) == observed_pod(POD)
+
+
+def test_metadata_read_on_the_way_are_those_of_the_object() -> None:
+    """Whatever the API server may put there, but for the managed fields."""
+    metadata = {
+        **CLEAN["metadata"],
+        "generateName": "a-",
+        "generation": 3,
+        "finalizers": ["example.com/f"],
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+        "deletionGracePeriodSeconds": 0,
+        "ownerReferences": [{"kind": "ReplicaSet", "controller": True}],
+        "annotations": {"a": ""},
+        "labels": None,
+    }
+    body = {**POD, "metadata": {**metadata, "managedFields": [{"manager": "m"}]}}
+
+    assert raw(body)["metadata"] == metadata
+
+
+def test_an_error_of_the_watch_is_read_too() -> None:
+    """It says why the watch must begin anew."""
+    status = {"kind": "Status", "metadata": {}, "code": 410, "message": "too old"}
+    event = Event.of(json.dumps({"type": "ERROR", "object": status}).encode())
+    assert (event.type, event.object.code, event.object.message) == (
+        "ERROR",
+        410,
+        "too old",
+    )
