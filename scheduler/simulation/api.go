@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -30,17 +31,21 @@ type api struct {
 	pods    *ledger
 	nodes   *ledger
 	version atomic.Int64
+	// preempted are the pods that the scheduler has removed.
+	preempted victims
 	// bound is called with each pod that has been bound.
 	bound func(pod *v1.Pod)
+	now   func() time.Time
 }
 
-func newAPI(bound func(*v1.Pod)) *api {
+func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	a := &api{
 		ObjectTracker: clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder()),
 		client:        &fake.Clientset{},
 		pods:          newLedger(),
 		nodes:         newLedger(),
 		bound:         bound,
+		now:           now,
 	}
 	a.client.AddReactor("create", "pods", a.bind)
 	a.client.AddReactor("*", "*", clienttesting.ObjectReaction(a))
@@ -73,11 +78,20 @@ func (a *api) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	}
 	pod := object.(*v1.Pod)
 	pod.Spec.NodeName = binding.Target.Name
+	a.start(pod)
 	if err := a.Update(podResource, pod, pod.Namespace); err != nil {
 		return true, nil, err
 	}
 	a.bound(pod)
 	return true, binding, nil
+}
+
+// start stamps a pod as its kubelet would. Preemption goes by the stamps when all else is equal; without one it
+// takes the wall clock's time, which is another with every look.
+func (a *api) start(pod *v1.Pod) {
+	if pod.Status.StartTime == nil {
+		pod.Status.StartTime = &metav1.Time{Time: a.now()}
+	}
 }
 
 // Create stores a new object and counts its event.
@@ -107,8 +121,25 @@ func (a *api) Patch(
 	})
 }
 
-// Delete removes an object at once and counts its event.
+// Delete removes an object at once and counts its event; the scheduler calls it through its client.
 func (a *api) Delete(
+	gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions,
+) error {
+	object, err := a.Get(gvr, namespace, name)
+	if err != nil {
+		return err
+	}
+	if err := a.remove(gvr, namespace, name, options...); err != nil {
+		return err
+	}
+	if pod, ok := object.(*v1.Pod); ok {
+		a.preempted.add(pod)
+	}
+	return nil
+}
+
+// remove does what Delete does for those who are not the scheduler: nobody was preempted.
+func (a *api) remove(
 	gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions,
 ) error {
 	err := a.ObjectTracker.Delete(gvr, namespace, name, options...)

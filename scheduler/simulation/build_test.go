@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
@@ -34,6 +35,11 @@ func simulatorOf(t *testing.T, path string) *simulation.Simulator {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return simulatorFrom(t, configuration)
+}
+
+func simulatorFrom(t *testing.T, configuration *config.KubeSchedulerConfiguration) *simulation.Simulator {
+	t.Helper()
 	simulator, err := simulation.New(context.Background(), configuration, plugins.Registry())
 	if err != nil {
 		t.Fatal(err)

@@ -70,10 +70,10 @@ func (r *run) apply(change *Change) error {
 	case change.Node != nil:
 		return r.replaceNode(change.Node.DeepCopy())
 	case change.NodeGone != "":
-		return r.api.Delete(nodeResource, "", change.NodeGone)
+		return r.api.remove(nodeResource, "", change.NodeGone)
 	default:
 		namespace, name := splitKey(change.PodGone)
-		err := r.api.Delete(podResource, namespace, name)
+		err := r.api.remove(podResource, namespace, name)
 		if apierrors.IsNotFound(err) {
 			return nil // preempted meanwhile
 		}

@@ -14,5 +14,6 @@
 // for instance a pod with an affinity to a later pod. The queue's clock stands still but for a
 // millisecond a pod, so that no retry waits for a back-off and none is late.
 //
-// Preempted pods vanish at once: nothing here terminates gracefully, and no controller replaces them.
+// Preempted pods vanish at once: nothing here terminates gracefully. No controller replaces them unless the
+// instance says so.
 package simulation

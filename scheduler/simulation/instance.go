@@ -24,6 +24,9 @@ type Instance struct {
 	Changes []Change `json:"changes,omitempty"`
 	// Arrival is how the pods arrive; InTurn if it is left out.
 	Arrival Arrival `json:"arrival,omitempty"`
+	// Replace brings preempted pods back, under other names, as their controllers would. Their placement is then
+	// that of whoever stands for them at the end.
+	Replace bool `json:"replace,omitempty"`
 	// Measure asks for a measurement.
 	Measure bool `json:"measure,omitempty"`
 }

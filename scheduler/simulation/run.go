@@ -37,6 +37,8 @@ type run struct {
 	scheduler *scheduler.Scheduler
 	clock     *testingclock.FakeClock
 	outcomes  chan outcome
+	replaces  bool
+	standIns  standIns
 }
 
 // outcome is how one attempt ended: bound or unschedulable if err is nil, else a scheduler's error.
@@ -116,7 +118,9 @@ func (r *run) populate(instance Instance) (*Measurement, error) {
 	}
 	for i := range instance.Pods {
 		if pod := &instance.Pods[i]; pod.Spec.NodeName != "" {
-			if err := r.addPod(pod.DeepCopy()); err != nil {
+			running := pod.DeepCopy()
+			r.api.start(running)
+			if err := r.addPod(running); err != nil {
 				return nil, fmt.Errorf("pod %s: %w", key(pod), err)
 			}
 		}
@@ -191,7 +195,7 @@ func (r *run) storePod(pod *v1.Pod) error {
 	return r.api.pods.settle(r.ctx)
 }
 
-// rest lets the scheduler work until its queue is empty and every event has been handled.
+// rest lets the scheduler work until its queue is empty, every event has been handled, and nobody is to be replaced.
 func (r *run) rest() error {
 	attempts := 0
 	for {
@@ -200,7 +204,10 @@ func (r *run) rest() error {
 		}
 		waiting := len(r.scheduler.SchedulingQueue.PodsInActiveQ()) + len(r.scheduler.SchedulingQueue.PodsInBackoffQ())
 		if waiting == 0 {
-			return nil
+			if more, err := r.replace(); err != nil || !more {
+				return err
+			}
+			continue
 		}
 		limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
 		// Nobody takes pods out of the queue but the attempts, so that there are as many as were seen.
@@ -243,10 +250,15 @@ func (r *run) result(instance Instance) (Result, error) {
 	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods))}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
-		object, err := r.api.Get(podResource, pod.Namespace, pod.Name)
+		current := r.standIns.of(key(pod))
+		namespace, name := splitKey(current)
+		object, err := r.api.Get(podResource, namespace, name)
 		switch {
 		case err == nil:
 			result.Placements[key(pod)] = object.(*v1.Pod).Spec.NodeName
+			if current != key(pod) {
+				result.Evicted = append(result.Evicted, key(pod))
+			}
 		case apierrors.IsNotFound(err):
 			result.Placements[key(pod)] = ""
 			if pod.Spec.NodeName != "" || pod.DeletionTimestamp == nil {

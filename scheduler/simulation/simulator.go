@@ -57,8 +57,10 @@ func (s *Simulator) start(parent context.Context, instance Instance) (*run, erro
 		cancel:   cancel,
 		clock:    testingclock.NewFakeClock(time.Unix(0, 0)),
 		outcomes: make(chan outcome, 1),
+		replaces: instance.Replace,
+		standIns: newStandIns(),
 	}
-	r.api = newAPI(func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
+	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
 	r.informers = newInformerFactory(r.api.client, r.api.pods, r.api.nodes)
 	if err := s.build(r); err != nil {
 		cancel()

@@ -33,6 +33,8 @@ class Instance:
     arrival
         ``InTurn``: each pod when the scheduler has come to rest. ``AtOnce``: all of
         them before it begins.
+    replace
+        Preempted pods come back, as their controllers would bring them.
     measure
         Whether a measurement is asked for.
     """
@@ -43,6 +45,7 @@ class Instance:
     objects: tuple[Manifest, ...] = ()
     changes: tuple[Manifest, ...] = ()
     arrival: str = "InTurn"
+    replace: bool = False
     measure: bool = False
 
     def content(self) -> dict[str, Any]:
@@ -54,6 +57,7 @@ class Instance:
             "objects": self.objects,
             "changes": self.changes,
             "arrival": self.arrival,
+            "replace": self.replace,
             "measure": self.measure,
         }
 
@@ -91,7 +95,7 @@ class Placements:
     nodes
         The node of each pod, by ``namespace/name``; None if it is pending.
     evicted
-        Pods that preemption removed.
+        Pods that preemption removed, also those that have come back.
     measurement
         None if it was not asked for.
     """

@@ -9,7 +9,7 @@
 // with the snapshot that the optimiser would get, and with what the scheduler says to each plan.
 //
 // An instance may say that its pods arrive all at once, that nodes and pods come and go meanwhile, and that it is
-// to be measured; see package simulation.
+// to be measured, and that preempted pods come back; see package simulation.
 //
 // It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
 package main

@@ -1,0 +1,85 @@
+package simulation
+
+import (
+	"fmt"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// victims are the pods that preemption has removed, in that order, until somebody takes them.
+type victims struct {
+	mu   sync.Mutex
+	pods []*v1.Pod
+}
+
+func (v *victims) add(pod *v1.Pod) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.pods = append(v.pods, pod)
+}
+
+func (v *victims) take() []*v1.Pod {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	taken := v.pods
+	v.pods = nil
+	return taken
+}
+
+// standIns know which pod of the instance a replacement stands for, and which is the last of each.
+type standIns struct {
+	original map[string]string
+	last     map[string]string
+	made     map[string]int
+}
+
+func newStandIns() standIns {
+	return standIns{original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
+}
+
+// of returns the key of the pod that stands for the one of that key now: often itself.
+func (s standIns) of(key string) string {
+	if last, replaced := s.last[key]; replaced {
+		return last
+	}
+	return key
+}
+
+// replacement returns a pod as the victim was when it arrived, under a name that tells whose place it takes.
+func (s standIns) replacement(victim *v1.Pod) *v1.Pod {
+	original, again := s.original[key(victim)]
+	if !again {
+		original = key(victim)
+	}
+	s.made[original]++
+	_, name := splitKey(original)
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       victim.Namespace,
+			Name:            fmt.Sprintf("%s-again-%d", name, s.made[original]),
+			Labels:          victim.Labels,
+			Annotations:     victim.Annotations,
+			OwnerReferences: victim.OwnerReferences,
+		},
+		Spec: *victim.Spec.DeepCopy(),
+	}
+	pod.Spec.NodeName = ""
+	s.original[key(pod)], s.last[original] = original, key(pod)
+	return pod
+}
+
+// replace lets the controllers of preempted pods bring them back, and tells whether there were any.
+func (r *run) replace() (bool, error) {
+	gone := r.api.preempted.take()
+	if !r.replaces {
+		return false, nil
+	}
+	for _, victim := range gone {
+		if err := r.storeWaiting(r.standIns.replacement(victim)); err != nil {
+			return false, fmt.Errorf("replacing pod %s: %w", key(victim), err)
+		}
+	}
+	return len(gone) > 0, nil
+}
