@@ -64,6 +64,11 @@ bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE
 	@stowage tools install --group metrics
 	@stowage bench compare --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
+.PHONY: reproduce-quick
+reproduce-quick: setup ## Rebuild the paper's evaluation: 10 instances a cell at 1 s, within the hour; resumable; WORKERS=2.
+	@stowage reproduce paper --sample 10 --limits 1 --live 0.02 $(WORKERS:%=--workers %) \
+	  --results $(RESULTS)/reproduce-quick --figures $(RESULTS)/reproduce-quick.json
+
 .PHONY: fault
 fault: setup ## Break things on purpose, again and again: an hour (TRIES=1: minutes); resumable; SEED=7 for other dice.
 	@stowage agree --results $(RESULTS) $(if $(PLANS),--plans $(PLANS)) $(if $(SEED),--seed $(SEED))

@@ -30,6 +30,8 @@ def run(arguments: Sequence[str]) -> int:
     asked_to_stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked_to_stop.set())
+    if "--end-with-stdin" in arguments:
+        threading.Thread(target=_await_end, args=(asked_to_stop,), daemon=True).start()
     service = Service(settings)
     service.start()
     try:
@@ -37,6 +39,13 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         service.stop()
     return 0
+
+
+def _await_end(asked_to_stop: threading.Event) -> None:
+    """Ask to stop when standard input ends, as it does when its writer dies."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    asked_to_stop.set()
 
 
 def parse_settings(arguments: Sequence[str]) -> ServiceSettings:
@@ -83,6 +92,11 @@ def parse_settings(arguments: Sequence[str]) -> ServiceSettings:
         "--strategies",
         default=worker.strategies,
         help="module:function that brings the strategies",
+    )
+    parser.add_argument(
+        "--end-with-stdin",
+        action="store_true",
+        help="end when standard input does: with whoever started this, however it ends",
     )
     given = parser.parse_args(arguments)
     return ServiceSettings(

@@ -66,7 +66,9 @@ def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
         started = time.monotonic()
         with log.open("w", encoding="utf-8") as messages:
             process = subprocess.Popen(
-                [*COMMAND, "--socket", str(socket)],
+                [*COMMAND, "--socket", str(socket), "--end-with-stdin"],
+                # Never written to: it ends with this process, also if that is killed.
+                stdin=subprocess.PIPE,
                 stderr=messages,
                 env=environment,
             )
@@ -81,3 +83,5 @@ def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
                 yield RunningService(process.pid, stub, ready_s)
         finally:
             end_child(process, STOP_LIMIT_S)
+            if process.stdin is not None:
+                process.stdin.close()

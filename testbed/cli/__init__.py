@@ -12,10 +12,12 @@ from testbed.cli import (
     fault,
     plan,
     report,
+    reproduce,
     run,
     scenario,
     solve,
     tools,
+    whatif,
 )
 from testbed.cli.main import app, main
 
@@ -30,8 +32,10 @@ __all__ = [
     "main",
     "plan",
     "report",
+    "reproduce",
     "run",
     "scenario",
     "solve",
     "tools",
+    "whatif",
 ]

@@ -10,15 +10,22 @@ from testbed.simulate import Instance, Simulator
 NAMESPACE = "scenario"
 
 
+def instance_of(scenario: Scenario) -> Instance:
+    """Return the scenario's nodes and pods, which arrive one after the other."""
+    return Instance(
+        scenario.scenario_id,
+        tuple(node_manifests(scenario)),
+        tuple(pod_manifests(scenario, NAMESPACE)),
+    )
+
+
 def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
     """Place the scenario's pods one after the other, in the order of arrival.
 
     A burst is simulated in the same way: its pods have one order of arrival, too.
     """
     pods = pod_manifests(scenario, NAMESPACE)
-    placed = simulator.place(
-        Instance(scenario.scenario_id, tuple(node_manifests(scenario)), tuple(pods))
-    )
+    placed = simulator.place(instance_of(scenario))
     workloads = {workload.name: workload for workload in scenario.workload}
     states = []
     for pod in pods:

@@ -1,0 +1,1 @@
+"""The papers' evaluations, rebuilt side by side with what was published."""

@@ -1,0 +1,1 @@
+"""The evaluation of "Priority Matters" (Christensen, Giallorenzo, Mauro)."""

@@ -1,0 +1,28 @@
+"""What can go wrong with the paper's evaluation, one class a cause."""
+
+from __future__ import annotations
+
+from testbed.errors import StowageError
+
+
+class NoSuchCellError(StowageError):
+    """No cell of the grid has such a name."""
+
+    exit_code = 2
+
+    def __init__(self, pattern: str, example: str) -> None:
+        super().__init__(
+            f"--cells {pattern!r}: no cell of the paper's grid is called so; they are "
+            f"called as in {example} (nodes, pods per node, priorities, usage in "
+            "percent), and n4-* means all with four nodes"
+        )
+
+
+class LiveRunError(StowageError):
+    """The real cluster failed amid the sample."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the runs on the real cluster ended early: {why}; what was run is kept, "
+            "and the same command goes on with the rest"
+        )

@@ -1,0 +1,1 @@
+"""Some of the instances once more, on a real cluster, with plans carried out."""

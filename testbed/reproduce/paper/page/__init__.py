@@ -1,0 +1,1 @@
+"""The evaluation as one page that works offline."""

@@ -1,0 +1,105 @@
+"""Puts the page together: tables, pictures, and what differs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from dataclasses import dataclass
+from importlib.resources import files
+
+import matplotlib as mpl
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from testbed.compare.plots.style import SETTINGS
+from testbed.reproduce.paper.category import Baseline
+from testbed.reproduce.paper.judged import Evaluation
+from testbed.reproduce.paper.live.rows import LiveRow
+from testbed.reproduce.paper.page.differences import differences
+from testbed.reproduce.paper.plots.figure_3 import figure_3
+from testbed.reproduce.paper.plots.figure_4 import figure_4, shown_limit
+from testbed.reproduce.paper.selecting import SEEDS_TRIED
+from testbed.reproduce.paper.tables.headline_table import (
+    headline_sentences,
+    headline_table,
+)
+from testbed.reproduce.paper.tables.live_table import live_table
+from testbed.reproduce.paper.tables.table_1 import table_1
+from testbed.reproduce.sweep.folder import Header
+
+PACKAGE = "testbed.reproduce.paper.page"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure as the page carries it."""
+
+    caption: str
+    svg_base64: str
+
+
+def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
+    """Return the evaluation as HTML that loads nothing from anywhere."""
+    style = (files(PACKAGE) / "assets" / "page.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            evaluation=evaluation,
+            header=header,
+            limits=", ".join(f"{limit:g} s" for limit in evaluation.limits_s),
+            sentences=headline_sentences(evaluation),
+            headlines=[headline_table(evaluation, one) for one in Baseline],
+            figures_3=_figures_3(evaluation),
+            figures_4=_figures_4(evaluation),
+            table_1=table_1(evaluation),
+            live=live_table(live),
+            differences=differences(evaluation),
+            seeds_tried=SEEDS_TRIED,
+            style=Markup(style),  # noqa: S704 - a file of this package
+            style_hash=f"sha256-{digest}",
+        )
+    )
+
+
+def _figures_3(evaluation: Evaluation) -> list[Picture]:
+    return [
+        _picture(
+            f"Strategy {strategy}, against the {baseline} scheduler; one bar a limit, "
+            "usages together.",
+            figure_3(evaluation, strategy, baseline),
+        )
+        for baseline in Baseline
+        for strategy in evaluation.strategies
+    ]
+
+
+def _figures_4(evaluation: Evaluation) -> list[Picture]:
+    return [
+        _picture(
+            f"Strategy {strategy} at {shown_limit(evaluation):g} s, against the stock "
+            "scheduler; 4 pods a node, 4 priorities.",
+            figure_4(evaluation, strategy, Baseline.STOCK),
+        )
+        for strategy in evaluation.strategies
+    ]
+
+
+def _picture(caption: str, figure: Figure) -> Picture:
+    content = io.BytesIO()
+    with mpl.rc_context(SETTINGS):
+        figure.savefig(content, format="svg", metadata={"Date": None})
+    return Picture(caption, base64.b64encode(content.getvalue()).decode())
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader(PACKAGE, "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

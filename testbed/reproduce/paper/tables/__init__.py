@@ -1,0 +1,1 @@
+"""The paper's tables, with our rows beside the published ones."""

@@ -1,0 +1,1 @@
+"""Would the pending pods fit if others moved? Asked of a real cluster, read-only."""

@@ -1,0 +1,77 @@
+"""Instances and results of the paper's evaluation, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from testbed.reproduce.paper.judged import Evaluation, Judged
+from testbed.reproduce.paper.rows import InstanceRow, ResultRow, TierRow, Where
+
+
+def an_instance(
+    priorities: Sequence[int] = (2, 1, 1),
+    *,
+    start: Where = (0, 1, -1),
+    stock: Where = (0, 1, -1),
+    case: str = "paper-n4-p4-k2-u95-0",
+    nodes: int = 4,
+    pods_per_node: int = 4,
+    usage_percent: int = 95,
+    levels: int | None = None,
+) -> InstanceRow:
+    """Return an instance whose pods request a tenth of a node, two tenths, ..."""
+    pods = len(priorities)
+    return InstanceRow(
+        case=case,
+        nodes=nodes,
+        pods_per_node=pods_per_node,
+        priorities=levels or max(priorities),
+        usage_percent=usage_percent,
+        number=0,
+        seed=5,
+        seeds_tried=1,
+        node_cpu_milli=1000,
+        node_memory_bytes=10_000,
+        pod_priority=tuple(priorities),
+        pod_cpu_milli=tuple(100 * (number + 1) for number in range(pods)),
+        pod_memory_bytes=(1000,) * pods,
+        start=start,
+        stock=stock,
+        stock_preempted=0,
+        simulated_s=0.02,
+    )
+
+
+def a_result(
+    plan: Where = (0, 1, 0),
+    *,
+    optimal: bool = True,
+    strategy: str = "paper",
+    limit_s: float = 1.0,
+    case: str = "paper-n4-p4-k2-u95-0",
+    tiers: tuple[TierRow, ...] = (),
+    wall_s: float = 0.5,
+) -> ResultRow:
+    return ResultRow(
+        case=case,
+        strategy=strategy,
+        limit_s=limit_s,
+        cores=2,
+        end_reason="OPTIMAL" if optimal else "TIME_LIMIT",
+        message="",
+        optimal=optimal,
+        plan=plan,
+        moves=0,
+        evictions=0,
+        tiers=tiers,
+        wall_s=wall_s,
+        solve_s=wall_s,
+    )
+
+
+def an_evaluation(
+    *judged: Judged,
+    strategies: tuple[str, ...] = ("paper", "lexicographic"),
+    limits_s: tuple[float, ...] = (1.0,),
+) -> Evaluation:
+    return Evaluation(judged, strategies, limits_s, missing={}, failures={})

@@ -1,0 +1,30 @@
+"""Tasks for workers: they must be importable there."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+
+from testbed.reproduce.sweep.tools import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Harmless:
+    """A task that tells which process did it."""
+
+    id: str
+
+    def carry_out(self, tools: Tools) -> tuple[int, ...]:
+        return (os.getpid(),)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadly:
+    """A task that kills its worker, as one does that wants too much memory."""
+
+    id: str
+
+    def carry_out(self, tools: Tools) -> tuple[int, ...]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ()

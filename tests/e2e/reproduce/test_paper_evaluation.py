@@ -1,0 +1,202 @@
+"""The paper's evaluation at a small size, with the real scheduler and solver."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from testbed.reproduce.paper.evaluation import (
+    INSTANCES,
+    RESULTS,
+    read_evaluation,
+    rebuild_tables,
+    reproduce,
+)
+from testbed.reproduce.paper.judged import Evaluation, Judged
+from testbed.reproduce.paper.live.running import run_live, sample_of
+from testbed.reproduce.paper.placed import placed_by_priority
+from testbed.reproduce.paper.report import write_report
+from testbed.reproduce.paper.request import PaperRequest, choose_cells
+from testbed.reproduce.paper.rows import PENDING, Where
+from testbed.reproduce.sweep.engine import InProcess
+from testbed.reproduce.sweep.listener import SweepListener
+from testbed.reproduce.sweep.merge import merge
+from testbed.reproduce.sweep.shard import Shard
+from testbed.reproduce.sweep.task import Outcome, RowT, Task
+from testbed.run.listener import Listener
+from testbed.toolchain import install_tools
+
+pytestmark = pytest.mark.e2e
+
+TIMES = ("wall_s", "solve_s", "simulated_s")
+REQUEST = PaperRequest(
+    cells=choose_cells(["n4-p4-k2-u95", "n4-p4-k4-u105", "n8-p4-k1-u100"]),
+    sample=2,
+    limits_s=(0.5,),
+    deterministic=True,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    install_tools(("stowage-simulate",), quiet=True)
+    path = tmp_path_factory.mktemp("whole")
+    reproduce(REQUEST, path, InProcess(), SweepListener())
+    return path
+
+
+@pytest.fixture(scope="module")
+def evaluation(folder: Path) -> Evaluation:
+    return read_evaluation(folder)
+
+
+def same_rows(one: Path, other: Path) -> None:
+    for name in (INSTANCES, RESULTS):
+        frames = [
+            pl.read_parquet(path / f"{name}.parquet").drop(TIMES, strict=False)
+            for path in (one, other)
+        ]
+        assert_frame_equal(*frames)
+
+
+def test_every_instance_is_one_on_which_the_default_scheduler_fails(
+    evaluation: Evaluation,
+) -> None:
+    """Others would be no calls, and make every share look better than it is."""
+    assert len(evaluation.judged) == 2 * 2 * len(REQUEST.cells)
+    for one in evaluation.judged:
+        assert PENDING in one.instance.start
+        assert len(one.instance.pod_priority) == (
+            one.instance.nodes * one.instance.pods_per_node
+        )
+
+
+def test_nobody_overfills_a_node(evaluation: Evaluation) -> None:
+    """Neither baseline nor plan, by a count of our own."""
+    for one in evaluation.judged:
+        for where in (
+            one.instance.start, one.instance.stock, one.result.plan
+        ):  # fmt: skip
+            fits(one, where)
+
+
+def fits(one: Judged, where: Where) -> None:
+    used: dict[str, Counter[int]] = {"cpu": Counter(), "memory": Counter()}
+    requests: Sequence[tuple[str, Sequence[int]]] = (
+        ("cpu", one.instance.pod_cpu_milli),
+        ("memory", one.instance.pod_memory_bytes),
+    )
+    for resource, amounts in requests:
+        for amount, node in zip(amounts, where, strict=True):
+            if node != PENDING:
+                used[resource][node] += amount
+    assert all(amount <= one.instance.node_cpu_milli for amount in used["cpu"].values())
+    assert all(
+        amount <= one.instance.node_memory_bytes for amount in used["memory"].values()
+    )
+    assert set(where) <= {PENDING, *range(one.instance.nodes)}
+
+
+def test_a_plan_places_as_many_as_it_says(evaluation: Evaluation) -> None:
+    """The category is counted from the placements, and must not differ from claims."""
+    for one in evaluation.judged:
+        counts = placed_by_priority(one.instance, one.result.plan)
+        claimed = [tier.placed for tier in one.result.tiers]
+        present = [
+            sum(counts[: place + 1])
+            for place, priority in enumerate(range(one.instance.priorities, 0, -1))
+            if priority in one.instance.pod_priority
+        ]
+        assert claimed == present
+        moved = sum(
+            PENDING != before != after != PENDING
+            for before, after in zip(one.instance.start, one.result.plan, strict=True)
+        )
+        assert moved == one.result.moves
+
+
+def test_the_stock_scheduler_preempts_for_higher_priorities(
+    evaluation: Evaluation,
+) -> None:
+    """With several priorities it ends better than without preemption, never worse."""
+    instances = {one.instance.case: one.instance for one in evaluation.judged}
+    assert any(one.stock_preempted for one in instances.values())
+    for one in instances.values():
+        if one.priorities == 1:
+            assert one.stock_preempted == 0
+
+
+class Stopping(InProcess):
+    """An engine that the user interrupts."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def run(self, tasks: Sequence[Task[RowT]]) -> Iterator[Outcome[RowT]]:
+        for outcome in super().run(tasks):
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+            yield outcome
+
+
+def test_an_interrupted_sweep_ends_with_the_same_rows(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Nothing is done twice, and nothing is missing."""
+    for after in (3, 5):
+        with pytest.raises(KeyboardInterrupt):
+            reproduce(REQUEST, tmp_path, Stopping(after), SweepListener())
+    reproduce(REQUEST, tmp_path, InProcess(), SweepListener())
+    same_rows(folder, tmp_path)
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 12
+
+
+def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
+    """Two machines that know nothing of each other."""
+    parts = []
+    for number in (1, 2):
+        part = tmp_path / str(number)
+        request = replace(REQUEST, shard=Shard(number, 2))
+        reproduce(request, part, InProcess(), SweepListener())
+        parts.append(part)
+
+    merge(parts, tmp_path / "all")
+    rebuild_tables(tmp_path / "all")
+
+    same_rows(folder, tmp_path / "all")
+
+
+def test_a_report_needs_nothing_but_the_folder(folder: Path, tmp_path: Path) -> None:
+    """Tables, figures and page can be made anew long after."""
+    text = write_report(folder, tmp_path / "figures.json")
+    assert "paper" in text
+    assert "lexicographic" in text
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert page.count("<img") == 6
+    figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    by_name = {one["name"]: one for one in figures["figures"]}
+    assert by_name["ours at 0.5 s: worse than the paper's strategy"]["value"] == 0
+    assert by_name["instances"]["value"] == 6
+
+
+def test_the_real_cluster_places_as_the_simulation_does(
+    folder: Path, evaluation: Evaluation
+) -> None:
+    """Every share rests on the simulation."""
+    install_tools(quiet=True)
+    rows = run_live(folder, sample_of(evaluation, 0.4), Listener())
+    assert len(rows) == 2
+    for row in rows:
+        assert row.difference == ""
+        assert row.error == ""
+        assert row.executed >= row.planned
+        assert row.cluster_s > row.simulated_s > 0
+    assert run_live(folder, sample_of(evaluation, 0.4), Listener()) == rows

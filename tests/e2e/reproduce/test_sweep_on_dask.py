@@ -1,0 +1,116 @@
+"""Workers die, and the rows are those of a quiet afternoon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import psutil
+import pytest
+from polars.testing import assert_frame_equal
+from sweep_tasks import Deadly, Harmless
+
+from testbed.reproduce.paper.evaluation import reproduce
+from testbed.reproduce.paper.request import PaperRequest, choose_cells
+from testbed.reproduce.sweep.clusters import local_workers
+from testbed.reproduce.sweep.engine import InProcess
+from testbed.reproduce.sweep.listener import SweepListener
+from testbed.reproduce.sweep.on_dask import OnDask
+from testbed.reproduce.sweep.task import Task
+from testbed.toolchain import install_tools
+
+pytestmark = pytest.mark.e2e
+
+TIMES = ("wall_s", "solve_s", "simulated_s")
+REQUEST = PaperRequest(
+    cells=choose_cells(["n4-p4-*-u100", "n8-p4-k2-u105"]),
+    sample=2,
+    limits_s=(0.5,),
+    deterministic=True,
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OnDask]:
+    install_tools(("stowage-simulate",), quiet=True)
+    with local_workers(2) as workers:
+        yield workers
+
+
+def worker_processes() -> list[psutil.Process]:
+    return [
+        child
+        for child in psutil.Process().children()
+        if any("spawn_main" in word for word in child.cmdline())
+    ]
+
+
+class Killer(SweepListener):
+    """Kills a worker after some of the outcomes."""
+
+    def __init__(self) -> None:
+        self.outcomes = 0
+        self.killed: list[int] = []
+
+    def over(self, task_id: str, failure: str) -> None:
+        self.outcomes += 1
+        if self.outcomes in (2, 9):
+            victim = worker_processes()[0]
+            self.killed.append(victim.pid)
+            victim.kill()
+
+
+def test_rows_do_not_depend_on_who_died(tmp_path: Path, engine: OnDask) -> None:
+    """The same Parquet, row for row, but for times."""
+    quiet, stormy = tmp_path / "quiet", tmp_path / "stormy"
+    calm = reproduce(REQUEST, quiet, InProcess(), SweepListener())
+    killer = Killer()
+
+    evaluation = reproduce(REQUEST, stormy, engine, killer)
+
+    assert len(set(killer.killed)) == 2
+    assert evaluation.failures == {} == calm.failures
+    assert len(evaluation.judged) == 2 * 2 * len(REQUEST.cells)
+    for name in ("instances", "results"):
+        frames = [
+            pl.read_parquet(folder / f"{name}.parquet").drop(TIMES, strict=False)
+            for folder in (quiet, stormy)
+        ]
+        assert_frame_equal(*frames)
+
+
+def test_a_task_that_kills_workers_is_set_aside_and_its_neighbours_are_not(
+    engine: OnDask,
+) -> None:
+    """One bad instance must not cost the sweep, nor be blamed on another."""
+    tasks: list[Task[int]] = [Harmless("first"), Deadly("deadly")]
+    tasks += [Harmless(f"{number}") for number in range(8)]
+    outcomes = {outcome.task_id: outcome for outcome in engine.run(tasks)}
+
+    assert set(outcomes) == {task.id for task in tasks}
+    assert "set aside" in outcomes["deadly"].failure
+    assert all(not one.failure for name, one in outcomes.items() if name != "deadly")
+
+
+def test_nothing_is_left_running(tmp_path: Path) -> None:
+    """Neither workers, nor the schedulers and optimisers that dead ones had started."""
+    install_tools(("stowage-simulate",), quiet=True)
+    before = set(_ours())
+    with local_workers(1) as workers:
+        request = PaperRequest(choose_cells(["n4-p4-k1-u100"]), 1, limits_s=(0.2,))
+        reproduce(request, tmp_path, workers, SweepListener())
+        started = set(_ours()) - before
+        assert any("stowage-simulate" in name for name, _ in started)
+        assert any("optimizer.cli" in name for name, _ in started)
+        worker_processes()[0].kill()
+    running = [psutil.Process(pid) for _, pid in started if psutil.pid_exists(pid)]
+    _, alive = psutil.wait_procs(running, timeout=30)
+    assert not alive, [process.cmdline() for process in alive]
+
+
+def _ours() -> Iterator[tuple[str, int]]:
+    for process in psutil.process_iter(("cmdline",)):
+        words = " ".join(process.info["cmdline"] or ())
+        if "stowage-simulate" in words or "from optimizer.cli" in words:
+            yield words, process.pid
