@@ -142,6 +142,23 @@ func TestBadPlansAreRefusedWithTheirReason(t *testing.T) {
 	}
 }
 
+// Emptying a node is worth moves that gain nobody a place, and nobody's place.
+func TestConsolidationMovesAndEvictsNobody(t *testing.T) {
+	s := figureOne()
+	emptying := &contract.Plan{SnapshotId: "s1", Moves: moves("two", "n2", "n1")}
+	if _, err := plan.Decode(emptying, s, plan.Consolidate); err != nil {
+		t.Errorf("a move that empties a node: %v", err)
+	}
+	var refused *plan.RefusedError
+	if _, err := plan.Decode(emptying, s, plan.Strict); !errors.As(err, &refused) || refused.Reason != plan.NotBetter {
+		t.Errorf("strict policy: %v, want a refusal for %s", err, plan.NotBetter)
+	}
+	evicting := &contract.Plan{SnapshotId: "s1", Evictions: evictions("two", "n2")}
+	if _, err := plan.Decode(evicting, s, plan.Consolidate); !errors.As(err, &refused) || refused.Reason != plan.UnjustEviction {
+		t.Errorf("an eviction: %v, want a refusal for %s", err, plan.UnjustEviction)
+	}
+}
+
 // Only strictly higher priority justifies an eviction, unless the paper's own policy is asked for.
 func TestStrictPolicyProtectsPodsOfEqualPriority(t *testing.T) {
 	s := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1")}, Pods: []*v1.Pod{

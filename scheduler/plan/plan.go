@@ -15,6 +15,9 @@ const (
 	Strict Policy = iota
 	// Paper lets running pods of equal priority be traded.
 	Paper
+	// Consolidate lets pods be moved although none is gained, to empty nodes; nobody is left unplaced. No plan of
+	// it is carried out: it is for those who ask what could be.
+	Consolidate
 )
 
 // Placement gives a pending pod a node.
@@ -99,17 +102,25 @@ func Check(message *contract.Plan, on *snapshot.Snapshot, policy Policy) (*Plan,
 	if reader.plan.Empty() {
 		return reader.plan, nil
 	}
-	for _, rule := range []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkBudgets, checkImprovement} {
+	for _, rule := range policy.rules() {
 		if err := rule(reader.plan, on); err != nil {
 			return nil, err
 		}
 	}
-	if policy == Strict {
-		if err := checkStrict(reader.plan); err != nil {
-			return nil, err
-		}
-	}
 	return reader.plan, nil
+}
+
+// rules are those that a plan must keep, in the order in which they are looked at.
+func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
+	rules := []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkBudgets}
+	switch policy {
+	case Consolidate:
+		return append(rules, checkNobodyLeft)
+	case Paper:
+		return append(rules, checkImprovement)
+	default:
+		return append(rules, checkImprovement, checkStrict)
+	}
 }
 
 // CheckNodesUnchanged refuses a plan that sends pods to a node that is not what it was.

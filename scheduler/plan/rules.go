@@ -78,7 +78,7 @@ func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
 }
 
 // checkStrict: an evicted pod yields to a placed one of strictly higher priority that may preempt.
-func checkStrict(plan *Plan) error {
+func checkStrict(plan *Plan, _ *snapshot.Snapshot) error {
 	highest := int64(math.MinInt64)
 	for _, placement := range plan.Placements {
 		if !placement.Pod.NeverPreempts() {
@@ -90,6 +90,14 @@ func checkStrict(plan *Plan) error {
 			return refuse(UnjustEviction, "pod %s of priority %d is evicted, but no pod of higher priority is placed",
 				name(eviction.Pod), eviction.Pod.Priority)
 		}
+	}
+	return nil
+}
+
+// checkNobodyLeft: whoever runs before runs afterwards.
+func checkNobodyLeft(plan *Plan, _ *snapshot.Snapshot) error {
+	for _, eviction := range plan.Evictions {
+		return refuse(UnjustEviction, "pod %s is evicted to empty a node", name(eviction.Pod))
 	}
 	return nil
 }

@@ -13,10 +13,13 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
+// policyConsolidate is for questions only: the plugin carries no such plan out.
+const policyConsolidate priorityoptimizer.Policy = "Consolidate"
+
 // Question asks what the scheduler says to plans for a cluster in which nothing is scheduled.
 type Question struct {
 	Instance
-	// Policy is Strict, as it is without one, or Paper.
+	// Policy is Strict, as it is without one, Paper, or Consolidate.
 	Policy priorityoptimizer.Policy `json:"policy,omitempty"`
 	// Forbidden are what earlier rehearsals refused.
 	Forbidden []ForbiddenPair `json:"forbidden,omitempty"`
@@ -48,10 +51,10 @@ func ParseQuestion(data []byte) (Question, error) {
 func (question *Question) faults() []error {
 	var faults []error
 	switch question.Policy {
-	case "", priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper:
+	case "", priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate:
 	default:
-		faults = append(faults, fmt.Errorf("policy: %q is neither %s nor %s", question.Policy,
-			priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper))
+		faults = append(faults, fmt.Errorf("policy: %q is none of %s, %s and %s", question.Policy,
+			priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate))
 	}
 	pods, nodes := map[string]bool{}, map[string]bool{}
 	for i := range question.Pods {
@@ -72,10 +75,14 @@ func (question *Question) faults() []error {
 }
 
 func (question *Question) policy() plan.Policy {
-	if question.Policy == priorityoptimizer.PolicyPaper {
+	switch question.Policy {
+	case priorityoptimizer.PolicyPaper:
 		return plan.Paper
+	case policyConsolidate:
+		return plan.Consolidate
+	default:
+		return plan.Strict
 	}
-	return plan.Strict
 }
 
 // forbid tells the snapshot, unless the pod does not belong there.

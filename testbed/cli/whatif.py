@@ -58,7 +58,7 @@ def whatif(
         else read_context(context, str(kubeconfig) if kubeconfig else None)
     )
     install_tools(("stowage-simulate",), quiet=True)
-    profile = profile_file("optimizer-deterministic")
+    profile = profile_file("deterministic")
     with (
         ending_cleanly(),
         Judge(profile) as judge,

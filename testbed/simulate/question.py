@@ -26,6 +26,8 @@ class Question:
         The plans. Without any, the snapshot alone is asked for.
     policy
         The policy that they must keep.
+    consolidates
+        They move pods to empty nodes, whatever the policy says of their worth.
     forbidden
         What earlier rehearsals refused: a pod as ``namespace/name``, for all like it,
         and the node.
@@ -34,13 +36,16 @@ class Question:
     instance: Instance
     plans: tuple[pb.Plan, ...] = ()
     policy: pb.Policy = pb.POLICY_STRICT
+    consolidates: bool = False
     forbidden: tuple[tuple[str, str], ...] = ()
 
     def content(self) -> dict[str, Any]:
         """Return the question as ``stowage-simulate --judge`` reads it."""
         return {
             **self.instance.content(),
-            "policy": POLICY_NAMES[self.policy],
+            "policy": (
+                "Consolidate" if self.consolidates else POLICY_NAMES[self.policy]
+            ),
             "forbidden": [{"pod": pod, "node": node} for pod, node in self.forbidden],
             "plans": [MessageToDict(plan) for plan in self.plans],
         }

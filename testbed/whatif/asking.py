@@ -99,6 +99,8 @@ class Asking:
     ) -> Proposal:
         """Return a plan that stands the scheduler's own rehearsal."""
         objections: list[str] = []
+        emptying = objective == pb.OBJECTIVE_CONSOLIDATE
+        question = replace(question, consolidates=emptying)
         snapshot = self._judge.judge(question).snapshot
         for _ in range(REHEARSALS):
             last = self._solved(snapshot, wishes, objective)

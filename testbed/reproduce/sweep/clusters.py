@@ -25,7 +25,10 @@ CONNECT_S = 20
 WORKERS_S = 60
 
 SETTINGS = {
-    # Nothing is fetched from elsewhere, and nobody is told of anything.
+    # The web servers cannot be left out; they stay on the loopback and show nothing.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # Solvers keep the cores busy; that is no reason to complain.
     "distributed.admin.tick.limit": "60s",
     # A worker holds the task that it works on and no other, which would die with it.
     "distributed.scheduler.worker-saturation": 1.0,
@@ -48,8 +51,8 @@ def local_workers(count: int) -> Iterator[OnDask]:
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
-            worker_dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
             security=Security.temporary(),
             silence_logs=logging.CRITICAL,
             memory_limit=0,
