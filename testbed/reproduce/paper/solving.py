@@ -72,8 +72,9 @@ class SolveTask:
                 workers=cores,
             ),
         )
+        service = tools.service
         began = perf_counter()
-        last = self._last_answer(tools.service, request)
+        last = self._last_answer(service, request)
         wall_s = perf_counter() - began
         plan = last.plan
         return (

@@ -42,6 +42,11 @@ class Picture:
 
 def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
     """Return the evaluation as HTML that loads nothing from anywhere."""
+    with mpl.rc_context(SETTINGS):
+        return _rendered(evaluation, live, header)
+
+
+def _rendered(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
     style = (files(PACKAGE) / "assets" / "page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return (
@@ -90,8 +95,7 @@ def _figures_4(evaluation: Evaluation) -> list[Picture]:
 
 def _picture(caption: str, figure: Figure) -> Picture:
     content = io.BytesIO()
-    with mpl.rc_context(SETTINGS):
-        figure.savefig(content, format="svg", metadata={"Date": None})
+    figure.savefig(content, format="svg", metadata={"Date": None})
     return Picture(caption, base64.b64encode(content.getvalue()).decode())
 
 

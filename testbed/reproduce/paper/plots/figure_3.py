@@ -56,6 +56,7 @@ def _draw(
             size = f"\n{nodes} nodes" if number == len(limits) // 2 else ""
             labels.append(f"{limit_s:g} s{size}")
     axes.set_xticks(ticks, labels, fontsize=7)
+    axes.set_xlim(-0.5, len(NODES) - 0.5)
     axes.set_ylim(0, 100)
     axes.grid(visible=False, axis="x")
 

@@ -38,6 +38,7 @@ def figure_4(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figur
         axes.set_xticks(range(len(NODES)), [str(nodes) for nodes in NODES])
         axes.set_xlabel("nodes")
         axes.set_title(f"usage {usage} %")
+        axes.set_xlim(-0.5, len(NODES) - 0.5)
         axes.set_ylim(0, 100)
         axes.grid(visible=False, axis="x")
     panels[0].set_ylabel("instances (%)")
