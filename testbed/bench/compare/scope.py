@@ -58,8 +58,10 @@ class Scope:
 
 
 _DEPLOYMENT = Planned("deployment-200", "burst/deployment-200", rounds=3, own=True)
-_COLD = replace(_DEPLOYMENT, name="deployment-200-cold", own=False, warm_up=0)
-_LIFTED = Planned("scale-1000-lifted", "burst/scale-1000", rounds=2, qps=LIFTED_QPS,
+_COLD = replace(
+    _DEPLOYMENT, name="deployment-200-cold", rounds=2, own=False, warm_up=0
+)
+_LIFTED = Planned("scale-1000-lifted", "burst/scale-1000", rounds=1, qps=LIFTED_QPS,
                   burst=LIFTED_QPS)  # fmt: skip
 _HELD_BACK = Planned("scale-1000-at-100-qps", "burst/scale-1000", rounds=1,
                         qps=100, burst=100)  # fmt: skip
@@ -78,8 +80,9 @@ _OUTCOMES = tuple(
 DEFAULT = Scope(
     name="default",
     comparisons=(_DEPLOYMENT, _COLD, _RECOVERY, *_OUTCOMES, _LIFTED, _HELD_BACK),
-    harness=HarnessScope(nodes=1000, replicas=2000, rounds=4, many=10_000),
-    score_cache=(5000, 10_000, 3),
+    # A burst varies by a tenth from round to round: many small ones tell more.
+    harness=HarnessScope(nodes=1000, replicas=1000, rounds=5, many=10_000),
+    score_cache=(5000, 10_000, 2),
 )
 
 FULL = Scope(
@@ -94,7 +97,7 @@ FULL = Scope(
         replace(_HELD_BACK, rounds=3),
         replace(_LIFTED, name="scale-5000-lifted", scenario="burst/scale-5000"),
     ),
-    harness=HarnessScope(nodes=1000, replicas=3000, rounds=10, many=10_000),
+    harness=HarnessScope(nodes=1000, replicas=1000, rounds=20, many=10_000),
     score_cache=(5000, 20_000, 7),
 )
 
