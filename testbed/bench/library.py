@@ -16,7 +16,7 @@ from testbed.scenario.model import Scenario
 from testbed.scenario.simulation import simulate
 from testbed.simulate import Simulator
 
-RECIPE = 1
+RECIPE = 2
 """Counted up whenever a case would give another snapshot than before."""
 
 MOST_ATTEMPTS = 60

@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from testbed.metrics.state import ClusterState, NodeState, PodState
-from testbed.scenario.manifests import WORKLOAD_LABEL, node_manifests, pod_manifests
-from testbed.scenario.model import Scenario
+from testbed.scenario.manifests import (
+    WORKLOAD_LABEL,
+    Manifest,
+    node_manifests,
+    pod_manifests,
+    workload_manifest,
+)
+from testbed.scenario.model import Scenario, Workload
 from testbed.simulate import Instance, Simulator
 
 NAMESPACE = "scenario"
 
 
 def instance_of(scenario: Scenario) -> Instance:
-    """Return the scenario's nodes and pods, which arrive one after the other."""
+    """Return the scenario's nodes and pods, which arrive one after the other.
+
+    Their ReplicaSets are there too: the scheduler spreads by them, if only to break
+    ties.
+    """
     return Instance(
         scenario.scenario_id,
         tuple(node_manifests(scenario)),
-        tuple(pod_manifests(scenario, NAMESPACE)),
+        tuple(_owned(pod) for pod in pod_manifests(scenario, NAMESPACE)),
+        tuple(_replica_set(workload) for workload in scenario.workload),
     )
+
+
+def _owned(pod: Manifest) -> Manifest:
+    """Return a pod as its ReplicaSet makes it."""
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": pod["metadata"]["labels"][WORKLOAD_LABEL],
+        "uid": f"owner-{pod['metadata']['labels'][WORKLOAD_LABEL]}",
+        "controller": True,
+    }
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
+
+
+def _replica_set(workload: Workload) -> Manifest:
+    """Return what a ReplicaSet is, and what a Deployment makes."""
+    return {**workload_manifest(workload, NAMESPACE), "kind": "ReplicaSet"}
 
 
 def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:

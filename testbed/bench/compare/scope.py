@@ -58,9 +58,7 @@ class Scope:
 
 
 _DEPLOYMENT = Planned("deployment-200", "burst/deployment-200", rounds=3, own=True)
-_COLD = replace(
-    _DEPLOYMENT, name="deployment-200-cold", rounds=2, own=False, warm_up=0
-)
+_COLD = replace(_DEPLOYMENT, name="deployment-200-cold", rounds=2, own=False, warm_up=0)
 _LIFTED = Planned("scale-1000-lifted", "burst/scale-1000", rounds=1, qps=LIFTED_QPS,
                   burst=LIFTED_QPS)  # fmt: skip
 _HELD_BACK = Planned("scale-1000-at-100-qps", "burst/scale-1000", rounds=1,

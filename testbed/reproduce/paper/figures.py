@@ -145,12 +145,13 @@ def _live_figures(live: Sequence[LiveRow]) -> Iterator[Figure]:
         note="; ".join(f"{row.case}: {row.difference}" for row in different),
     )  # fmt: skip
     yield figure(
-        "live: running cluster over simulation", "x", [ratio(row) for row in live],
-        median, at_least(FASTER, "x"),
+        "live: full cluster run over simulation", "x",
+        [full_ratio(row) for row in live], median, at_least(FASTER, "x"),
+        note="with the cluster's start, as the published runs make one for each",
     )  # fmt: skip
     yield figure(
-        "live: cluster of its own over simulation", "x",
-        [full_ratio(row) for row in live], median, at_least(FASTER, "x"),
+        "live: on a running cluster over simulation", "x",
+        [ratio(row) for row in live], median, note="nodes made and pods settled",
     )  # fmt: skip
     yield figure(
         "live: fewer run than the sweep's plan says", "instances",

@@ -89,7 +89,7 @@ def test_figures_tell_what_ours_does_worse() -> None:
     worse = figures["ours at 1 s: worse than the paper's strategy"]
     assert (worse.value, worse.met, worse.note) == (1.0, False, INSTANCE.case)
     assert figures["ours at 1 s: better than the paper's strategy"].value == 0
-    assert figures["live: running cluster over simulation"].met
+    assert figures["live: full cluster run over simulation"].met
     assert figures["paper at 1 s against stock: better"].value == 100
 
 
