@@ -26,3 +26,13 @@ class LiveRunError(StowageError):
             f"the runs on the real cluster ended early: {why}; what was run is kept, "
             "and the same command goes on with the rest"
         )
+
+
+class StepsCutShortError(StowageError):
+    """A solve that counts its work was ended by the clock, so that it is no result."""
+
+    def __init__(self, task: str, limit_s: float) -> None:
+        super().__init__(
+            f"{task}: the machine was too busy for its steps within {limit_s:g} s; "
+            "raise --limits, or use fewer --workers"
+        )

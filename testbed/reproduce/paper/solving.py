@@ -14,6 +14,7 @@ from testbed.bench.cell import Cell
 from testbed.bench.errors import CallFailedError
 from testbed.bench.service import RunningService
 from testbed.bench.snapshot import snapshot_of
+from testbed.reproduce.paper.errors import StepsCutShortError
 from testbed.reproduce.paper.rows import PENDING, InstanceRow, ResultRow, TierRow, Where
 from testbed.reproduce.paper.selecting import pod_names
 from testbed.reproduce.sweep.tools import Tools
@@ -21,6 +22,9 @@ from testbed.scenario.model import Scenario
 
 GRACE_S = 30.0
 """Beyond its limit a call is given this, and is then an error of the service."""
+
+OVERRAN = "the solver overran its time limit"
+"""How the service says that it killed a solve, by the wall clock."""
 
 SEED = 1
 """Of the strategies' own random choices."""
@@ -114,6 +118,8 @@ class SolveTask:
             raise CallFailedError(
                 self.instance.case, self.strategy, "the stream ended early"
             )
+        if self.deterministic and last.message.startswith(OVERRAN):
+            raise StepsCutShortError(self.id, self.limit_s)
         return last
 
 

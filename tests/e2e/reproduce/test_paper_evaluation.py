@@ -36,11 +36,14 @@ from testbed.toolchain import install_tools
 pytestmark = pytest.mark.e2e
 
 TIMES = ("wall_s", "solve_s", "simulated_s")
+LIMIT_S = 4.0
+"""Of which the steps take an eighth on two busy cores; the clock must not end them."""
+
 REQUEST = PaperRequest(
     # Of the first two, some come out otherwise unless the ReplicaSets are there too.
     cells=choose_cells(["n4-p8-k4-u90", "n4-p4-k1-u90", "n4-p4-k4-u105"]),
     sample=2,
-    limits_s=(0.5,),
+    limits_s=(LIMIT_S,),
     deterministic=True,
 )
 
@@ -184,7 +187,7 @@ def test_a_report_needs_nothing_but_the_folder(folder: Path, tmp_path: Path) -> 
     assert page.count("<img") == 6
     figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
     by_name = {one["name"]: one for one in figures["figures"]}
-    assert by_name["ours at 0.5 s: worse than the paper's strategy"]["value"] == 0
+    assert by_name["ours at 4 s: worse than the paper's strategy"]["value"] == 0
     assert by_name["instances"]["value"] == 6
 
 
