@@ -42,6 +42,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := DecodeArgs(rawArgs(`{
 		"apiVersion": "stowage.dev/v9", "kind": "Other", "socket": "relative.sock", "mode": "Sometimes",
 		"policy": "Lax", "strategy": "Pa per", "settleSeconds": -1, "intervalSeconds": 0,
+		"batchPods": 0, "batchSeconds": 0,
 		"timeLimitSeconds": 0, "planTimeoutSeconds": 0, "workers": -2, "seed": -1, "historyLimit": 0,
 		"protectedNamespaces": ["Bad_Name"], "timeLimit": 4, "seed": 2}`))
 
@@ -49,7 +50,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 		t.Fatal("want an error")
 	}
 	for _, field := range []string{"apiVersion", "kind", "socket", "mode", "policy", "strategy",
-		"settleSeconds", "intervalSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
+		"settleSeconds", "intervalSeconds", "batchPods", "batchSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
 		"historyLimit", "protectedNamespaces[0]", "timeLimit:", "seed"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("fault of %s is missing in: %v", field, err)

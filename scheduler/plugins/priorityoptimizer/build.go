@@ -53,7 +53,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	p := &Plugin{
 		activator: handle,
 		logger:    logger,
-		trigger:   newTrigger(with.clock, args.Mode, seconds(*args.SettleSeconds), seconds(*args.IntervalSeconds)),
+		trigger:   newTrigger(with.clock, paceOf(args)),
 		inFlight:  newInFlight(),
 		keptOut:   newWaitingRoom(with.clock, func(time.Duration) {}),
 		wake:      make(chan struct{}, 1),
@@ -74,6 +74,9 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		logger.Info("No API server to keep PackingPlans in; scheduling goes on without the optimiser")
 		return p, nil
 	}
+	if args.Mode == ModeBatch {
+		p.batch = newBatch(with.clock)
+	}
 	loop := newLoop(p, args, handle, with)
 	go loop.run(klog.NewContext(ctx, logger))
 	return p, nil
@@ -83,6 +86,11 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 func (p *Plugin) podHandler() cache.ResourceEventHandler {
 	changed := func(pod *v1.Pod) {
 		p.inFlight.seen(pod)
+		if pod.Spec.NodeName != "" && p.batch != nil {
+			// Another process may have bound it.
+			p.trigger.unmark(pod.UID)
+			p.batch.forget(pod.UID)
+		}
 		if p.running.Load() != nil {
 			p.wakeUp()
 		}

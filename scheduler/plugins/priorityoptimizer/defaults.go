@@ -6,6 +6,8 @@ const (
 	DefaultMode               = ModeOnUnschedulable
 	DefaultSettleSeconds      = 1.0
 	DefaultIntervalSeconds    = 30.0
+	DefaultBatchPods          = int32(99)
+	DefaultBatchSeconds       = 30.0
 	DefaultTimeLimitSeconds   = 1.0
 	DefaultStrategy           = "lexicographic"
 	DefaultPolicy             = PolicyStrict
@@ -28,6 +30,8 @@ func SetDefaults(args *PriorityOptimizerArgs) {
 	setDefault(&args.Policy, DefaultPolicy)
 	setDefaultPointer(&args.SettleSeconds, DefaultSettleSeconds)
 	setDefaultPointer(&args.IntervalSeconds, DefaultIntervalSeconds)
+	setDefaultPointer(&args.BatchPods, DefaultBatchPods)
+	setDefaultPointer(&args.BatchSeconds, DefaultBatchSeconds)
 	setDefaultPointer(&args.TimeLimitSeconds, DefaultTimeLimitSeconds)
 	setDefaultPointer(&args.Workers, DefaultWorkers)
 	setDefaultPointer(&args.Seed, DefaultSeed)

@@ -5,7 +5,7 @@
 // Extension points and what each does:
 //
 //  1. PreEnqueue holds new pods back while a solve goes on, never longer than the solve's time
-//     limit plus one second.
+//     limit plus one second. In mode Batch it also keeps them until a plan has a place for them.
 //  2. PreFilter does the same for the pods that were already queued, sends the pods a plan moves
 //     or places to the node the plan gave them, and keeps everybody else out of the room the plan
 //     still needs.

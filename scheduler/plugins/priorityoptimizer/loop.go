@@ -87,7 +87,7 @@ func (l *loop) run(ctx context.Context) {
 
 // step does what is due and returns when to look again at the latest.
 func (l *loop) step(ctx context.Context) time.Duration {
-	heldPods.Set(float64(l.hold.room.size()))
+	heldPods.Set(float64(l.hold.room.size() + l.batch.size()))
 	if l.rest(ctx) {
 		return idleTick
 	}
@@ -120,6 +120,9 @@ func (l *loop) startDue(ctx context.Context) {
 	}
 	if l.began.IsZero() {
 		l.lookAround(ctx)
+		if l.began.IsZero() && l.isDue() {
+			l.letPass("plans cannot be watched; is the PackingPlan CRD installed?", everybody)
+		}
 		return
 	}
 	all := l.allRecords()
@@ -135,9 +138,14 @@ func (l *loop) startDue(ctx context.Context) {
 		l.solveManual(ctx, record)
 		return
 	}
-	if at, ok := l.trigger.due(); ok && !l.clock.Now().Before(at) {
+	if l.isDue() {
 		l.solveAutomatic(ctx)
 	}
+}
+
+func (l *loop) isDue() bool {
+	at, ok := l.trigger.due()
+	return ok && !l.clock.Now().Before(at)
 }
 
 // lookAround is the first thing a process does that begins to schedule.

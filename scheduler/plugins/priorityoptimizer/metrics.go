@@ -29,7 +29,7 @@ var (
 		Name: "evictions_total", Help: "Pods evicted and left unplaced."})
 	heldPods = metrics.NewGauge(&metrics.GaugeOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "held_pods", Help: "Pods that wait for a solve to end."})
+		Name: "held_pods", Help: "Pods that wait for a solve to end, or for their batch."})
 	holdSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "hold_seconds", Help: "How long pods were held back by solves.",

@@ -28,6 +28,8 @@ type Plugin struct {
 	inFlight *inFlight
 	// keptOut are the pods that a running plan leaves no room for.
 	keptOut *waitingRoom
+	// batch are the pods that wait for a plan of their own; nil but in mode Batch.
+	batch *batch
 	// running is the plan being carried out, or nil.
 	running atomic.Pointer[executor.Execution]
 	// leads is set once this process schedules: only then may it change anything.
@@ -56,6 +58,7 @@ const (
 	messagePlace   = "waits until the plan has made room on its node"
 	messageKeptOut = "all room that is free is kept for a plan that is being carried out"
 	messageBegan   = "a plan began while the pod was being scheduled"
+	messageBatch   = "waits until the optimiser has found nodes for its whole batch"
 )
 
 // cycleStateKey is the plugin's entry in the state of a scheduling cycle.
@@ -74,20 +77,24 @@ func (s *cycleState) Clone() fwk.StateData { return s }
 // Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
-// PreEnqueue holds new pods back while a solve goes on.
+// PreEnqueue holds new pods back while a solve goes on, and until their batch has nodes.
 func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if p.hold.keeps(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
 	}
 	p.hold.room.passed(pod.UID)
+	if p.collects(pod) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageBatch)
+	}
 	return nil
 }
 
 // PreFilter decides in this order:
 //
 //  1. While a solve goes on, nobody passes.
-//  2. A pod for which the running plan has an open place goes there, and nowhere else.
-//  3. Any other pod is kept off the nodes where it would take room the plan still needs.
+//  2. A pod of a batch passes only if the running plan has an open place for it.
+//  3. A pod for which the running plan has an open place goes there, and nowhere else.
+//  4. Any other pod is kept off the nodes where it would take room the plan still needs.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if p.hold.keeps(pod) {
 		state.Write(cycleStateKey, &cycleState{restricted: true})
@@ -95,6 +102,10 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	}
 	p.hold.room.passed(pod.UID)
 	p.keptOut.passed(pod.UID)
+	if p.collects(pod) {
+		state.Write(cycleStateKey, &cycleState{restricted: true})
+		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageBatch)
+	}
 	execution := p.running.Load()
 	if execution == nil {
 		return nil, nil
@@ -206,6 +217,7 @@ func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ s
 // PostBind counts the arrival.
 func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.trigger.unmark(pod.UID)
+	p.batch.forget(pod.UID)
 	if execution := p.running.Load(); execution != nil && execution.Bound(pod.UID) {
 		p.wakeUp()
 	}
@@ -232,4 +244,5 @@ func (p *Plugin) forget(uid types.UID) {
 	p.trigger.unmark(uid)
 	p.hold.room.passed(uid)
 	p.keptOut.passed(uid)
+	p.batch.forget(uid)
 }

@@ -40,6 +40,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
 		l.logger.Error(err, "Scheduling goes on without the optimiser")
 		l.trigger.failed()
+		l.letPass("the optimiser is away", everybody)
 		return
 	}
 	if err := l.checkLead(ctx); err != nil {
@@ -52,6 +53,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	if err != nil {
 		l.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.trigger.failed()
+		l.letPass("plans cannot be recorded", everybody)
 		return
 	}
 	l.records.handled.Insert(record.UID())
@@ -85,6 +87,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	if err := l.write(ctx, record); err != nil {
 		l.trigger.failed()
 		l.finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
+		l.letPass("plans cannot be recorded", everybody)
 		return
 	}
 	q := l.newQuestion(record)
@@ -93,12 +96,19 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		defer l.hold.end()
 	}
 	checked, end := l.ask(ctx, q)
+	if record.Spec.Mode == packingplan.Execute {
+		defer l.letRefusedPass(q)
+	}
 	switch {
 	case end != nil:
-		if end.phase == packingplan.Failed && !isManualRecord(record) {
+		failed := end.phase == packingplan.Failed && !isManualRecord(record)
+		if failed {
 			l.trigger.failed()
 		}
 		l.finish(ctx, record, end.phase, end.message)
+		if failed {
+			l.letPass("the optimiser failed", everybody)
+		}
 	case record.Spec.Mode == packingplan.DryRun:
 		l.finish(ctx, record, packingplan.Proposed, messageProposed)
 	default:

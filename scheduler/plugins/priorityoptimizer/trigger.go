@@ -16,27 +16,46 @@ const (
 	longBackoff  = time.Minute
 )
 
+// pace says how a trigger waits for more pods.
+type pace struct {
+	mode Mode
+	// settle is the quiet time of mode OnUnschedulable.
+	settle time.Duration
+	// interval lies between two solves of mode Periodic, and is the most that a batch waits.
+	interval time.Duration
+	// batch is how many pods fill one (mode Batch).
+	batch int
+}
+
+func paceOf(args *PriorityOptimizerArgs) pace {
+	interval := *args.IntervalSeconds
+	if args.Mode == ModeBatch {
+		interval = *args.BatchSeconds
+	}
+	return pace{mode: args.Mode, settle: seconds(*args.SettleSeconds), interval: seconds(interval), batch: int(*args.BatchPods)}
+}
+
 // trigger knows the pods that cannot be scheduled and when it is time to solve for them.
 type trigger struct {
-	clock    clock.PassiveClock
-	mode     Mode
-	settle   time.Duration
-	interval time.Duration
+	pace
+	clock clock.PassiveClock
 
 	mu     sync.Mutex
 	marked sets.Set[types.UID]
 	// first and last mark since the last solve; zero if there was none.
 	first, last time.Time
-	// next is when the next periodic solve may start.
+	// fresh are the pods of the batch that is being collected.
+	fresh sets.Set[types.UID]
+	// next is when the next solve of the pods of former ones may start.
 	next time.Time
 	// notBefore is set after failures, so that a broken optimiser is not asked all the time.
 	notBefore time.Time
 	failures  int
 }
 
-func newTrigger(clock clock.PassiveClock, mode Mode, settle, interval time.Duration) *trigger {
-	return &trigger{clock: clock, mode: mode, settle: settle, interval: interval,
-		marked: sets.New[types.UID](), next: clock.Now().Add(interval)}
+func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
+	return &trigger{pace: pace, clock: clock, marked: sets.New[types.UID](), fresh: sets.New[types.UID](),
+		next: clock.Now().Add(pace.interval)}
 }
 
 // mark takes note of an unschedulable pod. Only a pod that was not marked before extends the
@@ -54,11 +73,27 @@ func (t *trigger) mark(uid types.UID) {
 	}
 }
 
+// collect takes a pod into the batch, unless it was in a former one.
+func (t *trigger) collect(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.marked.Has(uid) {
+		return
+	}
+	t.marked.Insert(uid)
+	t.fresh.Insert(uid)
+	t.last = t.clock.Now()
+	if t.first.IsZero() {
+		t.first = t.last
+	}
+}
+
 // unmark forgets a pod that was scheduled or is gone.
 func (t *trigger) unmark(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.marked.Delete(uid)
+	t.fresh.Delete(uid)
 }
 
 // due is when the next solve should start, if one should.
@@ -71,7 +106,11 @@ func (t *trigger) due() (at time.Time, ok bool) {
 		if latest := t.first.Add(settleAtMost * t.settle); latest.Before(at) {
 			at = latest
 		}
-	case t.mode == ModePeriodic && t.marked.Len() > 0:
+	case t.mode == ModeBatch && t.fresh.Len() >= t.batch:
+		at = t.last
+	case t.mode == ModeBatch && t.fresh.Len() > 0:
+		at = t.first.Add(t.interval)
+	case (t.mode == ModePeriodic || t.mode == ModeBatch) && t.marked.Len() > 0:
 		at = t.next
 	default:
 		return time.Time{}, false
@@ -87,6 +126,7 @@ func (t *trigger) started() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.first, t.last = time.Time{}, time.Time{}
+	t.fresh = sets.New[types.UID]()
 	t.next = t.clock.Now().Add(t.interval)
 }
 
@@ -94,9 +134,14 @@ func (t *trigger) started() {
 func (t *trigger) again() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.marked.Len() > 0 && t.first.IsZero() {
-		t.first = t.clock.Now()
-		t.last = t.first
+	if t.marked.Len() == 0 {
+		return
+	}
+	now := t.clock.Now()
+	if t.mode == ModeBatch {
+		t.next = now
+	} else if t.first.IsZero() {
+		t.first, t.last = now, now
 	}
 }
 

@@ -23,7 +23,7 @@ func dueIn(t *trigger) time.Duration {
 // A burst of pods is solved for once, when it has settled.
 func TestSolveWaitsUntilTheBurstHasSettled(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, ModeOnUnschedulable, time.Second, time.Minute)
+	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
 
 	trigger.mark("a")
 	clock.Step(900 * time.Millisecond)
@@ -41,7 +41,7 @@ func TestSolveWaitsUntilTheBurstHasSettled(t *testing.T) {
 // A steady stream of pods delays the solve to five settle times, not for ever.
 func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, ModeOnUnschedulable, time.Second, time.Minute)
+	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
 	began := clock.Now()
 
 	for i := range 100 {
@@ -60,7 +60,7 @@ func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 // Periodic means every interval while pods wait, whatever comes and goes meanwhile.
 func TestPeriodicKeepsItsIntervalUnderSteadyArrivals(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, ModePeriodic, time.Second, 30*time.Second)
+	trigger := newTrigger(clock, pace{mode: ModePeriodic, interval: 30 * time.Second})
 	idle := dueIn(trigger)
 
 	for i := range 20 {
@@ -79,7 +79,7 @@ func TestPeriodicKeepsItsIntervalUnderSteadyArrivals(t *testing.T) {
 // A broken optimiser is asked less and less often, and normally again once it works.
 func TestFailuresBackOff(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, ModeOnUnschedulable, 0, time.Minute)
+	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable})
 	trigger.mark("a")
 	var waits []time.Duration
 	for range 8 {

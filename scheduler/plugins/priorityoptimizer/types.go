@@ -20,6 +20,10 @@ const (
 	ModeOnUnschedulable Mode = "OnUnschedulable"
 	// ModePeriodic solves every interval as long as there are unschedulable pods.
 	ModePeriodic Mode = "Periodic"
+	// ModeBatch holds every new pod until its batch is full or its time is up, and solves for all of
+	// them together; nobody is placed but by a plan. With the strategy boreas it is the scheduler of
+	// "Boreas - A Service Scheduler for Optimal Kubernetes Deployment", section 3.
+	ModeBatch Mode = "Batch"
 )
 
 // Policy says what a plan may do to running pods.
@@ -39,13 +43,18 @@ type PriorityOptimizerArgs struct {
 
 	// Socket is the absolute path of the optimiser's Unix socket.
 	Socket string `json:"socket,omitempty"`
-	// Mode is the trigger: Manual, OnUnschedulable or Periodic.
+	// Mode is the trigger: Manual, OnUnschedulable, Periodic or Batch.
 	Mode Mode `json:"mode,omitempty"`
 	// SettleSeconds is how long no new pod must turn out unschedulable before a solve starts
 	// (mode OnUnschedulable). A steady stream of them delays it to five times this at most.
 	SettleSeconds *float64 `json:"settleSeconds,omitempty"`
 	// IntervalSeconds is the time between two solves of mode Periodic.
 	IntervalSeconds *float64 `json:"intervalSeconds,omitempty"`
+	// BatchPods is how many new pods fill a batch (mode Batch).
+	BatchPods *int32 `json:"batchPods,omitempty"`
+	// BatchSeconds is how long a batch waits for more pods (mode Batch). What did not fit is tried
+	// again after the same time, if anything has changed.
+	BatchSeconds *float64 `json:"batchSeconds,omitempty"`
 	// TimeLimitSeconds is the wall-clock limit of one solve. New pods are held back no longer
 	// than this plus one second.
 	TimeLimitSeconds *float64 `json:"timeLimitSeconds,omitempty"`

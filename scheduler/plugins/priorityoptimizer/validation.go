@@ -18,6 +18,7 @@ const (
 	maxSettle       = 3600.0
 	maxWorkers      = 1024
 	maxHistoryLimit = 1000
+	maxBatchPods    = 100_000
 )
 
 var strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
@@ -56,10 +57,10 @@ func validateSocket(socket string) field.ErrorList {
 func validateChoices(args *PriorityOptimizerArgs) field.ErrorList {
 	var faults field.ErrorList
 	switch args.Mode {
-	case ModeManual, ModeOnUnschedulable, ModePeriodic:
+	case ModeManual, ModeOnUnschedulable, ModePeriodic, ModeBatch:
 	default:
 		faults = append(faults, field.NotSupported(field.NewPath("mode"), args.Mode,
-			[]Mode{ModeManual, ModeOnUnschedulable, ModePeriodic}))
+			[]Mode{ModeManual, ModeOnUnschedulable, ModePeriodic, ModeBatch}))
 	}
 	switch args.Policy {
 	case PolicyStrict, PolicyPaper:
@@ -84,11 +85,16 @@ func validateNumbers(args *PriorityOptimizerArgs) field.ErrorList {
 	}
 	seconds("settleSeconds", *args.SettleSeconds, 0, maxSettle)
 	seconds("intervalSeconds", *args.IntervalSeconds, 1, maxSeconds)
+	seconds("batchSeconds", *args.BatchSeconds, 0.1, maxSettle)
 	seconds("timeLimitSeconds", *args.TimeLimitSeconds, 0.05, maxSettle)
 	seconds("planTimeoutSeconds", *args.PlanTimeoutSeconds, 1, maxSeconds)
 	seconds("stepTimeoutSeconds", *args.StepTimeoutSeconds, 1, maxSeconds)
 	seconds("minPodAgeSeconds", *args.MinPodAgeSeconds, 0, maxSeconds)
 	seconds("coolDownSeconds", *args.CoolDownSeconds, 0, maxSeconds)
+	if *args.BatchPods < 1 || *args.BatchPods > maxBatchPods {
+		faults = append(faults, field.Invalid(field.NewPath("batchPods"), *args.BatchPods,
+			rangeMessage(1, maxBatchPods)))
+	}
 	if *args.Workers < 0 || *args.Workers > maxWorkers {
 		faults = append(faults, field.Invalid(field.NewPath("workers"), *args.Workers,
 			rangeMessage(0, maxWorkers)))

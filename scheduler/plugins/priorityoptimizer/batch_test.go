@@ -1,0 +1,190 @@
+package priorityoptimizer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+// batches puts the plugin into mode Batch.
+func batches(pods int32, most time.Duration) func(*PriorityOptimizerArgs) {
+	return func(args *PriorityOptimizerArgs) {
+		limit := most.Seconds()
+		args.Mode, args.BatchPods, args.BatchSeconds = ModeBatch, &pods, &limit
+	}
+}
+
+// allOn sends every waiting pod to one node.
+func allOn(node string) func(*contract.Snapshot) *contract.Plan {
+	return func(snapshot *contract.Snapshot) *contract.Plan {
+		plan := &contract.Plan{Optimal: true}
+		for _, pod := range snapshot.Pods {
+			if pod.Node == "" {
+				plan.Placements = append(plan.Placements, &contract.Placement{PodUid: pod.Uid, Node: node})
+			}
+		}
+		return plan
+	}
+}
+
+// A batch is over when it is full, or when its first pod has waited long enough; later pods make
+// another one.
+func TestABatchIsOverWhenItIsFullOrItsTimeIsUp(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	trigger := newTrigger(clock, pace{mode: ModeBatch, interval: 30 * time.Second, batch: 3})
+	empty := dueIn(trigger)
+
+	trigger.collect("a")
+	clock.Step(10 * time.Second)
+	trigger.collect("a")
+	trigger.collect("b")
+	waiting := dueIn(trigger)
+	trigger.collect("c")
+	full := dueIn(trigger)
+	trigger.started()
+	clock.Step(time.Second)
+	trigger.collect("d")
+	another := dueIn(trigger)
+
+	if empty != -1 || waiting != 20*time.Second || full != 0 || another != 30*time.Second {
+		t.Errorf("due in %s, %s with two, %s when full, %s for one more", empty, waiting, full, another)
+	}
+}
+
+// Pods of a batch that found no room are asked about again in turn, and at once after a failure's
+// back-off: they have nobody else.
+func TestWhatIsLeftOfABatchIsTriedAgain(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	trigger := newTrigger(clock, pace{mode: ModeBatch, interval: 30 * time.Second, batch: 3})
+	trigger.collect("a")
+
+	trigger.started()
+	inTurn := dueIn(trigger)
+	trigger.failed()
+	afterFailure := dueIn(trigger)
+	trigger.unmark("a")
+
+	if inTurn != 30*time.Second || afterFailure != time.Second || dueIn(trigger) != -1 {
+		t.Errorf("due in %s, after a failure in %s, without pods in %s", inTurn, afterFailure, dueIn(trigger))
+	}
+}
+
+// The paper's batches: nobody is placed before all of them are looked at together.
+func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
+	o := startOptimizer(t, answers(allOn("n2")))
+	c := startCluster(t, o.socket, batches(3, time.Minute), testNode("n1", 8), testNode("n2", 4))
+	c.add(testPod("one", 1, 0), testPod("two", 1, 0))
+	c.await("two pods wait", func() bool { return c.plugin.batch.size() == 2 }, false)
+	c.letTimePass(10 * time.Second)
+	before := o.asked()
+
+	c.add(testPod("three", 2, 0))
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	for _, name := range []string{"one", "two", "three"} {
+		if node := c.nodeOf(name); node != "n2" {
+			t.Errorf("%s is on %q, want n2", name, node)
+		}
+	}
+	if before != 0 || o.asked() != 1 || c.plugin.batch.size() != 0 {
+		t.Errorf("asked %d times before the batch was full, %d in all, %d pods left", before, o.asked(), c.plugin.batch.size())
+	}
+	if trigger := c.plansOf()[0].Spec.Trigger; trigger != string(ModeBatch) {
+		t.Errorf("the plan says it was asked for by %q", trigger)
+	}
+}
+
+// All or nothing: what the optimiser does not place stays pending, though there is room for some.
+func TestABatchWithoutAPlanStaysPendingWhole(t *testing.T) {
+	o := startOptimizer(t, nothing)
+	c := startCluster(t, o.socket, batches(99, 2*time.Second), testNode("n1", 4))
+	c.add(testPod("small", 1, 0), testPod("large", 9, 0))
+
+	c.eventually("the batch is answered", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
+	c.letTimePass(10 * time.Second)
+
+	if node := c.nodeOf("small"); node != "" || o.asked() != 1 {
+		t.Errorf("small is on %q, asked %d times about one state", node, o.asked())
+	}
+}
+
+// Nobody may starve since there is nobody to plan: pods are scheduled as by the stock scheduler.
+func TestBatchesPassWhereNobodyPlans(t *testing.T) {
+	failing := func(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_ERROR})
+	}
+	for name, begin := range map[string]func(t *testing.T) *cluster{
+		"no optimiser": func(t *testing.T) *cluster {
+			return startCluster(t, t.TempDir()+"/nobody", batches(99, time.Second), testNode("n1", 4))
+		},
+		"a broken optimiser": func(t *testing.T) *cluster {
+			return startCluster(t, startOptimizer(t, failing).socket, batches(99, time.Second), testNode("n1", 4))
+		},
+		"no PackingPlans": func(t *testing.T) *cluster {
+			c := startCluster(t, startOptimizer(t, answers(allOn("n1"))).socket, batches(99, time.Second), testNode("n1", 4))
+			c.set(func(c *cluster) { c.away = true })
+			c.restart()
+			return c
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := begin(t)
+			for i := range 3 {
+				c.add(testPod(fmt.Sprintf("pod-%d", i), 1, 0))
+			}
+			for i := range 3 {
+				pod := fmt.Sprintf("pod-%d", i)
+				c.eventually(pod+" is placed", func() bool { return c.nodeOf(pod) != "" })
+			}
+		})
+	}
+}
+
+// What the optimiser does not know how to place is the scheduler's own affair.
+func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
+	refusing := func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		var refusals []*contract.Refusal
+		for _, pod := range request.Snapshot.Pods {
+			if pod.Name == "odd" {
+				refusals = append(refusals, &contract.Refusal{Subject: "class " + pod.ClassId, Reason: "unsupported"})
+			}
+		}
+		return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_NO_IMPROVEMENT,
+			Plan: &contract.Plan{SnapshotId: request.Snapshot.Id}, Refusals: refusals})
+	}
+	o := startOptimizer(t, refusing)
+	c := startCluster(t, o.socket, batches(2, time.Minute), testNode("n1", 4))
+
+	c.add(testPod("odd", 1, 0), testPod("even", 2, 0))
+
+	c.eventually("the refused pod is placed", func() bool { return c.nodeOf("odd") != "" })
+	if node := c.nodeOf("even"); node != "" {
+		t.Errorf("even is on %q without a plan", node)
+	}
+}
+
+// A pod that another process bound is no longer of the batch, or a batch would never be over.
+func TestABoundPodLeavesTheBatch(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	p := &Plugin{batch: newBatch(clock), inFlight: newInFlight(), wake: make(chan struct{}, 1),
+		trigger: newTrigger(clock, pace{mode: ModeBatch, interval: time.Second, batch: 9})}
+	p.hold = &hold{clock: clock, room: newWaitingRoom(clock, func(time.Duration) {})}
+	pod := testPod("elsewhere", 1, 0)
+	if p.PreEnqueue(t.Context(), pod).IsSuccess() {
+		t.Fatal("the pod was not kept for its batch")
+	}
+
+	bound := pod.DeepCopy()
+	bound.Spec.NodeName = "n1"
+	p.podHandler().OnUpdate(pod, bound)
+
+	if p.batch.size() != 0 || dueIn(p.trigger) != -1 {
+		t.Errorf("%d pods in the batch, due in %s", p.batch.size(), dueIn(p.trigger))
+	}
+}
