@@ -28,10 +28,9 @@ from optimizer.service.packets import READY
 from optimizer.service.rehearsal import rehearse
 from optimizer.service.settings import WorkerSettings
 from optimizer.service.telling import Telling
-from optimizer.strategies.finish.strategy import Finished
-from optimizer.strategies.preferring import Preferring
+from optimizer.strategies.answering import answering
 from optimizer.strategies.reduced import reduced
-from optimizer.strategies.related import Related, demanded
+from optimizer.strategies.related import demanded
 from optimizer.strategies.strategy import Answer, Strategy
 
 
@@ -91,7 +90,7 @@ def _answer(
     decoded = time.monotonic()
     telling = Telling(connection.send_bytes, options.strategy, started, decoded)
     with Outbox(telling.tell, clock=time.monotonic) as outbox:
-        answer = Preferring(Related(Finished(strategies[options.strategy]))).solve(
+        answer = answering(strategies[options.strategy], options).solve(
             snapshot,
             _within(options, time_limit_s - (decoded - started)),
             clock=time.monotonic,

@@ -2,35 +2,36 @@
 
 After "Boreas - A Service Scheduler for Optimal Kubernetes Deployment" (Lebesbye,
 Mauro, Turin, Yu): the pending pods of a batch are placed together, on as few nodes as
-possible, or all of them stay pending. Running pods stay where they are, and priorities
-do not count. The paper solves with Zephyrus2 on OR-Tools; this with OR-Tools.
+possible, or all of them stay pending; what they demand of each other is kept. Running
+pods stay where they are, and priorities do not count. The paper solves with Zephyrus2
+on OR-Tools; this with OR-Tools.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.model.options import SolveOptions
 from optimizer.model.packing import Assignment, Packing
 from optimizer.model.plan import Plan
 from optimizer.model.snapshot import Snapshot
 from optimizer.strategies.bounds import trivial_bounds
 from optimizer.strategies.filling import filled
-from optimizer.strategies.incumbent import Incumbent
 from optimizer.strategies.linear.backend import Effort
-from optimizer.strategies.linear.counts import CountFormulation
 from optimizer.strategies.linear.cpsat import CpSat
 from optimizer.strategies.linear.formulation import Phase
 from optimizer.strategies.linear.program import Terms, Values
 from optimizer.strategies.planning import PlanWriter
-from optimizer.strategies.reduced import reduced
+from optimizer.strategies.related.formulation import RelatedFormulation
 from optimizer.strategies.restricting import restricted
 from optimizer.strategies.standing import stands
 from optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
 BATCH_PODS = 99
-"""Pods in a batch, at the most; the paper's default (section 3.1)."""
+"""Pods in a batch, at the most; the paper's default (section 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Boreas:
     """All or nothing, batch by batch, in the snapshot's order."""
 
     batch_pods: int = BATCH_PODS
+    is_self_contained: ClassVar[bool] = True
 
     def solve(
         self,
@@ -49,20 +51,21 @@ class Boreas:
     ) -> Answer:
         """Return the plan that places every batch that fits; see `Strategy.solve`."""
         deadline = clock() + options.time_limit_s
-        packing = reduced(snapshot)
+        packing = reduce_snapshot(snapshot, relations=True)
         writer = PlanWriter(snapshot, packing, options.policy)
-        incumbent = Incumbent(packing, trivial_bounds(packing), writer, publish)
-        publish(incumbent.plan())
-        assignment = packing.current
+        assignment, bounds = packing.current, trivial_bounds(packing)
+        plan = writer.write(assignment, bounds)
+        publish(plan)
         batches = list(self._batches(packing))
         for done, members in enumerate(batches):
             left = options.time_limit_s
             if not options.deterministic:
                 left = deadline - clock()
             effort = Effort.of(options, left / (len(batches) - done))
-            assignment = _place(packing, assignment, members, effort, CpSat(clock))
-            incumbent.offer(assignment)
-        plan = incumbent.plan()
+            placed = _place(packing, assignment, members, effort, CpSat(clock))
+            if placed != assignment:
+                assignment, plan = placed, writer.write(placed, bounds)
+                publish(plan)
         return Answer(plan, end_reason_of(plan), packing.refusals)
 
     def _batches(self, packing: Packing) -> Iterator[Sequence[int]]:
@@ -71,15 +74,13 @@ class Boreas:
             yield pending[begin : begin + self.batch_pods]
 
 
-@dataclass(slots=True)
 class _Best:
-    """The best placement of a batch so far."""
+    """The best placement of a batch so far; pods are placed so that all is kept."""
 
-    batch: Packing
-    assignment: Assignment = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.assignment = filled(self.batch, self.batch.current)
+    def __init__(self, batch: Packing) -> None:
+        self.batch = batch
+        self.assignment = batch.current
+        self.take(filled(batch, batch.current))
 
     @property
     def whole(self) -> bool:
@@ -87,8 +88,12 @@ class _Best:
         return None not in self.assignment
 
     def take(self, candidate: Assignment) -> None:
-        """Take a placement that the solver found after the last one."""
-        self.assignment = candidate
+        """Take a placement that the solver found after the last one.
+
+        What pods demand of those that come before them is in the program in part only.
+        """
+        if stands(self.batch, candidate):
+            self.assignment = candidate
 
 
 def _place(
@@ -109,15 +114,12 @@ def _place(
     placed = list(assignment)
     for item, node in zip(members, best.assignment, strict=True):
         placed[item] = node
-    # What pods demand of each other is not in the program: then all of it, or none.
-    if not stands(packing, tuple(placed)):
-        return assignment
-    return tuple(placed)
+    return tuple(placed) if stands(packing, tuple(placed)) else assignment
 
 
 def _solve(best: _Best, effort: Effort, solver: CpSat, *, whole: bool) -> None:
     """Place as many as possible; or, once all are, use as few nodes as possible."""
-    formulation = CountFormulation(best.batch, len(best.batch.tiers))
+    formulation = RelatedFormulation(best.batch, len(best.batch.tiers))
     placed = formulation.metric(Phase.PLACE, len(best.batch.tiers) - 1)
     start = list(formulation.values(best.assignment))
     metric: Terms = placed

@@ -9,9 +9,7 @@ from optimizer.model.decode import decode_options, decode_snapshot
 from optimizer.model.decode.faults import Faults
 from optimizer.model.encode import encode_plan
 from optimizer.model.plan import Plan
-from optimizer.strategies.finish.strategy import Finished
-from optimizer.strategies.preferring import Preferring
-from optimizer.strategies.related import Related
+from optimizer.strategies.answering import answering
 from optimizer.strategies.source import shipped_strategies
 from optimizer.strategies.strategy import Answer
 
@@ -65,7 +63,7 @@ def finished_answer_to(
     )
     faults.raise_if_any()
     seen = [] if published is None else published
-    return Preferring(Related(Finished(strategies[options.strategy]))).solve(
+    return answering(strategies[options.strategy], options).solve(
         model, options, clock=time.monotonic, publish=seen.append
     )
 

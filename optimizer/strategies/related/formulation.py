@@ -68,6 +68,10 @@ class RelatedFormulation:
                 values[came] = int(any(values[one] for one in comes))
         return values
 
+    def used_nodes(self) -> dict[int, int]:
+        """Return a new variable by node; see `CountFormulation.used_nodes`."""
+        return self._counts.used_nodes()
+
     def read(self, values: Values, otherwise: Assignment) -> Assignment:
         """Return the assignment that ``values`` stand for."""
         return self._counts.read(values, otherwise)
