@@ -56,12 +56,15 @@ def shipped_strategies() -> Mapping[str, Strategy]:
         "lexicographic": _call("lexicographic:LexicographicStrategy"),
         "paper": _call("paper:PaperStrategy"),
         "cpsat-aggregated": _call("cpsat_aggregated:cpsat_aggregated"),
+        "cpsat-items": _call("thesis:cpsat_items"),
+        "cpsat-items-symmetry": _call("thesis:cpsat_items_symmetry"),
         "milp": _call("milp:milp"),
         "boreas": _call("boreas:Boreas"),
         "first-fit-decreasing": _call("first_fit_decreasing:FirstFitDecreasing"),
     }
     if find_spec("z3") is not None:
         made["z3"] = _call("z3_thesis:z3_thesis")
+        made["z3-symmetry"] = _call("z3_thesis:z3_symmetry")
     made["portfolio"] = _portfolio(made)
     return made
 

@@ -78,6 +78,11 @@ class Backend(Protocol):
         """Whether its bounds are proofs; those of floating-point solvers are not."""
         ...
 
+    @property
+    def flaw(self) -> str:
+        """Why they are none, as the end of a sentence; empty if they are."""
+        ...
+
     def maximise(
         self,
         program: LinearProgram,

@@ -26,6 +26,7 @@ class CpSat:
     clock: Clock = time.monotonic
     name: str = "CP-SAT"
     exact: bool = True
+    flaw: str = ""
 
     def maximise(
         self,

@@ -31,6 +31,7 @@ class Highs:
     clock: Clock = time.monotonic
     name: str = "HiGHS"
     exact: bool = False
+    flaw: str = "it reckons with rounded numbers"
 
     def maximise(
         self,

@@ -20,18 +20,20 @@ class ItemFormulation:
         The problem.
     tiers
         How many of its tiers are in the program, from the highest.
+    x
+        The variables, by item and node.
     """
 
     packing: Packing
     tiers: int
     program: LinearProgram = field(default_factory=LinearProgram)
-    _x: dict[int, dict[int, int]] = field(default_factory=dict)
+    x: dict[int, dict[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         present: list[list[Presence]] = [[] for _ in self.packing.room]
         for index, item in _members(self.packing, self.tiers):
             row = {node: self.program.variable() for node in item.eligible}
-            self._x[index] = row
+            self.x[index] = row
             # Equation (3): on at most one node.
             self.program.at_most([(x, 1) for x in row.values()], 1)
             for node, x in row.items():
@@ -48,7 +50,7 @@ class ItemFormulation:
         """Return what ``phase`` of ``tier`` maximises; see `Formulation.metric`."""
         lowest = self.packing.tiers[tier]
         terms = []
-        for index, row in self._x.items():
+        for index, row in self.x.items():
             item = self.packing.items[index]
             if item.priority < lowest:
                 continue
@@ -66,7 +68,7 @@ class ItemFormulation:
     def values(self, assignment: Assignment) -> Values:
         """Return ``assignment`` as values of the variables."""
         values = [0] * len(self.program.upper)
-        for index, row in self._x.items():
+        for index, row in self.x.items():
             node = assignment[index]
             if node is not None:
                 values[row[node]] = 1
@@ -75,7 +77,7 @@ class ItemFormulation:
     def read(self, values: Values, otherwise: Assignment) -> Assignment:
         """Return the assignment that ``values`` stand for."""
         assignment = list(otherwise)
-        for index, row in self._x.items():
+        for index, row in self.x.items():
             nodes = (node for node, x in row.items() if values[x])
             assignment[index] = next(nodes, None)
         return tuple(assignment)

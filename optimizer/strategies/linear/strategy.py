@@ -56,7 +56,7 @@ class LinearStrategy:
         message = ""
         if loop.complete and not plan.optimal:
             message = (
-                f"{backend.name} takes this for optimal, but reckons with rounded "
-                "numbers: that is no proof"
+                f"{backend.name} takes this for optimal, but {backend.flaw}: that is "
+                "no proof"
             )
         return Answer(plan, end_reason_of(plan), packing.refusals, message)

@@ -29,6 +29,7 @@ class Z3:
     clock: Clock = time.monotonic
     name: str = "Z3"
     exact: bool = True
+    flaw: str = ""
 
     def maximise(
         self,
