@@ -27,6 +27,13 @@ class CallFailedError(StowageError):
         )
 
 
+class NoAnswerError(StowageError):
+    """The service gave no last answer."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the optimiser gave no answer: {why}")
+
+
 class JournalBrokenError(StowageError):
     """A line of the journal is no record."""
 

@@ -15,14 +15,18 @@ from pathlib import Path
 import grpc
 
 from optimizer.cli.probe import probe
+from optimizer.contract import optimizer_pb2 as pb
 from optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from testbed.bench.errors import ServiceNotReadyError
+from testbed.bench.errors import NoAnswerError, ServiceNotReadyError
 from testbed.child import end_child
 
 COMMAND = (sys.executable, "-c", "from optimizer.cli import main; main()", "serve")
 READY_LIMIT_S = 120.0
 STOP_LIMIT_S = 20.0
 LOG_SHOWN = 2000
+
+GRACE_S = 30.0
+"""Beyond its time limit a call is given this, and is then an error of the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,26 @@ class RunningService:
     pid: int
     stub: pb_grpc.OptimizerStub
     ready_s: float
+
+    def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
+        """Return the last answer to a request.
+
+        Raises
+        ------
+        NoAnswerError
+            The call failed, or ended without one.
+        """
+        # A solve that hangs is killed by the service, which says so.
+        timeout_s = request.options.time_limit_s + GRACE_S
+        last = None
+        try:
+            for last in self.stub.Solve(request, timeout=timeout_s):  # noqa: B007
+                pass
+        except grpc.RpcError as error:
+            raise NoAnswerError(str(error.details())) from None
+        if last is None or not last.last:
+            raise NoAnswerError("the stream ended early")
+        return last
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from testbed.scenario.manifests import WORKLOAD_LABEL, node_manifests
 from testbed.scenario.model import Scenario, Workload
 
 NAMESPACE = "scenario"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def snapshot_of(
@@ -70,7 +71,9 @@ def _nodes(scenario: Scenario) -> list[pb.Node]:
 
 def _pod_class(workload: Workload) -> pb.PodClass:
     spec: Mapping[str, Any] = workload.pod
-    affinity = spec.get("affinity", {}).get("podAntiAffinity", {})
+    affinity = spec.get("affinity", {})
+    apart = affinity.get("podAntiAffinity", {})
+    on = affinity.get("nodeAffinity", {}).get(REQUIRED, {})
     return pb.PodClass(
         id=workload.name,
         namespace=NAMESPACE,
@@ -83,15 +86,21 @@ def _pod_class(workload: Workload) -> pb.PodClass:
             cpu_milli=workload.cpu_milli, memory_bytes=workload.memory_bytes
         ),
         node_selector=spec.get("nodeSelector", {}),
+        required_node_affinity=[
+            pb.NodeSelectorTerm(
+                match_expressions=[
+                    pb.Requirement(**one) for one in term["matchExpressions"]
+                ]
+            )
+            for term in on.get("nodeSelectorTerms", ())
+        ],
         tolerations=[pb.Toleration(**one) for one in spec.get("tolerations", ())],
         required_pod_anti_affinity=[
             pb.PodAffinityTerm(
                 label_selector=_selector(term["labelSelector"]),
                 topology_key=term["topologyKey"],
             )
-            for term in affinity.get(
-                "requiredDuringSchedulingIgnoredDuringExecution", ()
-            )
+            for term in apart.get(REQUIRED, ())
         ],
         topology_spread=[
             pb.TopologySpreadConstraint(

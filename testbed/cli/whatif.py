@@ -52,11 +52,7 @@ def whatif(
     from testbed.whatif.from_files import read_files  # noqa: PLC0415
     from testbed.whatif.tables import sentences, tables  # noqa: PLC0415
 
-    inventory = (
-        read_files(file)
-        if file
-        else read_context(context, str(kubeconfig) if kubeconfig else None)
-    )
+    inventory = read_files(file) if file else read_context(context, kubeconfig)
     install_tools(("stowage-simulate",), quiet=True)
     profile = profile_file("deterministic")
     with (

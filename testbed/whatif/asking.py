@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import grpc
-
 from optimizer.contract import optimizer_pb2 as pb
+from testbed.bench.errors import NoAnswerError
 from testbed.bench.service import RunningService
 from testbed.simulate import Instance, Judge, Question, Simulator
-from testbed.whatif.errors import AnswerMissingError
 from testbed.whatif.findings import Findings, Move
 from testbed.whatif.inventory import Inventory
 from testbed.whatif.left import left_pending
@@ -19,7 +17,6 @@ from testbed.whatif.room import rooms
 REHEARSALS = 8
 """How often a plan that a plugin refuses is made anew, without what it refused."""
 
-GRACE_S = 30.0
 ID = "whatif"
 
 
@@ -71,14 +68,19 @@ class Asking:
         ------
         QuestionRefusedError, InstanceRefusedError
             The scheduler cannot read the objects.
-        AnswerMissingError
+        NoAnswerError
             The optimiser failed.
         """
         instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
         question = Question(instance)
         snapshot = self._judge.judge(question).snapshot
-        placing = self._proposal(question, wishes, pb.OBJECTIVE_PLACE)
-        emptying = self._proposal(question, wishes, pb.OBJECTIVE_CONSOLIDATE)
+        placing = self._proposal(question, snapshot, wishes, pb.OBJECTIVE_PLACE)
+        emptying = self._proposal(
+            replace(question, consolidates=True),
+            snapshot,
+            wishes,
+            pb.OBJECTIVE_CONSOLIDATE,
+        )
         return _findings(
             snapshot,
             self._fits_now(instance, snapshot),
@@ -95,13 +97,14 @@ class Asking:
         return sum(placed.get(pod) is not None for pod in pending)
 
     def _proposal(
-        self, question: Question, wishes: Wishes, objective: pb.Objective
+        self,
+        question: Question,
+        snapshot: pb.Snapshot,
+        wishes: Wishes,
+        objective: pb.Objective,
     ) -> Proposal:
         """Return a plan that stands the scheduler's own rehearsal."""
         objections: list[str] = []
-        emptying = objective == pb.OBJECTIVE_CONSOLIDATE
-        question = replace(question, consolidates=emptying)
-        snapshot = self._judge.judge(question).snapshot
         for _ in range(REHEARSALS):
             last = self._solved(snapshot, wishes, objective)
             judgement = self._judge.judge(replace(question, plans=(last.plan,)))
@@ -127,17 +130,9 @@ class Asking:
             max_moves=wishes.max_moves,
         )
         request = pb.SolveRequest(snapshot=snapshot, options=options)
-        timeout_s = wishes.time_limit_s + GRACE_S
-        last = None
-        try:
-            for last in self._service.stub.Solve(request, timeout=timeout_s):  # noqa: B007
-                pass
-        except grpc.RpcError as error:
-            raise AnswerMissingError(str(error.details())) from None
-        failed = (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT)
-        if last is None or not last.last or last.end_reason in failed:
-            why = last.message if last is not None else "the stream was empty"
-            raise AnswerMissingError(why)
+        last = self._service.last_answer(request)
+        if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
+            raise NoAnswerError(last.message)
         return last
 
 

@@ -63,10 +63,3 @@ class ApiServerGoneError(StowageError):
             f"the API server does not answer ({why}); try: kubectl get nodes, or give "
             "the objects as files with --file"
         )
-
-
-class AnswerMissingError(StowageError):
-    """The optimiser gave no answer."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"the optimiser gave no answer: {why}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from kubernetes import config
 from kubernetes.client import ApiClient, ApiException
 from urllib3.exceptions import HTTPError
 
+from testbed.api_client import new_api_client
 from testbed.whatif.errors import (
     ApiServerGoneError,
     NoContextError,
@@ -26,7 +28,7 @@ TIMEOUT_S = 30
 UNAVAILABLE = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 
 
-def read_context(context: str | None, kubeconfig: str | None = None) -> Inventory:
+def read_context(context: str | None, kubeconfig: Path | None = None) -> Inventory:
     """Return what the cluster of a context holds.
 
     Parameters
@@ -44,9 +46,7 @@ def read_context(context: str | None, kubeconfig: str | None = None) -> Inventor
         Nodes or pods may not be listed.
     """
     try:
-        client: ApiClient = config.new_client_from_config(  # type: ignore[no-untyped-call]
-            kubeconfig, context=context
-        )
+        client = new_api_client(kubeconfig, context)
     except config.ConfigException as error:
         raise NoContextError(context, str(error)) from error
     with client:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from testbed.compare.curves import latency, load
@@ -24,6 +20,7 @@ from testbed.compare.tables.failed_table import failed_table
 from testbed.compare.tables.overview import overview
 from testbed.compare.tables.settings_table import settings_table
 from testbed.compare.tables.verdict_table import notes
+from testbed.report.offline_page import policy_hash, templates_of
 
 PACKAGE = "testbed.compare.html"
 
@@ -44,7 +41,7 @@ def page(result: Result) -> str:
     style, script = _asset("page.css"), _script()
     found = placements(result)
     return (
-        _environment()
+        templates_of(PACKAGE)
         .get_template("page.html.j2")
         .render(
             result=result,
@@ -61,8 +58,8 @@ def page(result: Result) -> str:
             limits_options=list(enumerate(result.comparison.limits)),
             left_out=found.left_out,
             data=Markup(_data(result, found)),  # noqa: S704 - no "<" is left in it
-            style_hash=_hash(style),
-            script_hash=_hash(script),
+            style_hash=policy_hash(style),
+            script_hash=policy_hash(script),
         )
     )
 
@@ -101,20 +98,3 @@ def _script() -> str:
 
 def _asset(name: str) -> str:
     return (files(PACKAGE) / "assets" / name).read_text(encoding="utf-8")
-
-
-def _hash(content: str) -> str:
-    """Return what a content security policy names the one allowed script by."""
-    digest = hashlib.sha256(content.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader(PACKAGE, "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
