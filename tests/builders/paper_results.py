@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from testbed.reproduce.instance.rows import ResultRow, TierRow, Where
 from testbed.reproduce.paper.judged import Evaluation, Judged
-from testbed.reproduce.paper.rows import InstanceRow, ResultRow, TierRow, Where
+from testbed.reproduce.paper.rows import InstanceRow
 
 
 def an_instance(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from testbed.reproduce.instance.rows import ResultRow, Where
 from testbed.reproduce.paper.placed import all_placed, placed_by_priority
-from testbed.reproduce.paper.rows import InstanceRow, ResultRow, Where
+from testbed.reproduce.paper.rows import InstanceRow
 
 
 class Category(StrEnum):

@@ -5,19 +5,6 @@ from __future__ import annotations
 from testbed.errors import StowageError
 
 
-class NoSuchCellError(StowageError):
-    """No cell of the grid has such a name."""
-
-    exit_code = 2
-
-    def __init__(self, pattern: str, example: str) -> None:
-        super().__init__(
-            f"--cells {pattern!r}: no cell of the paper's grid is called so; they are "
-            f"called as in {example} (nodes, pods per node, priorities, usage in "
-            "percent), and n4-* means all with four nodes"
-        )
-
-
 class LiveRunError(StowageError):
     """The real cluster failed amid the sample."""
 
@@ -25,14 +12,4 @@ class LiveRunError(StowageError):
         super().__init__(
             f"the runs on the real cluster ended early: {why}; what was run is kept, "
             "and the same command goes on with the rest"
-        )
-
-
-class StepsCutShortError(StowageError):
-    """A solve that counts its work was ended by the clock, so that it is no result."""
-
-    def __init__(self, task: str, limit_s: float) -> None:
-        super().__init__(
-            f"{task}: the machine was too busy for its steps within {limit_s:g} s; "
-            "raise --limits, or use fewer --workers"
         )

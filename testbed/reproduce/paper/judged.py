@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from testbed.reproduce.instance.rows import ResultRow, Where
 from testbed.reproduce.paper.category import (
     Baseline,
     Category,
@@ -13,7 +14,7 @@ from testbed.reproduce.paper.category import (
     placements_of,
 )
 from testbed.reproduce.paper.placed import cpu_utilisation, memory_utilisation
-from testbed.reproduce.paper.rows import InstanceRow, ResultRow, Where
+from testbed.reproduce.paper.rows import InstanceRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from testbed.reproduce.paper.rows import PENDING, InstanceRow, Where
+from testbed.reproduce.instance.rows import PENDING, Where
+from testbed.reproduce.paper.rows import InstanceRow
 
 
 def all_placed(where: Where) -> bool:

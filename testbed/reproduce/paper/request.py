@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Self
 
 from optimizer.model.options import DEFAULT_STRATEGY
 from testbed.bench.case import Case, Family
 from testbed.bench.cell import Cell, grid
-from testbed.reproduce.paper.errors import NoSuchCellError
+from testbed.reproduce.instance.cells import choose_cells
 from testbed.reproduce.sweep.shard import WHOLE, Shard
 
 PUBLISHED_STRATEGY = "paper"
@@ -52,7 +51,7 @@ class PaperRequest:
     def of_document(cls, document: Mapping[str, Any], shard: Shard) -> Self:
         """Return the request that `document` returned this for, and a shard of it."""
         return cls(
-            cells=choose_cells(document["cells"]),
+            cells=choose_cells(document["cells"], grid()),
             sample=document["sample"],
             strategies=tuple(document["strategies"]),
             limits_s=tuple(document["limits_s"]),
@@ -69,23 +68,3 @@ class PaperRequest:
             "limits_s": list(self.limits_s),
             "deterministic": self.deterministic,
         }
-
-
-def choose_cells(patterns: Sequence[str]) -> tuple[Cell, ...]:
-    """Return the cells of the grid whose names match, all without a pattern.
-
-    Raises
-    ------
-    NoSuchCellError
-        A pattern matches none.
-    """
-    known = {cell.name: cell for cell in grid()}
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
-            raise NoSuchCellError(pattern, next(iter(known)))
-    wanted = patterns or ("*",)
-    return tuple(
-        cell
-        for name, cell in known.items()
-        if any(fnmatchcase(name, pattern) for pattern in wanted)
-    )

@@ -1,17 +1,10 @@
-"""What is known of an instance, and of one attempt to improve on it.
-
-Pods and nodes are numbers: a pod its place in the order of arrival, a node its place in
-the order of names. `PENDING` stands for the node of a pod that has none.
-"""
+"""An instance of the paper's evaluation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-PENDING = -1
-
-Where = tuple[int, ...]
-"""The node of each pod."""
+from testbed.reproduce.instance.rows import Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,54 +56,3 @@ class InstanceRow:
     stock: Where
     stock_preempted: int
     simulated_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class TierRow:
-    """What a plan claims of one tier; see the contract's TierResult."""
-
-    priority: int
-    placed_before: int
-    placed: int
-    upper_bound: int
-    optimal: bool
-    disruption: int
-    disruption_lower_bound: int
-
-
-@dataclass(frozen=True, slots=True)
-class ResultRow:
-    """One strategy on one instance, from the deterministic scheduler's placements.
-
-    Attributes
-    ----------
-    case
-        The instance's.
-    strategy, limit_s, cores
-        Who solved it, with what limit in seconds and how many threads.
-    end_reason, message
-        As the optimiser said them.
-    optimal
-        Whether it proved that no plan places more, and none as many with less
-        disturbance.
-    plan
-        Where the pods are when the plan is carried out.
-    moves, evictions
-        Of the plan.
-    wall_s, solve_s
-        From the call to its last answer; and the solve alone.
-    """
-
-    case: str
-    strategy: str
-    limit_s: float
-    cores: int
-    end_reason: str
-    message: str
-    optimal: bool
-    plan: Where
-    moves: int
-    evictions: int
-    tiers: tuple[TierRow, ...]
-    wall_s: float
-    solve_s: float

@@ -7,15 +7,15 @@ instances here walk a list each, so that they can be found side by side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
 from testbed.bench.case import Case
-from testbed.reproduce.paper.rows import PENDING, InstanceRow, Where
+from testbed.reproduce.instance.pods import numbered
+from testbed.reproduce.paper.rows import InstanceRow
 from testbed.reproduce.sweep.tools import Tools
 from testbed.scenario.model import Scenario
-from testbed.scenario.simulation import NAMESPACE, instance_of
+from testbed.scenario.simulation import instance_of
 from testbed.simulate import Placements
 
 SEEDS_TRIED = 60
@@ -76,30 +76,3 @@ class SelectTask:
             stock_preempted=len(stock.evicted),
             simulated_s=simulated_s,
         )
-
-
-def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:
-    """Return where the pods are, by their number, from where they are by name.
-
-    Parameters
-    ----------
-    scenario
-        Its pods are called ``<workload>-<number>``.
-    nodes
-        By ``namespace/name``.
-    """
-    (pool,) = scenario.nodes
-    numbers: dict[str | None, int] = {
-        name: number for number, name in enumerate(pool.node_names())
-    }
-    numbers[None] = PENDING
-    return tuple(numbers[nodes[f"{NAMESPACE}/{name}"]] for name in pod_names(scenario))
-
-
-def pod_names(scenario: Scenario) -> list[str]:
-    """Return the names of the pods in the order of arrival."""
-    return [
-        f"{one.name}-{number}"
-        for one in scenario.workload
-        for number in range(one.replicas)
-    ]

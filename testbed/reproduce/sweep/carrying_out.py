@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 
 from testbed.reproduce.sweep.engine import Engine
 from testbed.reproduce.sweep.journal import Journal
@@ -30,12 +31,14 @@ def carry_out(
         return failures
     listener.begun(what, len(tasks), len(tasks) - len(missing), engine.workers)
     try:
-        for outcome in engine.run(missing):
-            if outcome.failure:
-                failures[outcome.task_id] = outcome.failure
-            else:
-                journal.add(outcome.task_id, outcome.rows)
-            listener.over(outcome.task_id, outcome.failure)
+        # What the engine started ends here, not when somebody drops what was raised.
+        with closing(engine.run(missing)) as outcomes:
+            for outcome in outcomes:
+                if outcome.failure:
+                    failures[outcome.task_id] = outcome.failure
+                else:
+                    journal.add(outcome.task_id, outcome.rows)
+                listener.over(outcome.task_id, outcome.failure)
     finally:
         listener.ended()
     return failures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Protocol
 
 from testbed.reproduce.sweep.attempt import attempt
@@ -18,7 +18,7 @@ class Engine(Protocol):
         """Return how many tasks are carried out side by side."""
         ...
 
-    def run(self, tasks: Sequence[Task[RowT]]) -> Iterator[Outcome[RowT]]:
+    def run(self, tasks: Sequence[Task[RowT]]) -> Generator[Outcome[RowT], None, None]:
         """Yield each task's outcome as soon as it is there, in any order."""
         ...
 
@@ -28,7 +28,7 @@ class InProcess:
 
     workers = 1
 
-    def run(self, tasks: Sequence[Task[RowT]]) -> Iterator[Outcome[RowT]]:
+    def run(self, tasks: Sequence[Task[RowT]]) -> Generator[Outcome[RowT], None, None]:
         """Yield the outcomes in the order of the tasks."""
         with Tools() as tools:
             for task in tasks:

@@ -7,7 +7,7 @@ death of a neighbour must not be laid at its door.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from secrets import token_hex
 from threading import Lock
 
@@ -63,7 +63,7 @@ class OnDask:
         self.workers = workers
         client.register_plugin(KeptTools(cores))
 
-    def run(self, tasks: Sequence[Task[RowT]]) -> Iterator[Outcome[RowT]]:
+    def run(self, tasks: Sequence[Task[RowT]]) -> Generator[Outcome[RowT], None, None]:
         """Yield outcomes as they come; suspects are tried again, each alone."""
         suspects: list[Task[RowT]] = []
         for outcome, task, killer in self._together(tasks):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
-
-import optimizer
+from testbed.bench.fingerprint import source_digest
 from testbed.report.environment import package_versions
 from testbed.toolchain import tool_path
 
 RECIPE = 2
 """Counted up whenever a task would give other rows than before."""
 
-LENGTH = 12
 PACKAGES = ("numba", "numpy", "ortools")
 
 
@@ -27,7 +23,7 @@ def program() -> dict[str, str]:
     versions = package_versions()
     return {
         "recipe": str(RECIPE),
-        "optimiser": _source_hash(),
+        "optimiser": source_digest(),
         "simulator": tool_path("stowage-simulate").parent.name,
         **{name: versions[name] for name in PACKAGES},
     }
@@ -40,12 +36,3 @@ def differences(here: dict[str, str], there: dict[str, str]) -> list[str]:
         for name in sorted(here.keys() | there.keys())
         if here.get(name) != there.get(name)
     ]
-
-
-def _source_hash() -> str:
-    digest = hashlib.sha256()
-    root = Path(optimizer.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:LENGTH]

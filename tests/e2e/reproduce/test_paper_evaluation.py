@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,19 +12,16 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from testbed.reproduce.paper.evaluation import (
-    INSTANCES,
-    RESULTS,
-    read_evaluation,
-    rebuild_tables,
-    reproduce,
-)
+from testbed.bench.cell import grid
+from testbed.reproduce.instance.cells import choose_cells
+from testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
+from testbed.reproduce.instance.rows import PENDING, Where
+from testbed.reproduce.paper.evaluation import PAPER, read_evaluation, reproduce
 from testbed.reproduce.paper.judged import Evaluation, Judged
 from testbed.reproduce.paper.live.running import run_live, sample_of
 from testbed.reproduce.paper.placed import placed_by_priority
 from testbed.reproduce.paper.report import write_report
-from testbed.reproduce.paper.request import PaperRequest, choose_cells
-from testbed.reproduce.paper.rows import PENDING, Where
+from testbed.reproduce.paper.request import PaperRequest
 from testbed.reproduce.sweep.engine import InProcess
 from testbed.reproduce.sweep.listener import SweepListener
 from testbed.reproduce.sweep.merge import merge
@@ -41,7 +38,7 @@ LIMIT_S = 4.0
 
 REQUEST = PaperRequest(
     # Of the first two, some come out otherwise unless the ReplicaSets are there too.
-    cells=choose_cells(["n4-p8-k4-u90", "n4-p4-k1-u90", "n4-p4-k4-u105"]),
+    cells=choose_cells(["n4-p8-k4-u90", "n4-p4-k1-u90", "n4-p4-k4-u105"], grid()),
     sample=2,
     limits_s=(LIMIT_S,),
     deterministic=True,
@@ -143,7 +140,7 @@ class Stopping(InProcess):
     def __init__(self, after: int) -> None:
         self.left = after
 
-    def run(self, tasks: Sequence[Task[RowT]]) -> Iterator[Outcome[RowT]]:
+    def run(self, tasks: Sequence[Task[RowT]]) -> Generator[Outcome[RowT], None, None]:
         for outcome in super().run(tasks):
             if self.left == 0:
                 raise KeyboardInterrupt
@@ -173,7 +170,7 @@ def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
         parts.append(part)
 
     merge(parts, tmp_path / "all")
-    rebuild_tables(tmp_path / "all")
+    PAPER.rebuild_tables(tmp_path / "all")
 
     same_rows(folder, tmp_path / "all")
 

@@ -11,8 +11,10 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_tasks import Deadly, Harmless
 
+from testbed.bench.cell import grid
+from testbed.reproduce.instance.cells import choose_cells
 from testbed.reproduce.paper.evaluation import reproduce
-from testbed.reproduce.paper.request import PaperRequest, choose_cells
+from testbed.reproduce.paper.request import PaperRequest
 from testbed.reproduce.sweep.clusters import local_workers
 from testbed.reproduce.sweep.engine import InProcess
 from testbed.reproduce.sweep.listener import SweepListener
@@ -27,7 +29,7 @@ LIMIT_S = 4.0
 """Of which the steps take an eighth on two busy cores; the clock must not end them."""
 
 REQUEST = PaperRequest(
-    cells=choose_cells(["n4-p4-*-u100", "n8-p4-k2-u105"]),
+    cells=choose_cells(["n4-p4-*-u100", "n8-p4-k2-u105"], grid()),
     sample=2,
     limits_s=(LIMIT_S,),
     deterministic=True,
@@ -105,7 +107,8 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
     install_tools(("stowage-simulate",), quiet=True)
     before = set(_ours())
     with local_workers(1) as workers:
-        request = PaperRequest(choose_cells(["n4-p4-k1-u100"]), 1, limits_s=(0.2,))
+        cells = choose_cells(["n4-p4-k1-u100"], grid())
+        request = PaperRequest(cells, 1, limits_s=(0.2,))
         reproduce(request, tmp_path, workers, SweepListener())
         started = set(_ours()) - before
         assert any("stowage-simulate" in words for _, words in started)

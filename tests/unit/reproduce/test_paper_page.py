@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from paper_results import a_result, an_evaluation, an_instance
 
+from testbed.reproduce.instance.rows import TierRow
 from testbed.reproduce.paper.category import Baseline
 from testbed.reproduce.paper.figures import evaluation_figures
 from testbed.reproduce.paper.judged import Judged
 from testbed.reproduce.paper.live.rows import LiveRow
 from testbed.reproduce.paper.page.page import page
-from testbed.reproduce.paper.rows import TierRow
 from testbed.reproduce.paper.tables.headline_table import (
     headline_sentences,
     headline_table,

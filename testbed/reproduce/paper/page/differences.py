@@ -39,6 +39,7 @@ def differences(evaluation: Evaluation) -> tuple[Difference, ...]:
             "disturbs less. An instance on which nothing can be gained, and of which "
             "that was not proved in time, is a failure in both.",
         ),
+        Difference("Optimal, and yet a failure", _optimal_failures(evaluation)),
         Difference(
             "The program",
             "Strategy `paper` is the printed Algorithm 1 with line 18 read as >=, on "
@@ -92,6 +93,20 @@ def _stock(evaluation: Evaluation) -> str:
         "and takes one node after the other: kube-scheduler 1.36 breaks ties by the "
         "order in which its goroutines come. Preempted pods come back at once, as "
         "their ReplicaSets would bring them."
+    )
+
+
+def _optimal_failures(evaluation: Evaluation) -> str:
+    found = [
+        one
+        for one in evaluation.judged
+        if one.result.optimal and one.category(Baseline.STOCK) is Category.FAILURES
+    ]
+    return (
+        f"{len(found)} of {len(evaluation.judged)} results are proved optimal and "
+        "place less than the stock scheduler with preemption, so that they are "
+        "failures by the published rule. Algorithm 1 fixes how many pods of a priority "
+        "are disturbed before it places those below; preemption disturbs whom it likes."
     )
 
 

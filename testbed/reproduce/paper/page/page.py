@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 from dataclasses import dataclass
 from importlib.resources import files
 
 import matplotlib as mpl
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from testbed.compare.plots.style import SETTINGS
+from testbed.report.offline_page import policy_hash, templates_of
 from testbed.reproduce.paper.category import Baseline
 from testbed.reproduce.paper.judged import Evaluation
 from testbed.reproduce.paper.live.rows import LiveRow
@@ -48,9 +47,8 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
 
 def _rendered(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
     style = (files(PACKAGE) / "assets" / "page.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return (
-        _environment()
+        templates_of(PACKAGE)
         .get_template("page.html.j2")
         .render(
             evaluation=evaluation,
@@ -65,7 +63,7 @@ def _rendered(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header)
             differences=differences(evaluation),
             seeds_tried=SEEDS_TRIED,
             style=Markup(style),  # noqa: S704 - a file of this package
-            style_hash=f"sha256-{digest}",
+            style_hash=policy_hash(style),
         )
     )
 
@@ -97,13 +95,3 @@ def _picture(caption: str, figure: Figure) -> Picture:
     content = io.BytesIO()
     figure.savefig(content, format="svg", metadata={"Date": None})
     return Picture(caption, base64.b64encode(content.getvalue()).decode())
-
-
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader(PACKAGE, "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -1,0 +1,1 @@
+"""Instances and solves as rows, whatever evaluation they are of."""
