@@ -69,6 +69,22 @@ reproduce-quick: setup ## Rebuild the paper's evaluation: 10 instances a cell at
 	@stowage reproduce paper --sample 10 --limits 1 --live 0.02 $(WORKERS:%=--workers %) \
 	  --results $(RESULTS)/reproduce-quick --figures $(RESULTS)/reproduce-quick.json
 
+.PHONY: reproduce-thesis
+reproduce-thesis: setup ## Rebuild the thesis's comparison of solvers: an instance a cell at 1 s, a quarter of an hour; resumable; SAMPLE=50.
+	@stowage reproduce thesis --sample $(or $(SAMPLE),1) $(WORKERS:%=--workers %) \
+	  --results $(RESULTS)/reproduce-thesis --figures $(RESULTS)/reproduce-thesis.json
+
+.PHONY: reproduce-boreas
+reproduce-boreas: setup ## Deploy the scenes of Boreas on a real cluster, the paper's two 100 times each: half an hour; resumable.
+	@stowage reproduce boreas --repeat $(or $(REPEATS),100) \
+	  --results $(RESULTS)/reproduce-boreas --figures $(RESULTS)/reproduce-boreas.json
+
+.PHONY: reproduce-scorecache
+reproduce-scorecache: setup ## Rebuild the score cache's tables with all schedulers: 25 minutes; resumable; shares its runs with bench-compare.
+	@stowage tools install --group compare
+	@stowage tools install --group metrics
+	@stowage reproduce scorecache --results $(RESULTS)/compare --figures $(RESULTS)/reproduce-scorecache.json
+
 .PHONY: fault
 fault: setup ## Break things on purpose, again and again: an hour (TRIES=1: minutes); resumable; SEED=7 for other dice.
 	@stowage agree --results $(RESULTS) $(if $(PLANS),--plans $(PLANS)) $(if $(SEED),--seed $(SEED))

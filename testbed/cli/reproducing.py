@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from testbed.cli.sweep_progress import SweepProgress
 from testbed.cluster.interruption import ending_cleanly
 from testbed.errors import StowageError
 from testbed.report.progress import LiveProgress
-from testbed.reproduce.paper.evaluation import reproduce
+from testbed.reproduce.boreas.request import BoreasRequest
+from testbed.reproduce.boreas.rows import DeploymentRow
+from testbed.reproduce.boreas.running import deploy_all
+from testbed.reproduce.instance.rebuilding import Rebuilding
+from testbed.reproduce.paper.evaluation import PAPER
 from testbed.reproduce.paper.judged import Evaluation
 from testbed.reproduce.paper.live.running import run_live, sample_of
-from testbed.reproduce.paper.request import PaperRequest
+from testbed.reproduce.paper.report import write_report as write_paper
+from testbed.reproduce.sweep.engine import Engine
 from testbed.reproduce.sweep.engines import engine_for
+from testbed.reproduce.sweep.folder import SweepFolder
+from testbed.reproduce.sweep.listener import SweepListener
+from testbed.reproduce.thesis.evaluation import THESIS
+from testbed.reproduce.thesis.report import write_report as write_thesis
 from testbed.toolchain import install_tools
 
 TOOLS = ("stowage-simulate",)
+
+EvaluationT = TypeVar("EvaluationT")
 
 
 class ListError(StowageError):
@@ -26,6 +39,18 @@ class ListError(StowageError):
 
     def __init__(self, option: str, text: str, wanted: str) -> None:
         super().__init__(f"{option} {text!r}: wants {wanted}, with commas between them")
+
+
+class NotFromRowsError(StowageError):
+    """A folder's evaluation is shown by its own command."""
+
+    exit_code = 2
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        super().__init__(
+            f"{folder} holds deployments; show them with: stowage reproduce {kind} "
+            f"--results {folder}"
+        )
 
 
 def words(text: str, option: str) -> tuple[str, ...]:
@@ -49,13 +74,50 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
 
 
 def sweep(
-    request: PaperRequest, folder: Path, workers: int, dask_address: str | None
-) -> Evaluation:
+    rebuild: Callable[[Engine, SweepListener], EvaluationT],
+    workers: int,
+    dask_address: str | None,
+) -> EvaluationT:
     """Carry out what is left to do of an evaluation, and show how it goes."""
     install_tools(TOOLS, quiet=True)
     progress = SweepProgress()
     with ending_cleanly(), engine_for(workers, dask_address) as engine:
-        return reproduce(request, folder, engine, progress)
+        return rebuild(engine, progress)
+
+
+class Reporting(Protocol):
+    """Writes the report of a folder, and returns what a terminal shows."""
+
+    def __call__(self, path: Path, figures_file: Path) -> str:
+        """Write it."""
+        ...
+
+
+def reporting(folder: Path) -> tuple[Rebuilding[Any, Any], Reporting]:
+    """Return how the evaluation in a folder is rebuilt, and reported on.
+
+    Raises
+    ------
+    NoSweepError
+        There is none.
+    NotFromRowsError
+        It is of a kind that is run on a cluster, and shown by its own command.
+    """
+    known: dict[str, tuple[Rebuilding[Any, Any], Reporting]] = {
+        PAPER.kind: (PAPER, write_paper),
+        THESIS.kind: (THESIS, write_thesis),
+    }
+    kind = SweepFolder(folder).header().kind
+    if kind not in known:
+        raise NotFromRowsError(folder, kind)
+    return known[kind]
+
+
+def deployments(request: BoreasRequest, folder: Path) -> tuple[DeploymentRow, ...]:
+    """Carry out what is left to do of the evaluation of Boreas; show how it goes."""
+    install_tools(quiet=True)
+    with ending_cleanly():
+        return deploy_all(request, folder, SweepProgress())
 
 
 def run_sample_live(evaluation: Evaluation, folder: Path, share: float) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,10 +61,17 @@ _PROBE_TIMEOUT_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class StowageArm:
-    """Our scheduler with one profile of the chart."""
+    """Our scheduler with one profile of the chart.
+
+    Parameters
+    ----------
+    values
+        Helm values beyond what it takes to run here.
+    """
 
     name: str
     profile: str
+    values: Values = field(default_factory=dict)
 
     @property
     def dress(self) -> Dress:
@@ -72,8 +79,11 @@ class StowageArm:
         return Dress(self.name)
 
     def build(self) -> str:
-        """Return the program's build with a digest of the chart."""
-        return f"{tool_build(SCHEDULER)}+{digest(folder_parts(CHART))}"
+        """Return the program's build with a digest of the chart, and of the values."""
+        build = f"{tool_build(SCHEDULER)}+{digest(folder_parts(CHART))}"
+        return (
+            f"{build}+{digest([yaml.safe_dump(self.values)])}" if self.values else build
+        )
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults.
@@ -143,7 +153,7 @@ class StowageArm:
             profile=self.profile,
             optimizer_enabled=_with_optimizer(profile),
         )
-        return merge_values(needed, own)
+        return merge_values(merge_values(needed, own), self.values)
 
 
 def stowage_arm() -> StowageArm:

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from testbed.bench.cell import grid
 from testbed.cli import app
 from testbed.cli.reproducing import ListError, numbers, words
-from testbed.reproduce.paper.request import choose_cells
+from testbed.reproduce.instance.cells import choose_cells
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cells", "n5-*"], "no cell of the paper's grid is called so"),
+        (["--cells", "n5-*"], "no cell of the grid is called so"),
         (["--limits", "0"], "different numbers of more than 0"),
         (["--limits", "1,x"], "different numbers of more than 0"),
         (["--limits", "1,1"], "different numbers of more than 0"),
@@ -46,7 +47,7 @@ def test_lists_are_read_with_blanks() -> None:
 
 def test_cells_are_chosen_by_pattern_in_the_order_of_the_grid() -> None:
     """Without one all 96 are meant."""
-    assert len(choose_cells(())) == 96
-    names = [cell.name for cell in choose_cells(["n8-p4-k1-*", "n4-p4-k1-u95"])]
+    assert len(choose_cells((), grid())) == 96
+    names = [cell.name for cell in choose_cells(["n8-p4-k1-*", "n4-p4-k1-u95"], grid())]
     assert names[0] == "n4-p4-k1-u95"
     assert len(names) == 5

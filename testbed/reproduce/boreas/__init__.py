@@ -1,0 +1,1 @@
+"""The evaluation of "Boreas", seed 004: deployments that need to be planned whole."""

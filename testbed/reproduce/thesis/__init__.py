@@ -1,0 +1,1 @@
+"""The evaluation of "Scheduling Optimization in Kubernetes", seed 002: solvers."""

@@ -1,0 +1,63 @@
+"""The thesis's evaluation at a small size, with real solvers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from testbed.reproduce.instance.cells import choose_cells
+from testbed.reproduce.instance.rows import PENDING
+from testbed.reproduce.sweep.engine import InProcess
+from testbed.reproduce.sweep.listener import SweepListener
+from testbed.reproduce.thesis.cases import thesis_grid
+from testbed.reproduce.thesis.comparing import losses
+from testbed.reproduce.thesis.evaluation import ThesisEvaluation, reproduce
+from testbed.reproduce.thesis.report import write_report
+from testbed.reproduce.thesis.request import ThesisRequest
+from testbed.toolchain import install_tools
+
+pytestmark = pytest.mark.e2e
+
+REQUEST = ThesisRequest(
+    cells=choose_cells(["n4-p4-k2-u100"], thesis_grid()), sample=1, limits_s=(0.5,)
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("thesis")
+
+
+@pytest.fixture(scope="module")
+def evaluation(folder: Path) -> ThesisEvaluation:
+    # A folder names the simulator that it goes with.
+    install_tools(("stowage-simulate",), quiet=True)
+    return reproduce(REQUEST, folder, InProcess(), SweepListener())
+
+
+def test_every_instance_is_one_on_which_the_heuristic_fails(
+    evaluation: ThesisEvaluation,
+) -> None:
+    """With labels and without, by all six solvers."""
+    assert evaluation.failures == {}
+    assert len(evaluation.solved) == 2 * len(REQUEST.strategies)
+    assert all(PENDING in one.instance.start for one in evaluation.solved)
+
+
+@pytest.mark.parametrize("strategy", REQUEST.strategies[:-1])
+def test_ours_ends_no_worse_in_the_same_time(
+    evaluation: ThesisEvaluation, strategy: str
+) -> None:
+    """On instances that every solver has time for."""
+    assert losses(evaluation.pairs("lexicographic", strategy, 0.5)) == []
+
+
+def test_the_report_needs_nothing_but_the_folder(
+    evaluation: ThesisEvaluation, folder: Path
+) -> None:
+    """Tables and figures can be made anew long after."""
+    said = write_report(folder, folder / "figures.json")
+
+    assert "OR-Tools (published)" in said
+    assert (folder / "tables.md").is_file()
