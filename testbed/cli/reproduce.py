@@ -24,6 +24,17 @@ reproduce_app = typer.Typer(
 app.add_typer(reproduce_app)
 
 Folder = Annotated[Path, typer.Option(help="Folder of the results.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes, which share the cores.")]
+DaskAddress = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, whose workers do it.")
+]
+Part = Annotated[str, typer.Option(help="Do the i-th of n parts only; see merge.")]
+Deterministic = Annotated[
+    bool,
+    typer.Option(
+        "--deterministic", help="Count work in steps: the same rows anywhere."
+    ),
+]
 Figures = Annotated[
     Path | None,
     typer.Option(help="Where the figures go as JSON; figures.json in the folder."),
@@ -46,28 +57,16 @@ def paper(
     limits: Annotated[
         str, typer.Option(help="Time limits in seconds; the paper's are 1,10,20.")
     ] = "1",
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes, which share the cores.")
-    ] = 1,
-    dask: Annotated[
-        str | None,
-        typer.Option(help="Address of a Dask scheduler, whose workers do it."),
-    ] = None,
-    shard: Annotated[
-        str, typer.Option(help="Do the i-th of n parts only; see merge.")
-    ] = "1/1",
+    workers: Workers = 1,
+    dask: DaskAddress = None,
+    shard: Part = "1/1",
     live: Annotated[
         float,
         typer.Option(
             min=0, max=1, help="Share of the instances to run on a real cluster too."
         ),
     ] = 0.0,
-    deterministic: Annotated[
-        bool,
-        typer.Option(
-            "--deterministic", help="Count work in steps: the same rows anywhere."
-        ),
-    ] = False,
+    deterministic: Deterministic = False,
     results: Folder = RESULTS / "reproduce-paper",
     figures: Figures = None,
 ) -> None:
@@ -85,7 +84,7 @@ def paper(
         words,
     )
     from testbed.reproduce.instance.cells import choose_cells  # noqa: PLC0415
-    from testbed.reproduce.paper.evaluation import reproduce  # noqa: PLC0415
+    from testbed.reproduce.paper.evaluation import PAPER  # noqa: PLC0415
     from testbed.reproduce.paper.report import write_report  # noqa: PLC0415
     from testbed.reproduce.paper.request import PaperRequest  # noqa: PLC0415
     from testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
@@ -103,11 +102,7 @@ def paper(
     except StowageError as error:
         typer.echo(f"stowage: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error
-    evaluation = sweep(
-        lambda engine, listener: reproduce(request, results, engine, listener),
-        workers,
-        dask,
-    )
+    evaluation = sweep(PAPER, request, results, workers, dask)
     if live:
         run_sample_live(evaluation, results, live)
     minutes = (monotonic() - began) / 60
@@ -177,22 +172,10 @@ def thesis(
     labels: Annotated[
         bool, typer.Option(help="Also with affinity and anti-affinity to node labels.")
     ] = True,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes, which share the cores.")
-    ] = 1,
-    dask: Annotated[
-        str | None,
-        typer.Option(help="Address of a Dask scheduler, whose workers do it."),
-    ] = None,
-    shard: Annotated[
-        str, typer.Option(help="Do the i-th of n parts only; see merge.")
-    ] = "1/1",
-    deterministic: Annotated[
-        bool,
-        typer.Option(
-            "--deterministic", help="Count work in steps: the same rows anywhere."
-        ),
-    ] = False,
+    workers: Workers = 1,
+    dask: DaskAddress = None,
+    shard: Part = "1/1",
+    deterministic: Deterministic = False,
     results: Folder = RESULTS / "reproduce-thesis",
     figures: Figures = None,
 ) -> None:
@@ -205,7 +188,7 @@ def thesis(
     from testbed.reproduce.instance.cells import choose_cells  # noqa: PLC0415
     from testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
     from testbed.reproduce.thesis.cases import thesis_grid  # noqa: PLC0415
-    from testbed.reproduce.thesis.evaluation import reproduce  # noqa: PLC0415
+    from testbed.reproduce.thesis.evaluation import THESIS  # noqa: PLC0415
     from testbed.reproduce.thesis.report import write_report  # noqa: PLC0415
     from testbed.reproduce.thesis.request import (  # noqa: PLC0415
         STRATEGIES,
@@ -222,11 +205,7 @@ def thesis(
         shard=Shard.parse(shard),
         deterministic=deterministic,
     )
-    evaluation = sweep(
-        lambda engine, listener: reproduce(request, results, engine, listener),
-        workers,
-        dask,
-    )
+    evaluation = sweep(THESIS, request, results, workers, dask)
     minutes = (monotonic() - began) / 60
     file = figures or results / "figures.json"
     typer.echo(write_report(results, file, evaluation.failures, minutes))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from testbed.cli.sweep_progress import SweepProgress
 from testbed.cluster.interruption import ending_cleanly
@@ -14,22 +13,25 @@ from testbed.report.progress import LiveProgress
 from testbed.reproduce.boreas.request import BoreasRequest
 from testbed.reproduce.boreas.rows import DeploymentRow
 from testbed.reproduce.boreas.running import deploy_all
-from testbed.reproduce.instance.rebuilding import Rebuilding
+from testbed.reproduce.instance import evaluation
+from testbed.reproduce.instance.evaluation import SolvedT
+from testbed.reproduce.instance.rebuilding import (
+    CaseT,
+    InstanceT,
+    Rebuilding,
+    Request,
+)
 from testbed.reproduce.paper.evaluation import PAPER
 from testbed.reproduce.paper.judged import Evaluation
 from testbed.reproduce.paper.live.running import run_live, sample_of
 from testbed.reproduce.paper.report import write_report as write_paper
-from testbed.reproduce.sweep.engine import Engine
 from testbed.reproduce.sweep.engines import engine_for
 from testbed.reproduce.sweep.folder import SweepFolder
-from testbed.reproduce.sweep.listener import SweepListener
 from testbed.reproduce.thesis.evaluation import THESIS
 from testbed.reproduce.thesis.report import write_report as write_thesis
 from testbed.toolchain import install_tools
 
 TOOLS = ("stowage-simulate",)
-
-EvaluationT = TypeVar("EvaluationT")
 
 
 class ListError(StowageError):
@@ -74,15 +76,17 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
 
 
 def sweep(
-    rebuild: Callable[[Engine, SweepListener], EvaluationT],
+    rebuilding: Rebuilding[CaseT, InstanceT, SolvedT],
+    request: Request[CaseT],
+    folder: Path,
     workers: int,
     dask_address: str | None,
-) -> EvaluationT:
+) -> evaluation.Evaluation[SolvedT]:
     """Carry out what is left to do of an evaluation, and show how it goes."""
     install_tools(TOOLS, quiet=True)
     progress = SweepProgress()
     with ending_cleanly(), engine_for(workers, dask_address) as engine:
-        return rebuild(engine, progress)
+        return rebuilding.rebuild(request, folder, engine, progress)
 
 
 class Reporting(Protocol):
@@ -93,7 +97,7 @@ class Reporting(Protocol):
         ...
 
 
-def reporting(folder: Path) -> tuple[Rebuilding[Any, Any], Reporting]:
+def reporting(folder: Path) -> tuple[Rebuilding[Any, Any, Any], Reporting]:
     """Return how the evaluation in a folder is rebuilt, and reported on.
 
     Raises
@@ -103,7 +107,7 @@ def reporting(folder: Path) -> tuple[Rebuilding[Any, Any], Reporting]:
     NotFromRowsError
         It is of a kind that is run on a cluster, and shown by its own command.
     """
-    known: dict[str, tuple[Rebuilding[Any, Any], Reporting]] = {
+    known: dict[str, tuple[Rebuilding[Any, Any, Any], Reporting]] = {
         PAPER.kind: (PAPER, write_paper),
         THESIS.kind: (THESIS, write_thesis),
     }
@@ -120,11 +124,11 @@ def deployments(request: BoreasRequest, folder: Path) -> tuple[DeploymentRow, ..
         return deploy_all(request, folder, SweepProgress())
 
 
-def run_sample_live(evaluation: Evaluation, folder: Path, share: float) -> None:
+def run_sample_live(found: Evaluation, folder: Path, share: float) -> None:
     """Run a share of the instances on a real cluster."""
     install_tools(quiet=True)
     progress = LiveProgress()
     try:
-        run_live(folder, sample_of(evaluation, share), progress)
+        run_live(folder, sample_of(found, share), progress)
     finally:
         progress.close()

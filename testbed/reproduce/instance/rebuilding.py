@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from testbed.bench.cell import Cell
+from testbed.reproduce.instance.evaluation import Evaluation, SolvedT
 from testbed.reproduce.instance.rows import ResultRow
+from testbed.reproduce.instance.solving import Solve, SolveTask, Started
 from testbed.reproduce.sweep.carrying_out import carry_out
 from testbed.reproduce.sweep.engine import Engine
 from testbed.reproduce.sweep.folder import SweepFolder
@@ -17,6 +20,7 @@ from testbed.reproduce.sweep.listener import SweepListener
 from testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
 from testbed.reproduce.sweep.shard import Shard
 from testbed.reproduce.sweep.task import Task
+from testbed.scenario.model import Scenario
 
 INSTANCES, RESULTS = "instances", "results"
 
@@ -35,18 +39,9 @@ class Case(Protocol):
         ...
 
 
-class InstanceRow(Protocol):
-    """An instance that was found."""
-
-    @property
-    def case(self) -> str:
-        """Return the name of its case."""
-        ...
-
-
 CaseT = TypeVar("CaseT", bound=Case)
 CaseT_co = TypeVar("CaseT_co", bound=Case, covariant=True)
-InstanceT = TypeVar("InstanceT", bound=InstanceRow)
+InstanceT = TypeVar("InstanceT", bound=Started)
 
 
 class Request(Protocol[CaseT_co]):
@@ -82,25 +77,7 @@ class Request(Protocol[CaseT_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt(Generic[CaseT, InstanceT]):
-    """What a folder holds; ``results`` come with their instances."""
-
-    request: Request[CaseT]
-    instances: Mapping[str, InstanceT]
-    results: tuple[tuple[InstanceT, ResultRow], ...]
-
-    @property
-    def missing(self) -> list[str]:
-        """Return the cell of each case for which no instance was found."""
-        return [
-            case.cell.name
-            for case in self.request.cases()
-            if case.id not in self.instances
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Rebuilding(Generic[CaseT, InstanceT]):
+class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
     """How one paper's evaluation is rebuilt.
 
     Attributes
@@ -111,35 +88,45 @@ class Rebuilding(Generic[CaseT, InstanceT]):
         Of its instances.
     request_of
         Reads what was asked for from a folder's header.
-    select, solve
-        Make the tasks: for a case; for an instance, strategy, limit, and whether work
-        is counted.
+    select
+        Makes the task of finding a case's instance.
+    scenario_of
+        Generates an instance anew.
+    pair
+        Puts a result beside its instance.
     """
 
     kind: str
     row_type: type[InstanceT]
     request_of: Callable[[Mapping[str, Any], Shard], Request[CaseT]]
     select: Callable[[CaseT], Task[InstanceT]]
-    solve: Callable[[InstanceT, str, float, bool], Task[ResultRow]]
+    scenario_of: Callable[[InstanceT], Scenario]
+    pair: Callable[[InstanceT, ResultRow], SolvedT]
 
-    def carry_out(
+    def rebuild(
         self,
         request: Request[CaseT],
         path: Path,
         engine: Engine,
         listener: SweepListener,
-    ) -> Mapping[str, str]:
-        """Do what is left to do, and write the Parquet files.
-
-        Returns
-        -------
-        Why, of each task that could not be carried out.
+    ) -> Evaluation[SolvedT]:
+        """Do what is left to do, write the Parquet files, and return all results.
 
         Raises
         ------
         FolderBusyError, OtherSweepError
             The folder cannot be used.
         """
+        return self.read(path, self._carry_out(request, path, engine, listener))
+
+    def _carry_out(
+        self,
+        request: Request[CaseT],
+        path: Path,
+        engine: Engine,
+        listener: SweepListener,
+    ) -> Mapping[str, str]:
+        """Return why, of each task that could not be carried out."""
         folder = SweepFolder(path)
         with folder.opened(self.kind, request.document(), request.shard):
             instances = folder.journal(INSTANCES, self.row_type)
@@ -167,7 +154,9 @@ class Rebuilding(Generic[CaseT, InstanceT]):
             folder.journal(RESULTS, ResultRow),
         )
 
-    def read(self, path: Path) -> Rebuilt[CaseT, InstanceT]:
+    def read(
+        self, path: Path, failures: Mapping[str, str] | None = None
+    ) -> Evaluation[SolvedT]:
         """Return what the folder's Parquet files hold.
 
         Raises
@@ -179,8 +168,14 @@ class Rebuilding(Generic[CaseT, InstanceT]):
         rows = read_rows(path / f"{INSTANCES}.parquet", self.row_type)
         instances = {row.case: row for row in rows}
         results = read_rows(path / f"{RESULTS}.parquet", ResultRow)
-        return Rebuilt(
-            request, instances, tuple((instances[one.case], one) for one in results)
+        return Evaluation(
+            solved=tuple(self.pair(instances[one.case], one) for one in results),
+            strategies=request.strategies,
+            limits_s=request.limits_s,
+            missing=Counter(
+                case.cell.name for case in request.cases() if case.id not in instances
+            ),
+            failures=dict(failures or {}),
         )
 
     def _request(self, folder: SweepFolder) -> Request[CaseT]:
@@ -228,7 +223,11 @@ class Rebuilding(Generic[CaseT, InstanceT]):
             for strategy in request.strategies
         ]
         return [
-            self.solve(instance, strategy, limit_s, request.deterministic)
+            SolveTask(
+                Solve(instance.case, strategy, limit_s, request.deterministic),
+                instance,
+                self.scenario_of,
+            )
             for number, case in enumerate(request.cases())
             for instance in instances.get(case.id)
             for strategy, limit_s in (

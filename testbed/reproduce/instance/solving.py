@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Generic, Protocol, TypeVar
 
 from optimizer.contract import optimizer_pb2 as pb
 from testbed.bench.errors import CallFailedError, NoAnswerError
@@ -108,6 +109,48 @@ class Solve:
         if self.deterministic and last.message.startswith(OVERRAN):
             raise StepsCutShortError(self.id, self.limit_s)
         return last
+
+
+class Started(Protocol):
+    """An instance that was found, and where a heuristic left its pods."""
+
+    @property
+    def case(self) -> str:
+        """Return its name."""
+        ...
+
+    @property
+    def start(self) -> Where:
+        """Return where the pods are, in the order of arrival."""
+        ...
+
+
+StartedT = TypeVar("StartedT", bound=Started)
+
+
+@dataclass(frozen=True, slots=True)
+class SolveTask(Generic[StartedT]):
+    """One solve of one instance.
+
+    Attributes
+    ----------
+    scenario_of
+        Generates the instance anew; a function of a module, as it is pickled.
+    """
+
+    solve: Solve
+    instance: StartedT
+    scenario_of: Callable[[StartedT], Scenario]
+
+    @property
+    def id(self) -> str:
+        """Return instance, strategy and limit as one name."""
+        return self.solve.id
+
+    def carry_out(self, tools: Tools) -> tuple[ResultRow, ...]:
+        """Return what the strategy made of it."""
+        scenario = self.scenario_of(self.instance)
+        return (self.solve.of(scenario, self.instance.start, tools),)
 
 
 def carried_out(

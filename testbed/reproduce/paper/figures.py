@@ -133,7 +133,7 @@ def _instance_figures(evaluation: Evaluation) -> Iterator[Figure]:
     yield Figure(
         "stock scheduler places all (No Calls)", no_calls_percent(evaluation), "%"
     )
-    took = {one.instance.case: one.instance.simulated_s for one in evaluation.judged}
+    took = {one.instance.case: one.instance.simulated_s for one in evaluation.solved}
     yield figure("simulation of one instance", "s", list(took.values()), median)
 
 

@@ -1,12 +1,13 @@
-"""Results with their instances: what every table and figure is made from."""
+"""Results with their instances, sorted into the paper's categories."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from testbed.reproduce.instance.rows import ResultRow, Where
+from testbed.reproduce.instance import evaluation
+from testbed.reproduce.instance.rows import Where
 from testbed.reproduce.paper.category import (
     Baseline,
     Category,
@@ -18,11 +19,8 @@ from testbed.reproduce.paper.rows import InstanceRow
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(evaluation.Solved[InstanceRow]):
     """A result and its instance."""
-
-    instance: InstanceRow
-    result: ResultRow
 
     def category(self, baseline: Baseline) -> Category:
         """Return the result's category."""
@@ -45,38 +43,8 @@ class Judged:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """All results of a sweep.
-
-    Attributes
-    ----------
-    strategies, limits_s
-        In the order in which they are shown.
-    missing
-        How many cases of a cell have no instance on which the scheduler fails.
-    failures
-        Why, of each task that could not be carried out.
-    """
-
-    judged: tuple[Judged, ...]
-    strategies: tuple[str, ...]
-    limits_s: tuple[float, ...]
-    missing: Mapping[str, int]
-    failures: Mapping[str, str]
-
-    @property
-    def instances(self) -> int:
-        """Return how many instances were solved."""
-        return len({one.instance.case for one in self.judged})
-
-    def of(self, strategy: str, limit_s: float) -> tuple[Judged, ...]:
-        """Return the results of a strategy with a limit."""
-        return tuple(
-            one
-            for one in self.judged
-            if one.result.strategy == strategy and one.result.limit_s == limit_s
-        )
+Evaluation = evaluation.Evaluation[Judged]
+"""All results of a sweep."""
 
 
 def shares(

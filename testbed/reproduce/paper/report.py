@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from testbed.bench.figures.figure import table
 from testbed.bench.whole_file import write_whole
-from testbed.compare.tables.markdown import markdown_text
-from testbed.compare.tables.terminal import terminal_text
-from testbed.report.environment import environment
+from testbed.reproduce.instance.reporting import write_tables
 from testbed.reproduce.paper.category import Baseline
-from testbed.reproduce.paper.evaluation import read_evaluation
+from testbed.reproduce.paper.evaluation import PAPER
 from testbed.reproduce.paper.figures import evaluation_figures
 from testbed.reproduce.paper.live.running import live_rows
 from testbed.reproduce.paper.page.page import page
@@ -22,7 +18,6 @@ from testbed.reproduce.paper.tables.table_1 import table_1
 from testbed.reproduce.sweep.folder import SweepFolder
 
 PAGE = "index.html"
-TABLES = "tables.md"
 
 
 def write_report(
@@ -49,26 +44,19 @@ def write_report(
     NoSweepError
         There are no results.
     """
-    evaluation = read_evaluation(path, failures)
+    evaluation = PAPER.read(path, failures)
     live = live_rows(path)
-    tables = [
-        *(headline_table(evaluation, one) for one in Baseline),
-        table_1(evaluation),
-        live_table(live),
-    ]
     header = SweepFolder(path).header()
     write_whole(path / PAGE, page(evaluation, live, header))
-    write_whole(path / TABLES, markdown_text(tables))
-    figures = list(evaluation_figures(evaluation, live))
-    content = {
-        "environment": {**environment(), "scope": header.scope, "minutes": minutes},
-        "figures": [one.document() for one in figures],
-    }
-    write_whole(figures_file, json.dumps(content, indent=1) + "\n")
-    return "\n\n".join(
-        (
-            terminal_text(tables),
-            table(figures),
-            f"page: {path / PAGE}; figures: {figures_file}",
-        )
+    said = write_tables(
+        path,
+        figures_file,
+        [
+            *(headline_table(evaluation, one) for one in Baseline),
+            table_1(evaluation),
+            live_table(live),
+        ],
+        list(evaluation_figures(evaluation, live)),
+        {"scope": header.scope, "minutes": minutes},
     )
+    return f"{said}; page: {path / PAGE}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,20 +11,18 @@ from testbed.bench.compare.planned import Planned
 from testbed.bench.compare.scope import DEFAULT, FULL
 from testbed.bench.compare.telling import Telling
 from testbed.bench.figures.figure import Figure
-from testbed.bench.whole_file import write_whole
 from testbed.compare.result import Result
 from testbed.compare.session.session import compare
 from testbed.compare.tables.burst_table import burst_table
 from testbed.compare.tables.direction_table import direction_table
-from testbed.compare.tables.markdown import markdown_text
 from testbed.compare.tables.table import Table
-from testbed.compare.tables.terminal import terminal_text
 from testbed.compare.whole_report import write_whole_report
-from testbed.report.environment import environment
+from testbed.reproduce.instance.reporting import write_tables
 from testbed.reproduce.scorecache.recovery_table import recovery_table
 
 BURST, RECOVERY, RECOVERY_FULL = "deployment-200", "recovery", "recovery-full"
-TABLES = "scorecache.md"
+FOLDER = "scorecache"
+"""Of the tables, beside those of the comparisons."""
 
 
 def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
@@ -79,16 +76,9 @@ def rebuild(
         write_whole_report(result, request.folder)
         tables += _tables(one, result)
         figures += comparison_figures(one, result)
-    write_whole(results / TABLES, markdown_text(tables))
-    content = {
-        "environment": {
-            **environment(),
-            "scope": {one.name: one.rounds for one in comparisons},
-        },
-        "figures": [one.document() for one in figures],
-    }
-    write_whole(figures_file, json.dumps(content, indent=1) + "\n")
-    return f"{terminal_text(tables)}\n\nfigures: {figures_file}"
+    scope = {one.name: one.rounds for one in comparisons}
+    folder = results / FOLDER
+    return write_tables(folder, figures_file, tables, figures, {"scope": scope})
 
 
 def _tables(one: Planned, result: Result) -> Iterator[Table]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from testbed.reproduce.instance.rows import PENDING
-from testbed.reproduce.thesis.evaluation import Solved
+from testbed.reproduce.thesis.evaluation import ThesisSolved
 
 
 class Outcome(StrEnum):
@@ -19,7 +19,7 @@ class Outcome(StrEnum):
     NOTHING = "no better"
 
 
-def outcome(one: Solved) -> Outcome:
+def outcome(one: ThesisSolved) -> Outcome:
     """Return what became of an instance: better means that more pods have a node.
 
     An answer that is proved, and no better than the start, counts as nothing: the
@@ -30,7 +30,7 @@ def outcome(one: Solved) -> Outcome:
     return Outcome.OPTIMAL if one.result.optimal else Outcome.BETTER
 
 
-def published_worth(one: Solved) -> tuple[int, int, int]:
+def published_worth(one: ThesisSolved) -> tuple[int, int, int]:
     """Return what the thesis compares before time: pods added, removed, moved."""
     added = sum(
         before == PENDING != after
@@ -39,7 +39,7 @@ def published_worth(one: Solved) -> tuple[int, int, int]:
     return added, -one.result.evictions, -one.result.moves
 
 
-def tier_worth(one: Solved) -> tuple[tuple[int, int], ...]:
+def tier_worth(one: ThesisSolved) -> tuple[tuple[int, int], ...]:
     """Return what Algorithm 1 maximises, tier by tier: placed, then undisturbed."""
     tiers = sorted(one.result.tiers, key=lambda tier: -tier.priority)
     if not tiers:
@@ -49,16 +49,16 @@ def tier_worth(one: Solved) -> tuple[tuple[int, int], ...]:
     return tuple((tier.placed, -tier.disruption) for tier in tiers)
 
 
-def placed_by_priority(one: Solved) -> tuple[int, ...]:
+def placed_by_priority(one: ThesisSolved) -> tuple[int, ...]:
     """Return how many pods the plan places of each priority, the highest first."""
     return _by_priority(one, one.result.plan)
 
 
-def _start_by_priority(one: Solved) -> tuple[int, ...]:
+def _start_by_priority(one: ThesisSolved) -> tuple[int, ...]:
     return _by_priority(one, one.instance.start)
 
 
-def _by_priority(one: Solved, where: Iterable[int]) -> tuple[int, ...]:
+def _by_priority(one: ThesisSolved, where: Iterable[int]) -> tuple[int, ...]:
     counts = Counter(
         priority
         for priority, node in zip(one.instance.pod_priority, where, strict=True)
@@ -86,7 +86,7 @@ class Duel:
     faster: int
 
 
-def duel(pairs: Iterable[tuple[Solved, Solved]]) -> Duel:
+def duel(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> Duel:
     """Return the counts of pairs, from the first one's side."""
     better = worse = same = faster = 0
     for one, other in pairs:
@@ -99,7 +99,7 @@ def duel(pairs: Iterable[tuple[Solved, Solved]]) -> Duel:
     return Duel(better, worse, same, faster)
 
 
-def losses(pairs: Iterable[tuple[Solved, Solved]]) -> list[str]:
+def losses(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> list[str]:
     """Return the instances on which the first of a pair ends worse, tier by tier."""
     return [
         one.instance.case for one, other in pairs if tier_worth(one) < tier_worth(other)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from testbed.bench.figures.figure import table
-from testbed.bench.whole_file import write_whole
-from testbed.compare.tables.markdown import markdown_text
-from testbed.compare.tables.terminal import terminal_text
-from testbed.report.environment import environment
+from testbed.reproduce.instance.reporting import write_tables
 from testbed.reproduce.sweep.folder import SweepFolder
-from testbed.reproduce.thesis.evaluation import read_evaluation
+from testbed.reproduce.thesis.evaluation import THESIS
 from testbed.reproduce.thesis.figures import thesis_figures
 from testbed.reproduce.thesis.tables import duel_table, share_table
-
-TABLES = "tables.md"
 
 
 def write_report(
@@ -43,16 +36,11 @@ def write_report(
     NoSweepError
         There are no results.
     """
-    evaluation = read_evaluation(path, failures)
-    tables = [share_table(evaluation), duel_table(evaluation)]
-    figures = list(thesis_figures(evaluation))
-    write_whole(path / TABLES, markdown_text(tables))
-    header = SweepFolder(path).header()
-    content = {
-        "environment": {**environment(), "scope": header.scope, "minutes": minutes},
-        "figures": [one.document() for one in figures],
-    }
-    write_whole(figures_file, json.dumps(content, indent=1) + "\n")
-    return "\n\n".join(
-        (terminal_text(tables), table(figures), f"figures: {figures_file}")
+    evaluation = THESIS.read(path, failures)
+    return write_tables(
+        path,
+        figures_file,
+        [share_table(evaluation), duel_table(evaluation)],
+        list(thesis_figures(evaluation)),
+        {"scope": SweepFolder(path).header().scope, "minutes": minutes},
     )

@@ -28,7 +28,11 @@ def share_table(evaluation: ThesisEvaluation) -> Table:
     for limit_s in evaluation.limits_s:
         for strategy in evaluation.strategies:
             for labelled in (False, True):
-                found = evaluation.of(strategy, limit_s, labelled=labelled)
+                found = [
+                    one
+                    for one in evaluation.of(strategy, limit_s)
+                    if one.instance.labelled is labelled
+                ]
                 if not found:
                     continue
                 counts = Counter(outcome(one) for one in found)

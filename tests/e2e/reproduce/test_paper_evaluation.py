@@ -16,7 +16,7 @@ from testbed.bench.cell import grid
 from testbed.reproduce.instance.cells import choose_cells
 from testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
 from testbed.reproduce.instance.rows import PENDING, Where
-from testbed.reproduce.paper.evaluation import PAPER, read_evaluation, reproduce
+from testbed.reproduce.paper.evaluation import PAPER
 from testbed.reproduce.paper.judged import Evaluation, Judged
 from testbed.reproduce.paper.live.running import run_live, sample_of
 from testbed.reproduce.paper.placed import placed_by_priority
@@ -49,13 +49,13 @@ REQUEST = PaperRequest(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     install_tools(("stowage-simulate",), quiet=True)
     path = tmp_path_factory.mktemp("whole")
-    reproduce(REQUEST, path, InProcess(), SweepListener())
+    PAPER.rebuild(REQUEST, path, InProcess(), SweepListener())
     return path
 
 
 @pytest.fixture(scope="module")
 def evaluation(folder: Path) -> Evaluation:
-    return read_evaluation(folder)
+    return PAPER.read(folder)
 
 
 def same_rows(one: Path, other: Path) -> None:
@@ -71,8 +71,8 @@ def test_every_instance_is_one_on_which_the_default_scheduler_fails(
     evaluation: Evaluation,
 ) -> None:
     """Others would be no calls, and make every share look better than it is."""
-    assert len(evaluation.judged) == 2 * 2 * len(REQUEST.cells)
-    for one in evaluation.judged:
+    assert len(evaluation.solved) == 2 * 2 * len(REQUEST.cells)
+    for one in evaluation.solved:
         assert PENDING in one.instance.start
         assert len(one.instance.pod_priority) == (
             one.instance.nodes * one.instance.pods_per_node
@@ -81,7 +81,7 @@ def test_every_instance_is_one_on_which_the_default_scheduler_fails(
 
 def test_nobody_overfills_a_node(evaluation: Evaluation) -> None:
     """Neither baseline nor plan, by a count of our own."""
-    for one in evaluation.judged:
+    for one in evaluation.solved:
         for where in (
             one.instance.start, one.instance.stock, one.result.plan
         ):  # fmt: skip
@@ -107,7 +107,7 @@ def fits(one: Judged, where: Where) -> None:
 
 def test_a_plan_places_as_many_as_it_says(evaluation: Evaluation) -> None:
     """The category is counted from the placements, and must not differ from claims."""
-    for one in evaluation.judged:
+    for one in evaluation.solved:
         counts = placed_by_priority(one.instance, one.result.plan)
         claimed = [tier.placed for tier in one.result.tiers]
         present = [
@@ -127,7 +127,7 @@ def test_the_stock_scheduler_preempts_for_higher_priorities(
     evaluation: Evaluation,
 ) -> None:
     """With several priorities it ends better than without preemption, never worse."""
-    instances = {one.instance.case: one.instance for one in evaluation.judged}
+    instances = {one.instance.case: one.instance for one in evaluation.solved}
     assert any(one.stock_preempted for one in instances.values())
     for one in instances.values():
         if one.priorities == 1:
@@ -154,8 +154,8 @@ def test_an_interrupted_sweep_ends_with_the_same_rows(
     """Nothing is done twice, and nothing is missing."""
     for after in (3, 5):
         with pytest.raises(KeyboardInterrupt):
-            reproduce(REQUEST, tmp_path, Stopping(after), SweepListener())
-    reproduce(REQUEST, tmp_path, InProcess(), SweepListener())
+            PAPER.rebuild(REQUEST, tmp_path, Stopping(after), SweepListener())
+    PAPER.rebuild(REQUEST, tmp_path, InProcess(), SweepListener())
     same_rows(folder, tmp_path)
     assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 12
 
@@ -166,7 +166,7 @@ def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
     for number in (1, 2):
         part = tmp_path / str(number)
         request = replace(REQUEST, shard=Shard(number, 2))
-        reproduce(request, part, InProcess(), SweepListener())
+        PAPER.rebuild(request, part, InProcess(), SweepListener())
         parts.append(part)
 
     merge(parts, tmp_path / "all")

@@ -13,7 +13,7 @@ from sweep_tasks import Deadly, Harmless
 
 from testbed.bench.cell import grid
 from testbed.reproduce.instance.cells import choose_cells
-from testbed.reproduce.paper.evaluation import reproduce
+from testbed.reproduce.paper.evaluation import PAPER
 from testbed.reproduce.paper.request import PaperRequest
 from testbed.reproduce.sweep.clusters import local_workers
 from testbed.reproduce.sweep.engine import InProcess
@@ -73,14 +73,14 @@ class Killer(SweepListener):
 def test_rows_do_not_depend_on_who_died(tmp_path: Path, engine: OnDask) -> None:
     """The same Parquet, row for row, but for times."""
     quiet, stormy = tmp_path / "quiet", tmp_path / "stormy"
-    calm = reproduce(REQUEST, quiet, InProcess(), SweepListener())
+    calm = PAPER.rebuild(REQUEST, quiet, InProcess(), SweepListener())
     killer = Killer()
 
-    evaluation = reproduce(REQUEST, stormy, engine, killer)
+    evaluation = PAPER.rebuild(REQUEST, stormy, engine, killer)
 
     assert len(set(killer.killed)) == 2
     assert evaluation.failures == {} == calm.failures
-    assert len(evaluation.judged) == 2 * 2 * len(REQUEST.cells)
+    assert len(evaluation.solved) == 2 * 2 * len(REQUEST.cells)
     for name in ("instances", "results"):
         frames = [
             pl.read_parquet(folder / f"{name}.parquet").drop(TIMES, strict=False)
@@ -109,7 +109,7 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
     with local_workers(1) as workers:
         cells = choose_cells(["n4-p4-k1-u100"], grid())
         request = PaperRequest(cells, 1, limits_s=(0.2,))
-        reproduce(request, tmp_path, workers, SweepListener())
+        PAPER.rebuild(request, tmp_path, workers, SweepListener())
         started = set(_ours()) - before
         assert any("stowage-simulate" in words for _, words in started)
         assert any("optimizer.cli" in words for _, words in started)

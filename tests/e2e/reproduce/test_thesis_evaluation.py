@@ -12,7 +12,7 @@ from testbed.reproduce.sweep.engine import InProcess
 from testbed.reproduce.sweep.listener import SweepListener
 from testbed.reproduce.thesis.cases import thesis_grid
 from testbed.reproduce.thesis.comparing import losses
-from testbed.reproduce.thesis.evaluation import ThesisEvaluation, reproduce
+from testbed.reproduce.thesis.evaluation import THESIS, ThesisEvaluation
 from testbed.reproduce.thesis.report import write_report
 from testbed.reproduce.thesis.request import ThesisRequest
 from testbed.toolchain import install_tools
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluation(folder: Path) -> ThesisEvaluation:
     # A folder names the simulator that it goes with.
     install_tools(("stowage-simulate",), quiet=True)
-    return reproduce(REQUEST, folder, InProcess(), SweepListener())
+    return THESIS.rebuild(REQUEST, folder, InProcess(), SweepListener())
 
 
 def test_every_instance_is_one_on_which_the_heuristic_fails(

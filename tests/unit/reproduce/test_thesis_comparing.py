@@ -10,7 +10,7 @@ import pytest
 from testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
 from testbed.reproduce.thesis.cases import ThesisCase, thesis_grid
 from testbed.reproduce.thesis.comparing import Outcome, duel, losses, outcome
-from testbed.reproduce.thesis.evaluation import Solved, ThesisEvaluation
+from testbed.reproduce.thesis.evaluation import ThesisEvaluation, ThesisSolved
 from testbed.reproduce.thesis.figures import thesis_figures
 from testbed.reproduce.thesis.rows import ThesisRow
 from testbed.reproduce.thesis.tables import duel_table, share_table
@@ -31,7 +31,7 @@ def solved(
     evictions: int = 0,
     wall_s: float = 1.0,
     strategy: str = "z3",
-) -> Solved:
+) -> ThesisSolved:
     high = sum(node != PENDING for node in plan[:3])
     both = high + (plan[3] != PENDING)
     gone = moves + 3 * evictions
@@ -39,7 +39,7 @@ def solved(
         TierRow(priority, 2, placed, placed, optimal, gone, 0)
         for priority, placed in ((2, high), (1, both))
     )
-    return Solved(
+    return ThesisSolved(
         INSTANCE,
         ResultRow(
             INSTANCE.case, strategy, 1.0, 2, "TIME_LIMIT", "", optimal, plan,
@@ -57,7 +57,9 @@ def solved(
         (solved((0, PENDING, PENDING, 1)), Outcome.NOTHING),
     ],
 )
-def test_better_is_more_pods_of_a_higher_priority(one: Solved, what: Outcome) -> None:
+def test_better_is_more_pods_of_a_higher_priority(
+    one: ThesisSolved, what: Outcome
+) -> None:
     """A pod of low priority does not make up for one of high."""
     assert outcome(one) is what
 

@@ -16,7 +16,7 @@ from testbed.reproduce.paper.errors import LiveRunError
 from testbed.reproduce.paper.judged import Evaluation, Judged
 from testbed.reproduce.paper.live.rows import LiveRow
 from testbed.reproduce.paper.placed import placed_by_priority
-from testbed.reproduce.paper.solving import scenario_of
+from testbed.reproduce.paper.regenerating import scenario_of
 from testbed.reproduce.sweep.folder import SweepFolder
 from testbed.reproduce.sweep.journal import Journal
 from testbed.run.listener import Listener, Listeners

@@ -58,7 +58,7 @@ def differences(evaluation: Evaluation) -> tuple[Difference, ...]:
 def _stock_results(evaluation: Evaluation) -> Iterator[Judged]:
     """Yield each instance once."""
     seen: set[str] = set()
-    for one in evaluation.judged:
+    for one in evaluation.solved:
         if one.instance.case not in seen:
             seen.add(one.instance.case)
             yield one
@@ -99,11 +99,11 @@ def _stock(evaluation: Evaluation) -> str:
 def _optimal_failures(evaluation: Evaluation) -> str:
     found = [
         one
-        for one in evaluation.judged
+        for one in evaluation.solved
         if one.result.optimal and one.category(Baseline.STOCK) is Category.FAILURES
     ]
     return (
-        f"{len(found)} of {len(evaluation.judged)} results are proved optimal and "
+        f"{len(found)} of {len(evaluation.solved)} results are proved optimal and "
         "place less than the stock scheduler with preemption, so that they are "
         "failures by the published rule. Algorithm 1 fixes how many pods of a priority "
         "are disturbed before it places those below; preemption disturbs whom it likes."
@@ -133,7 +133,7 @@ def _limit(evaluation: Evaluation) -> str:
 
 
 def _cores(evaluation: Evaluation) -> str:
-    counts = sorted({one.result.cores for one in evaluation.judged})
+    counts = sorted({one.result.cores for one in evaluation.solved})
     return f"{' or '.join(str(count) for count in counts) or 'no'} cores"
 
 
