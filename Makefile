@@ -118,13 +118,23 @@ test-go: $(READY) ## Run the Go tests.
 test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no browser.
 	@pytest -m "not e2e and not chart and not browser"
 
-.PHONY: test
-test: setup test-go ## Run all tests: Go, then Python with chart, property and end-to-end tests.
+.PHONY: test-python
+test-python: setup ## Run the Python tests, with chart, property and end-to-end tests.
 	@stowage tools install --quiet --group metrics
 	@pytest
 
+.PHONY: test
+test: test-go ## Run all tests: Go, then Python.
+	@$(MAKE) --no-print-directory test-python
+
+# None of these needs another one, nor the whole machine.
+.PHONY: checks
+checks: lint type verify-proto test-go
+
 .PHONY: verify
-verify: lint type verify-proto test ## Everything that CI runs.
+verify: $(READY) ## Everything that CI runs; the tests on clusters have the machine to themselves.
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target checks
+	@$(MAKE) --no-print-directory test-python
 
 .PHONY: proto
 proto: $(READY) devtools ## Generate Python and Go from the contract.

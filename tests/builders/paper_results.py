@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from testbed.reproduce.instance import evaluation
 from testbed.reproduce.instance.rows import ResultRow, TierRow, Where
 from testbed.reproduce.paper.judged import Evaluation, Judged
 from testbed.reproduce.paper.rows import InstanceRow
@@ -75,4 +76,4 @@ def an_evaluation(
     strategies: tuple[str, ...] = ("paper", "lexicographic"),
     limits_s: tuple[float, ...] = (1.0,),
 ) -> Evaluation:
-    return Evaluation(judged, strategies, limits_s, missing={}, failures={})
+    return evaluation.Evaluation(judged, strategies, limits_s, missing={}, failures={})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from testbed.reproduce.instance.evaluation import Evaluation, Solved
 from testbed.reproduce.instance.rebuilding import Rebuilding
 from testbed.reproduce.thesis.regenerating import scenario_of
@@ -9,8 +11,14 @@ from testbed.reproduce.thesis.request import ThesisRequest
 from testbed.reproduce.thesis.rows import ThesisRow
 from testbed.reproduce.thesis.selecting import SelectTask
 
-ThesisSolved = Solved[ThesisRow]
+
+@dataclass(frozen=True, slots=True)
+class ThesisSolved(Solved[ThesisRow]):
+    """A result and its instance."""
+
+
 ThesisEvaluation = Evaluation[ThesisSolved]
+"""All results."""
 
 THESIS = Rebuilding(
     kind="thesis",

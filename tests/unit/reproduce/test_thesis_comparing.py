@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from testbed.reproduce.instance.evaluation import Evaluation
 from testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
 from testbed.reproduce.thesis.cases import ThesisCase, thesis_grid
 from testbed.reproduce.thesis.comparing import Outcome, duel, losses, outcome
-from testbed.reproduce.thesis.evaluation import ThesisEvaluation, ThesisSolved
+from testbed.reproduce.thesis.evaluation import ThesisSolved
 from testbed.reproduce.thesis.figures import thesis_figures
 from testbed.reproduce.thesis.rows import ThesisRow
 from testbed.reproduce.thesis.tables import duel_table, share_table
@@ -93,7 +94,7 @@ def test_what_is_in_the_tables_is_in_the_figures() -> None:
         solved((0, 1, 1, 0), strategy="lexicographic", optimal=True),
     )
     names = tuple(one.result.strategy for one in results)
-    evaluation = ThesisEvaluation(results, names, (1.0,), Counter(), {})
+    evaluation = Evaluation(results, names, (1.0,), Counter(), {})
 
     shares = share_table(evaluation).rows
     (published, *duels) = duel_table(evaluation).rows
