@@ -25,6 +25,7 @@ from optimizer.strategies.linear.cpsat import CpSat
 from optimizer.strategies.linear.formulation import Phase
 from optimizer.strategies.linear.program import Terms, Values
 from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reduced import reduced
 from optimizer.strategies.related.formulation import RelatedFormulation
 from optimizer.strategies.restricting import restricted
 from optimizer.strategies.standing import stands
@@ -51,7 +52,7 @@ class Boreas:
     ) -> Answer:
         """Return the plan that places every batch that fits; see `Strategy.solve`."""
         deadline = clock() + options.time_limit_s
-        packing = reduce_snapshot(snapshot, relations=True)
+        packing = _packing(snapshot)
         writer = PlanWriter(snapshot, packing, options.policy)
         assignment, bounds = packing.current, trivial_bounds(packing)
         plan = writer.write(assignment, bounds)
@@ -72,6 +73,12 @@ class Boreas:
         pending = [i for i, item in enumerate(packing.items) if item.home is None]
         for begin in range(0, len(pending), self.batch_pods):
             yield pending[begin : begin + self.batch_pods]
+
+
+def _packing(snapshot: Snapshot) -> Packing:
+    if any(one.demanding for one in snapshot.classes.values()):
+        return reduce_snapshot(snapshot, relations=True)
+    return reduced(snapshot)
 
 
 class _Best:

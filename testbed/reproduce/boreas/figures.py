@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from testbed.bench.figures.figure import Figure, at_least, figure
+from testbed.bench.figures.figure import (
+    Figure,
+    at_least,
+    figure,
+    share_percent,
+)
 from testbed.reproduce.boreas.counted import Counted
 
 
@@ -24,7 +29,7 @@ def boreas_figures(found: Sequence[Counted]) -> Iterator[Figure]:
             theirs = f"{percent:g} %"
         yield figure(
             f"{name}: deployed whole", "%",
-            [100.0 * row.whole for row in one.rows], fmean,
+            [float(row.whole) for row in one.rows], share_percent,
             at_least(100, "%") if one.contender.name == "stowage" else None,
             spread=False, prototype=theirs,
         )  # fmt: skip

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from testbed.bench.constraint_mix import HOSTNAME
+from testbed.bench.snapshot import REQUIRED
+
 Requirement = Mapping[str, object]
-
-HOSTNAME = "kubernetes.io/hostname"
-ZONE = "topology.kubernetes.io/zone"
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def affinity(
@@ -31,9 +29,9 @@ def affinity(
     """
     found: dict[str, Any] = {}
     if near is not None:
-        found["podAffinity"] = {_REQUIRED: [_term(near, near_by)]}
+        found["podAffinity"] = {REQUIRED: [_term(near, near_by)]}
     if apart is not None:
-        found["podAntiAffinity"] = {_REQUIRED: [_term(apart, apart_by)]}
+        found["podAntiAffinity"] = {REQUIRED: [_term(apart, apart_by)]}
     return {"affinity": found}
 
 

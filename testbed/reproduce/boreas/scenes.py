@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from testbed.cluster.node_pool import ZONE_LABEL
 from testbed.reproduce.boreas.published import (
     AFFINITY,
     AFFINITY_8,
     AFFINITY_12,
     MINIMAL,
 )
-from testbed.reproduce.boreas.relations import ZONE, Requirement, affinity, spread
+from testbed.reproduce.boreas.relations import Requirement, affinity, spread
 from testbed.reproduce.boreas.scene import Scene, app_in
 from testbed.scenario.manifests import WORKLOAD_LABEL
 from testbed.scenario.model import Workload
@@ -69,7 +70,8 @@ def _with_other_operators() -> tuple[Scene, ...]:
                 _deployment(
                     "backend", 3, 300, 500,
                     affinity(
-                        near=app_in("frontend"), near_by=ZONE, apart=app_in("backend")
+                        near=app_in("frontend"), near_by=ZONE_LABEL,
+                        apart=app_in("backend"),
                     ),
                 ),
                 _deployment("cache", 3, 200, 400),
@@ -78,7 +80,7 @@ def _with_other_operators() -> tuple[Scene, ...]:
                 ),
                 _deployment(
                     "proxy", 2, 300, 600,
-                    affinity(apart=app_in("proxy"), apart_by=ZONE),
+                    affinity(apart=app_in("proxy"), apart_by=ZONE_LABEL),
                 ),
             ),
         ),
@@ -89,11 +91,11 @@ def _with_other_operators() -> tuple[Scene, ...]:
                     "backend", 3, 300, 500,
                     affinity(near=app_in("frontend"), apart=app_in("backend")),
                 ),
-                _deployment("cache", 3, 200, 400, spread(ZONE, app_in("cache"))),
+                _deployment("cache", 3, 200, 400, spread(ZONE_LABEL, app_in("cache"))),
                 _deployment(
                     "frontend", 3, 300, 400, affinity(apart=app_in("frontend"))
                 ),
-                _deployment("proxy", 2, 300, 600, spread(ZONE, app_in("proxy"))),
+                _deployment("proxy", 2, 300, 600, spread(ZONE_LABEL, app_in("proxy"))),
             ),
         ),
     )  # fmt: skip

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from optimizer.model.options import DEFAULT_STRATEGY
-from testbed.bench.figures.figure import Figure, at_least, at_most, figure
+from testbed.bench.figures.figure import (
+    Figure,
+    at_least,
+    at_most,
+    figure,
+    share_percent,
+)
+from testbed.reproduce.instance.worth import tier_worth
 from testbed.reproduce.paper.category import Baseline, Category
 from testbed.reproduce.paper.judged import Evaluation, Judged
 from testbed.reproduce.paper.live.rows import LiveRow
@@ -75,22 +82,14 @@ def _share(
 ) -> Figure:
     hits = [float(one.category(baseline) in wanted) for one in found]
     return figure(
-        name, "%", hits, lambda values: 100 * fmean(values), spread=False,
-        prototype=published,
+        name, "%", hits, share_percent, spread=False, prototype=published,
     )  # fmt: skip
 
 
 def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield how often ours ends worse than the paper's strategy, in the same time."""
     for limit_s in evaluation.limits_s:
-        rivals = {
-            one.instance.case: one for one in evaluation.of(PUBLISHED_STRATEGY, limit_s)
-        }
-        pairs = [
-            (ours, rivals[ours.instance.case])
-            for ours in evaluation.of(DEFAULT_STRATEGY, limit_s)
-            if ours.instance.case in rivals
-        ]
+        pairs = list(evaluation.pairs(DEFAULT_STRATEGY, PUBLISHED_STRATEGY, limit_s))
         worse = [ours for ours, theirs in pairs if worth(ours) < worth(theirs)]
         yield figure(
             f"ours at {limit_s:g} s: worse than the paper's strategy", "instances",
@@ -106,16 +105,7 @@ def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 def worth(one: Judged) -> tuple[tuple[int, int], ...]:
     """Return what Algorithm 1 maximises, tier by tier: placed, then undisturbed."""
-    placed = placed_by_priority(one.instance, one.result.plan)
-    tiers = sorted(one.result.tiers, key=lambda tier: -tier.priority)
-    if not tiers:
-        # No plan was published in time: nothing moves.
-        return tuple((count, 0) for count in _summed(placed))
-    return tuple((tier.placed, -tier.disruption) for tier in tiers)
-
-
-def _summed(counts: Sequence[int]) -> list[int]:
-    return [sum(counts[: place + 1]) for place in range(len(counts))]
+    return tier_worth(one.result, placed_by_priority(one.instance, one.result.plan))
 
 
 def _instance_figures(evaluation: Evaluation) -> Iterator[Figure]:

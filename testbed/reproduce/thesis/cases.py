@@ -8,6 +8,7 @@ from random import Random
 
 from testbed.bench.case import Case, Family
 from testbed.bench.cell import Cell
+from testbed.bench.snapshot import REQUIRED
 from testbed.cluster.node_pool import ZONE_LABEL
 from testbed.reproduce.thesis.published import (
     BINS,
@@ -86,5 +87,4 @@ def _demanding(workload: Workload, chosen: float) -> Workload:
         return workload
     demand = {"key": ZONE_LABEL, "operator": operator, "values": [LABELS[0]]}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [demand]}]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
-    return replace(workload, pod={"affinity": {"nodeAffinity": required}})
+    return replace(workload, pod={"affinity": {"nodeAffinity": {REQUIRED: terms}}})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from testbed.reproduce.instance.rows import PENDING
+from testbed.reproduce.instance.worth import tier_worth
 from testbed.reproduce.thesis.evaluation import ThesisSolved
 
 
@@ -37,16 +38,6 @@ def published_worth(one: ThesisSolved) -> tuple[int, int, int]:
         for before, after in zip(one.instance.start, one.result.plan, strict=True)
     )
     return added, -one.result.evictions, -one.result.moves
-
-
-def tier_worth(one: ThesisSolved) -> tuple[tuple[int, int], ...]:
-    """Return what Algorithm 1 maximises, tier by tier: placed, then undisturbed."""
-    tiers = sorted(one.result.tiers, key=lambda tier: -tier.priority)
-    if not tiers:
-        # No plan was published in time: nothing moves.
-        counts = placed_by_priority(one)
-        return tuple((sum(counts[: n + 1]), 0) for n in range(len(counts)))
-    return tuple((tier.placed, -tier.disruption) for tier in tiers)
 
 
 def placed_by_priority(one: ThesisSolved) -> tuple[int, ...]:
@@ -101,6 +92,8 @@ def duel(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> Duel:
 
 def losses(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> list[str]:
     """Return the instances on which the first of a pair ends worse, tier by tier."""
-    return [
-        one.instance.case for one, other in pairs if tier_worth(one) < tier_worth(other)
-    ]
+    return [one.instance.case for one, other in pairs if _worth(one) < _worth(other)]
+
+
+def _worth(one: ThesisSolved) -> tuple[tuple[int, int], ...]:
+    return tier_worth(one.result, placed_by_priority(one))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from optimizer.model.options import DEFAULT_STRATEGY
-from testbed.bench.figures.figure import Figure, at_most, figure
+from testbed.bench.figures.figure import Figure, at_most, figure, share_percent
 from testbed.reproduce.thesis.comparing import Outcome, duel, losses, outcome
 from testbed.reproduce.thesis.evaluation import ThesisEvaluation
 from testbed.reproduce.thesis.published import OR_TOOLS_BETTER, SAME, Z3_BETTER
@@ -36,8 +36,8 @@ def _shares(
     found = evaluation.of(strategy, limit_s)
     name = f"thesis: {strategy} at {limit_s:g} s"
     for wanted in (Outcome.OPTIMAL, Outcome.BETTER):
-        hits = [100.0 * (outcome(one) is wanted) for one in found]
-        yield figure(f"{name}: {wanted}", "%", hits, fmean, spread=False)
+        hits = [float(outcome(one) is wanted) for one in found]
+        yield figure(f"{name}: {wanted}", "%", hits, share_percent, spread=False)
     yield figure(f"{name}: mean call", "s", [o.result.wall_s for o in found], fmean)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -114,12 +115,12 @@ def test_labels_are_asked_for_by_some_pods_and_avoided_by_others() -> None:
 
     scenario = case.scenario(0)
 
+    specs: list[Any] = [one.pod for one in scenario.workload if one.pod]
     demands = Counter(
-        one.pod["affinity"]["nodeAffinity"][  # type: ignore[index]
+        spec["affinity"]["nodeAffinity"][
             "requiredDuringSchedulingIgnoredDuringExecution"
         ]["nodeSelectorTerms"][0]["matchExpressions"][0]["operator"]
-        for one in scenario.workload
-        if one.pod
+        for spec in specs
     )
     assert demands["In"] > 0
     assert demands["NotIn"] > 0
