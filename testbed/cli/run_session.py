@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import typer
 
+from testbed.bench.whole_file import write_whole
+from testbed.compare.tables.step_summary import append_step_summary
 from testbed.report.bundle import Bundle, write_json
 from testbed.report.document import run_document
 from testbed.report.environment import environment
@@ -14,6 +17,8 @@ from testbed.report.errors import ResultsFolderError
 from testbed.report.evidence_keeper import EvidenceKeeper
 from testbed.report.junit import write_junit
 from testbed.report.progress import LiveProgress
+from testbed.report.saved.reading import read_run
+from testbed.report.saved.showing import MARKDOWN, run_markdown
 from testbed.report.screen import screen
 from testbed.run.listener import Listener, Listeners
 from testbed.run.outcome import RunOutcome
@@ -69,6 +74,10 @@ class RunSession(Listener):
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and print the tables."""
+        # The bundle has just been written, and says the same to `stowage report`.
+        shown = run_markdown(read_run(self._bundle.folder))
+        write_whole(self._bundle.folder / MARKDOWN, shown)
+        append_step_summary(shown, os.environ)
         if self._junit is not None:
             write_junit(outcome, self._junit)
         if self._json_file is not None:

@@ -41,12 +41,12 @@ def write_html(result: Result, path: Path) -> None:
 
 def write_markdown(result: Result, path: Path) -> None:
     """Write every table, with every metric."""
-    write_whole(path, _markdown(result, whole=True))
+    write_whole(path, comparison_markdown(result, whole=True))
 
 
 def summarise_step(result: Result, environment: Mapping[str, str]) -> bool:
     """Append the tables to the CI step's summary; tell whether there is one."""
-    return append_step_summary(_markdown(result, whole=False), environment)
+    return append_step_summary(comparison_markdown(result, whole=False), environment)
 
 
 def screen(result: Result, *, whole: bool = False) -> str:
@@ -59,7 +59,8 @@ def screen(result: Result, *, whole: bool = False) -> str:
     return f"{text}\n\nThe comparison did not come to its end; this is what there is."
 
 
-def _markdown(result: Result, *, whole: bool) -> str:
+def comparison_markdown(result: Result, *, whole: bool) -> str:
+    """Return every table as Markdown; ``whole`` lists every metric."""
     heading = f"# {escaped(result.comparison.scenario.scenario_id)}\n\n"
     broken = "" if result.complete else "**Did not come to its end.**\n\n"
     said = "".join(f"- {escaped(line)}\n" for line in _overview(result))

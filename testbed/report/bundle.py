@@ -80,8 +80,13 @@ class Bundle(Listener):
 
 def scenario_folder(outcome: ScenarioOutcome) -> Path:
     """Return a scenario run's folder inside the run's folder."""
-    name = outcome.scenario.scenario_id.replace("/", "-").replace("@", "-")
-    return Path(name) / f"round-{outcome.repeat}"
+    return round_folder(outcome.scenario.scenario_id, outcome.repeat)
+
+
+def round_folder(scenario_id: str, repeat: int) -> Path:
+    """Return the folder of one round of a scenario inside the run's folder."""
+    name = scenario_id.replace("/", "-").replace("@", "-")
+    return Path(name) / f"round-{repeat}"
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -11,6 +11,9 @@ from testbed.run.listener import Listener
 from testbed.run.material import Material
 from testbed.run.outcome import ScenarioOutcome
 
+FAILED = "failed"
+"""The folder of all evidence inside the run's folder."""
+
 
 class EvidenceKeeper(Listener):
     """Listens for failures.
@@ -18,13 +21,13 @@ class EvidenceKeeper(Listener):
     Parameters
     ----------
     folder
-        The run's folder; evidence goes into ``failed/`` below it.
+        The run's folder; evidence goes into `FAILED` below it.
     say
         Takes the line that names the folder.
     """
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
-        self._folder = folder / "failed"
+        self._folder = folder / FAILED
         self._say = say
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable
 
 from tabulate import tabulate
 
+from testbed.report.cells import (
+    counts_cell,
+    hashes_cell,
+    optimal_cell,
+    result_cell,
+    rounds_cell,
+    shares_cell,
+)
 from testbed.run.latency import Latency
-from testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
+from testbed.run.outcome import RunOutcome, ScenarioOutcome
 
-HASH_SHOWN = 10
 MILLI = 1000
 
 HEADERS = (
@@ -71,34 +77,18 @@ def _row(rounds: list[ScenarioOutcome]) -> list[str]:
     return [
         outcome.scenario.name,
         outcome.scenario.variant or "-",
-        _counts(phases, "placed"),
-        _counts(phases, "pending"),
+        counts_cell(phase.placed for phase in phases),
+        counts_cell(phase.pending for phase in phases),
         str(outcome.moves) if planned else "-",
         str(outcome.evictions) if planned else "-",
-        {True: "yes", False: "no", None: "-"}[outcome.optimal],
-        _shares(phases, "cpu"),
-        _shares(phases, "memory"),
+        optimal_cell(outcome.optimal),
+        shares_cell([float(phase.utilisation["cpu"]) for phase in phases]),
+        shares_cell([float(phase.utilisation["memory"]) for phase in phases]),
         _percentiles(phases[0].latency) if phases else "-",
         str(phases[0].latency.n) if phases else "-",
         _hashes(rounds),
         _result(outcome, rounds),
     ]
-
-
-def _counts(
-    phases: Sequence[PhaseOutcome], figure: Literal["placed", "pending"]
-) -> str:
-    return " → ".join(str(getattr(phase, figure)) for phase in phases) or "-"
-
-
-def _shares(phases: Sequence[PhaseOutcome], resource: str) -> str:
-    if not phases:
-        return "-"
-    first = float(phases[0].utilisation[resource]) * 100
-    if len(phases) == 1:
-        return f"{first:.1f}"
-    last = float(phases[-1].utilisation[resource]) * 100
-    return f"{first:.1f} → {last:.1f} ({last - first:+.1f})"
 
 
 def _percentiles(latency: Latency) -> str:
@@ -109,18 +99,9 @@ def _percentiles(latency: Latency) -> str:
 
 
 def _hashes(rounds: list[ScenarioOutcome]) -> str:
-    hashes = {item.phases[0].placement_hash for item in rounds if item.phases}
-    if len(hashes) > 1:
-        return f"{len(hashes)} differ"
-    return next(iter(hashes), "-")[:HASH_SHOWN]
+    return hashes_cell(item.phases[0].placement_hash for item in rounds if item.phases)
 
 
 def _result(shown: ScenarioOutcome, rounds: list[ScenarioOutcome]) -> str:
-    result = "passed"
-    if shown.error:
-        result = "ERROR"
-    elif shown.failed_checks:
-        result = f"FAILED ({len(shown.failed_checks)})"
-    if len(rounds) == 1:
-        return result
-    return f"{result} {sum(item.passed for item in rounds)}/{len(rounds)}"
+    result = result_cell(shown.error, len(shown.failed_checks))
+    return f"{result}{rounds_cell(item.passed for item in rounds)}"

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from testbed.cli import app
 from testbed.compare.bundle import BundleFolder
 from testbed.compare.bundle.errors import BundleEmptyError, BundleMissingError
+from testbed.report.saved.errors import RunMissingError
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.012))
 
@@ -60,6 +61,15 @@ def test_a_report_goes_where_it_is_wanted(bundle: Path, tmp_path: Path) -> None:
     assert tables.is_file()
 
 
+def test_the_tables_on_standard_output_stand_alone(bundle: Path) -> None:
+    """They are piped on; every metric is among them."""
+    code, said = run("report", bundle, "--markdown", "-")
+
+    assert code == 0
+    assert said.startswith("# burst/deployment-200\n")
+    assert "written:" not in said
+
+
 def test_an_interrupted_comparison_is_reported_as_such(tmp_path: Path) -> None:
     """What was measured before the power went is worth looking at."""
     records = burst_rounds(1, ARMS, 2)
@@ -81,8 +91,10 @@ def test_a_wrong_folder_and_an_empty_one_are_clear_faults(
     bundle: Path, tmp_path: Path
 ) -> None:
     """Both have a way out, and it is in the message."""
-    with pytest.raises(BundleMissingError, match="stowage compare"):
+    with pytest.raises(RunMissingError, match="stowage compare"):
         run("report", tmp_path)
+    with pytest.raises(BundleMissingError, match="stowage compare"):
+        run("baseline", "save", tmp_path, tmp_path / "baseline.json")
     BundleFolder.create(tmp_path, BundleFolder.resume(bundle).comparison)
     with pytest.raises(BundleEmptyError, match="resume"):
         run("report", tmp_path)

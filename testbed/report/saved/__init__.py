@@ -1,0 +1,1 @@
+"""A run as its results bundle holds it, long after its cluster is gone."""

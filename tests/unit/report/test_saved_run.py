@@ -1,0 +1,262 @@
+"""A run shown again from its folder: Markdown, terminal and command line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from outcomes import FAILED, a_material, a_run, a_stepped_outcome, an_outcome
+from typer.testing import CliRunner
+
+from testbed.cli import app
+from testbed.report.bundle import Bundle
+from testbed.report.evidence_keeper import EvidenceKeeper
+from testbed.report.saved.errors import RunBrokenError, RunMissingError, RunOptionError
+from testbed.report.saved.reading import read_run
+from testbed.report.saved.showing import run_markdown, run_screen
+from testbed.report.summary_table import summary_table
+from testbed.run.outcome import RunOutcome, ScenarioOutcome
+from testbed.scenario.check import CheckResult
+
+ENVIRONMENT = {"source": {"commit": "0123456789abcdef", "modified": True}}
+
+
+def saved(folder: Path, *outcomes: ScenarioOutcome, error: str = "") -> Path:
+    """Write a run's bundle as `stowage run` does, and return its folder."""
+    run = a_run(*outcomes, error=error)
+    bundle = Bundle(folder, run.run_id, ENVIRONMENT)
+    keeper = EvidenceKeeper(bundle.folder, lambda _line: None)
+    bundle.run_started(run.run_id, len(outcomes))
+    for outcome in outcomes:
+        bundle.scenario_finished(outcome, a_material(folder / "audit.log"))
+        keeper.scenario_finished(outcome, a_material(folder / "audit.log"))
+    bundle.run_finished(run)
+    return bundle.folder
+
+
+def markdown_of(folder: Path, *outcomes: ScenarioOutcome, error: str = "") -> str:
+    return run_markdown(read_run(saved(folder, *outcomes, error=error)))
+
+
+def edited(folder: Path, **changes: Any) -> Path:
+    """Change the document of a saved run."""
+    path = folder / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    return folder
+
+
+def stowage(*arguments: str | Path) -> str:
+    found = CliRunner().invoke(app, [str(one) for one in arguments])
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    assert found.exit_code == 0
+    return found.stdout
+
+
+def test_a_run_that_passed_says_so_in_its_heading(tmp_path: Path) -> None:
+    """A reader with twenty open pull requests reads one line of each."""
+    text = markdown_of(tmp_path, an_outcome(after={"a": ["n1"], "b": ["n1"]}))
+
+    assert text.startswith("# Stowage: passed, 1 of 1 scenario runs passed\n")
+    assert "commit 0123456789ab, with changes" in text
+    assert (
+        "| paper/figure-1 | passed | 2 → 2 | 0 → 0 | 0 | 0 | - | "
+        "10.0 → 10.0 (+0.0) | 50.0 → 50.0 (+0.0) |" in text
+    )
+    assert "Failed checks" not in text
+    assert "Evidence" not in text
+
+
+def test_a_failed_check_stands_there_with_what_was_expected(tmp_path: Path) -> None:
+    """The way to the cause begins with the difference, not with a log."""
+    text = markdown_of(tmp_path, an_outcome(checks=(FAILED,)), an_outcome(name="b/c"))
+
+    assert text.startswith("# Stowage: FAILED, 1 of 2 scenario runs passed\n")
+    assert "| paper/figure-1 | 1 | placed | 3 | 2 | pod c is pending |" in text
+    assert "| paper/figure-1 | FAILED (1) |" in text
+
+
+def test_a_message_that_only_repeats_the_cells_is_left_out(tmp_path: Path) -> None:
+    """Saying everything twice makes the reader look for the difference."""
+    check = CheckResult("moves", False, "1", "2", "moves: expected 1, found 2")
+
+    text = markdown_of(tmp_path, an_outcome(checks=(check,)))
+
+    assert "| paper/figure-1 | 1 | moves | 1 | 2 |  |" in text
+
+
+def test_the_evidence_is_where_the_summary_says(tmp_path: Path) -> None:
+    """The path is one of the artefact's, whoever downloads it and wherever to."""
+    outcome = an_outcome(variant="mixed", repeat=2, checks=(FAILED,))
+
+    folder = saved(tmp_path, outcome)
+
+    name = "failed/paper-figure-1-mixed/round-2"
+    assert f"| {name} |" in run_markdown(read_run(folder))
+    assert (folder / name / "what-failed.txt").is_file()
+
+
+def test_a_scenario_that_broke_off_says_why(tmp_path: Path) -> None:
+    """It has no failed check, and all the same did not pass."""
+    text = markdown_of(
+        tmp_path,
+        an_outcome(settled=False, error="no pod settled within 60 s"),
+        a_stepped_outcome(error="step 1 failed: nobody came"),
+    )
+
+    assert "## Not carried through" in text
+    assert "| paper/figure-1 | 1 | no pod settled within 60 s |" in text
+    assert "| burst/small | 1 | step 1 failed: nobody came |" in text
+    assert "| paper/figure-1 | ERROR | - | - |" in text
+
+
+def test_a_run_that_ended_early_says_why(tmp_path: Path) -> None:
+    """Nothing failed, only nothing was run."""
+    text = markdown_of(tmp_path, error="the cluster did not come up")
+
+    assert text.startswith("# Stowage: FAILED, 0 of 0 scenario runs passed\n")
+    assert "the run ended early: the cluster did not come up" in text
+
+
+def test_rounds_that_differ_are_named_with_both_places(tmp_path: Path) -> None:
+    """A scheduler that places otherwise each time passes every single check."""
+    text = markdown_of(
+        tmp_path,
+        an_outcome(),
+        an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n2"]}),
+    )
+
+    assert text.startswith("# Stowage: FAILED, 2 of 2 scenario runs passed\n")
+    assert "| paper/figure-1 | 2 | a | n1 | n2 |" in text
+    assert "passed 2/2" in text
+    assert "2 differ" in text
+
+
+def test_rounds_share_a_line_that_shows_the_one_that_failed(tmp_path: Path) -> None:
+    """Ten rounds of eight scenarios are eight lines."""
+    text = markdown_of(tmp_path, an_outcome(), an_outcome(repeat=2, checks=(FAILED,)))
+
+    assert "| paper/figure-1 | FAILED (1) 1/2 |" in text
+
+
+def test_names_and_messages_cannot_break_the_table_or_the_page(tmp_path: Path) -> None:
+    """They come from whoever wrote the scenario, or from a cluster's messages."""
+    check = CheckResult(
+        "a|b", False, "<img src=x onerror=alert(1)>", "one\ntwo", "*[x](http://y)*`~`"
+    )
+
+    text = markdown_of(tmp_path, an_outcome(name="x/<b>|y", checks=(check,)))
+
+    assert (
+        "| x/&lt;b&gt;\\|y | 1 | a\\|b | &lt;img src=x onerror=alert(1)&gt; | "
+        "one<br>two | \\*\\[x\\](http://y)\\*\\`\\~\\` |" in text
+    )
+    assert "<img" not in text
+    assert "<b>" not in text
+
+
+def test_the_screen_says_the_same_without_marks(tmp_path: Path) -> None:
+    """`stowage report` on a laptop, of an artefact that CI kept."""
+    said = run_screen(read_run(saved(tmp_path, an_outcome(checks=(FAILED,)))))
+
+    assert said.endswith("FAILED, 0 of 1 scenario runs passed")
+    assert "pod c is pending" in said
+    assert "|" not in said
+
+
+def test_markdown_and_screen_of_the_run_agree(tmp_path: Path) -> None:
+    """Both tables are made of the same cells, or one of them lies."""
+    outcomes = [
+        an_outcome(after={"a": ["n1"], "b": ["n1"]}),
+        a_stepped_outcome(checks=(FAILED,)),
+    ]
+
+    lines = summary_table(outcomes).splitlines()[2:]
+    text = markdown_of(tmp_path, *outcomes)
+
+    for outcome, line in zip(outcomes, lines, strict=True):
+        row = next(
+            one
+            for one in text[text.index("## Scenarios") :].splitlines()
+            if one.startswith(f"| {outcome.scenario.name} |")
+        )
+        cells = row.strip("| ").split(" | ")
+        assert [cell for cell in cells if cell not in line] == []
+
+
+def test_report_writes_markdown_of_a_run_where_it_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file, or the bundle's own, and the step's summary if there is one."""
+    folder = saved(tmp_path / "results", an_outcome())
+    summary, file = tmp_path / "summary.md", tmp_path / "deep" / "run.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+
+    said = stowage("report", folder, "--markdown", file)
+    stowage("report", folder)
+
+    assert f"written: {file}" in said
+    assert file.read_text() == (folder / "report.md").read_text()
+    assert summary.read_text() == 2 * file.read_text()
+
+
+def test_markdown_on_standard_output_stands_alone(tmp_path: Path) -> None:
+    """It is piped on; a line of chatter would be part of the document."""
+    folder = saved(tmp_path, an_outcome())
+
+    assert stowage("report", folder, "--markdown", "-") == run_markdown(
+        read_run(folder)
+    )
+    assert not (folder / "report.md").exists()
+
+
+def test_a_comparisons_options_are_refused_for_a_run(tmp_path: Path) -> None:
+    """Silence would be taken for a page that was written."""
+    folder = saved(tmp_path, an_outcome())
+
+    with pytest.raises(RunOptionError, match="--plots"):
+        stowage("report", folder, "--plots", tmp_path / "plots")
+
+
+def test_a_folder_without_a_bundle_has_a_way_out(tmp_path: Path) -> None:
+    """The usual mistake is the folder above."""
+    with pytest.raises(RunMissingError, match="printed at its end"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"scenarios": 3}, "Expected `array`"),
+        ({"format": "stowage.dev/run/v9"}, "this reads 'stowage.dev/run/v1'"),
+    ],
+)
+def test_a_broken_document_is_named_with_its_fault(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    """Months later it may be of another version."""
+    folder = edited(saved(tmp_path, an_outcome()), **changes)
+
+    with pytest.raises(RunBrokenError, match=said) as caught:
+        read_run(folder)
+    assert "run.json" in str(caught.value)
+
+
+def test_a_document_of_an_unknown_environment_is_shown(tmp_path: Path) -> None:
+    """A bundle made outside a Git checkout knows no commit."""
+    folder = edited(saved(tmp_path, an_outcome()), environment={"source": None})
+
+    assert "commit" not in run_markdown(read_run(folder))
+
+
+def test_an_empty_run_has_no_table(tmp_path: Path) -> None:
+    """A heading with nothing under it looks like a fault of the page."""
+    run: RunOutcome = replace(a_run(), error="interrupted")
+    bundle = Bundle(tmp_path, run.run_id, {})
+    bundle.run_started(run.run_id, 0)
+    bundle.run_finished(run)
+
+    assert "##" not in run_markdown(read_run(bundle.folder))
