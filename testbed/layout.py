@@ -1,9 +1,26 @@
-"""Where Stowage writes: the checkout and one cache folder, nothing else."""
+"""Where Stowage reads and writes: what it ships, and one cache folder."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+_DATA = _PACKAGE / "_data"
+"""Where a wheel has what lies beside the packages in a checkout."""
+
+
+def checkout() -> Path | None:
+    """Return the checkout that this package lies in; ``None`` if it was installed."""
+    return None if _DATA.is_dir() else _PACKAGE.parent
+
+
+def shipped(name: str) -> Path:
+    """Return a folder that Stowage ships: ``charts``, ``scenarios`` or ``scheduler``.
+
+    It is the checkout's own, or what the wheel holds of it; nothing is written there.
+    """
+    return (checkout() or _DATA) / name
 
 
 def cache_folder() -> Path:
@@ -27,6 +44,16 @@ def tools_folder() -> Path:
 def clusters_folder() -> Path:
     """Return the folder of the live clusters' work directories, one a cluster."""
     return cache_folder() / "clusters"
+
+
+def images_folder() -> Path:
+    """Return the folder of the built container images, one folder an image."""
+    return cache_folder() / "images"
+
+
+def docker_folder() -> Path:
+    """Return the folder of the Docker engine that Stowage starts where there is none."""
+    return cache_folder() / "docker"
 
 
 def go_environment() -> dict[str, str]:

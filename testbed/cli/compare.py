@@ -53,7 +53,11 @@ def compare(
         str | None, typer.Option(help="This variant of the scenario.")
     ] = None,
     folder: Annotated[
-        Path, typer.Option(help="Folder in which names are looked up.")
+        Path,
+        typer.Option(
+            help="Folder in which names are looked up, before those that come with "
+            "Stowage."
+        ),
     ] = SCENARIOS,
     cluster: Annotated[
         str | None, typer.Option(help="Run on this cluster, which is up.")

@@ -26,7 +26,11 @@ def fault(
     ] = None,
     *,
     folder: Annotated[
-        Path, typer.Option(help="Folder in which names are looked up.")
+        Path,
+        typer.Option(
+            help="Folder in which names are looked up, before those that come with "
+            "Stowage."
+        ),
     ] = SCENARIOS,
     tries: Annotated[
         int | None, typer.Option(min=1, help="Of each; without, its own number.")

@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from testbed.cli.main import app
 from testbed.run.timeouts import DEFAULT_TIMEOUTS
-from testbed.scenario.catalogue import select
+from testbed.scenario.catalogue import select, shipped_folder
 from testbed.scenario.explain import explain as explanation
 from testbed.scenario.model import Scenario
 from testbed.scenario.schema import editor_schema_text
@@ -27,9 +27,17 @@ app.add_typer(scenario_app)
 
 Asked = Annotated[
     list[str] | None,
-    typer.Argument(help="Files, folders or names; nothing means all."),
+    typer.Argument(
+        help="Files, folders or names; nothing means all of the folder, or all that "
+        "come with Stowage where it is not there."
+    ),
 ]
-Folder = Annotated[Path, typer.Option(help="Folder in which names are looked up.")]
+Folder = Annotated[
+    Path,
+    typer.Option(
+        help="Folder in which names are looked up, before those that come with Stowage."
+    ),
+]
 Labels = Annotated[
     list[str] | None, typer.Option("--label", help="Only scenarios with this label.")
 ]
@@ -45,9 +53,16 @@ def validate(asked: Asked = None, folder: Folder = SCENARIOS) -> None:
 
 @scenario_app.command("list")
 def list_scenarios(
-    asked: Asked = None, folder: Folder = SCENARIOS, label: Labels = None
+    asked: Asked = None,
+    folder: Folder = SCENARIOS,
+    label: Labels = None,
+    *,
+    shipped: Annotated[
+        bool, typer.Option("--shipped", help="Only those that come with Stowage.")
+    ] = False,
 ) -> None:
     """Print the catalogue of scenarios and their variants."""
+    folder = shipped_folder() if shipped else folder
     found = select(asked or (), folder=folder, labels=label or ())
     rows = [_row(scenario) for scenario in found]
     headers = ["scenario", "nodes", "pods", "labels", "description"]

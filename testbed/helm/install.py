@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from testbed import layout
 from testbed.cluster.protocol import Cluster
 from testbed.helm.command import helm_folder, run_helm
 from testbed.helm.crash_loop import CrashLoop
@@ -24,7 +25,7 @@ from testbed.helm.release import Release
 from testbed.helm.values import merge_values, testbed_values
 from testbed.wait import wait_until
 
-CHART = Path(__file__).parents[2] / "charts" / "stowage"
+CHART = layout.shipped("charts") / "stowage"
 
 _VALUES_REFUSED = ("values don't meet the specifications", "execution error at")
 _TIMED_OUT = ("context deadline exceeded", "timed out waiting", "deadline exceeded")

@@ -12,7 +12,8 @@ from typing import Any
 
 import psutil
 
-from testbed.toolchain.manifest import CHECKOUT, load_manifest
+from testbed import layout
+from testbed.toolchain.manifest import load_manifest
 
 PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 10
@@ -34,11 +35,14 @@ def package_versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
-def source_version(checkout: Path) -> dict[str, Any]:
+def source_version(checkout: Path | None) -> dict[str, Any]:
     """Return the commit of a checkout and whether files differ from it.
 
-    Both are ``None`` outside a Git checkout or without Git.
+    Both are ``None`` outside a Git checkout or without Git. An installed package may
+    lie in a checkout too, which is its user's.
     """
+    if checkout is None:
+        return {"commit": None, "modified": None}
     commit = _git(checkout, "rev-parse", "HEAD")
     status = _git(checkout, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "modified": None if status is None else bool(status)}
@@ -49,7 +53,7 @@ def environment() -> dict[str, Any]:
     tools = load_manifest().tools
     return {
         "machine": machine(),
-        "source": source_version(CHECKOUT),
+        "source": source_version(layout.checkout()),
         "packages": package_versions(),
         "tools": {name: tool.version for name, tool in tools.items()},
     }

@@ -1,12 +1,17 @@
-"""Which scenarios are meant: by file, by folder, by name, by label."""
+"""Which scenarios are meant: by file, by folder, by name, by label.
+
+A name is looked up in the user's folder first, then among the scenarios that come with
+Stowage. Who has no folder of scenarios has those.
+"""
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from testbed import layout
 from testbed.scenario.errors import ScenarioUnknownError
 from testbed.scenario.load import load_file, load_folder
 from testbed.scenario.model import Scenario
@@ -24,9 +29,10 @@ def select(
     asked
         Files, folders, names (``paper/figure-1``: the default run and its variants;
         ``paper/priorities@mixed``: one of them) or patterns of names (``paper/*``).
-        Nothing means the whole folder.
+        Nothing means the whole folder, or all that come with Stowage where there is
+        no such folder.
     folder
-        Where names are looked up.
+        Where names are looked up, before those that come with Stowage.
     labels
         Keep only scenarios that have one of these.
 
@@ -38,7 +44,7 @@ def select(
         Nothing has a name that was asked for.
     """
     found: dict[str, Scenario] = {}
-    for word in asked or (str(folder),):
+    for word in asked or (str(folder if folder.is_dir() else shipped_folder()),):
         for scenario in _meant(word, folder):
             found.setdefault(scenario.scenario_id, scenario)
     wanted = set(labels)
@@ -55,15 +61,27 @@ def _meant(word: str, folder: Path) -> tuple[Scenario, ...]:
         return load_folder(path)
     if path.suffix in {".yaml", ".yml"}:
         return load_file(path)
-    catalogue = load_folder(folder)
-    meant = tuple(
-        scenario
-        for scenario in catalogue
-        if fnmatch.fnmatchcase(scenario.scenario_id, word) or scenario.name == word
-    )
-    if not meant:
-        names = [scenario.scenario_id for scenario in catalogue]
-        raise ScenarioUnknownError(
-            word, difflib.get_close_matches(word, names, n=_CLOSE)
+    names: list[str] = []
+    for catalogue in _catalogues(folder):
+        meant = tuple(
+            scenario
+            for scenario in catalogue
+            if fnmatch.fnmatchcase(scenario.scenario_id, word) or scenario.name == word
         )
-    return meant
+        if meant:
+            return meant
+        names += [scenario.scenario_id for scenario in catalogue]
+    raise ScenarioUnknownError(word, difflib.get_close_matches(word, names, n=_CLOSE))
+
+
+def _catalogues(folder: Path) -> Iterator[tuple[Scenario, ...]]:
+    """Yield the user's scenarios, if there are any, then those that are shipped."""
+    if any(folder.rglob("*.yaml")):
+        yield load_folder(folder)
+    if not folder.is_dir() or not folder.samefile(shipped_folder()):
+        yield load_folder(shipped_folder())
+
+
+def shipped_folder() -> Path:
+    """Return the folder of the scenarios that come with Stowage."""
+    return layout.shipped("scenarios")

@@ -49,8 +49,8 @@ class ScenarioUnknownError(StowageError):
     def __init__(self, asked: str, close: Sequence[str]) -> None:
         hint = f"did you mean {' or '.join(close)}? " if close else ""
         super().__init__(
-            f"no scenario is called {asked!r}; {hint}`stowage scenario list` "
-            "prints all of them"
+            f"no scenario is called {asked!r}; {hint}`stowage scenario list` prints "
+            "those of the folder, with --shipped those that come with Stowage"
         )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from testbed import layout
 from testbed.simulate.errors import ProfileMissingError
 
-PROFILE_FOLDER = Path(__file__).parents[2] / "charts" / "stowage" / "profiles"
+PROFILE_FOLDER = layout.shipped("charts") / "stowage" / "profiles"
 
 
 def profile_file(name: str) -> Path:

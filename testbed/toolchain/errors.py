@@ -25,7 +25,7 @@ class UnknownToolGroupError(StowageError):
 
 
 class ToolMissingError(StowageError):
-    """A tool is not installed in the version that this checkout wants."""
+    """A tool is not installed in the version that this Stowage wants."""
 
     def __init__(self, name: str, file: Path) -> None:
         super().__init__(
@@ -40,7 +40,7 @@ class SourcesMissingError(StowageError):
     def __init__(self, name: str, folder: Path) -> None:
         super().__init__(
             f"{name} is built from the Go module in {folder}, which is not there; "
-            "run from a full checkout, installed with: pip install -e ."
+            "install Stowage anew: pip install --force-reinstall stowage"
         )
 
 

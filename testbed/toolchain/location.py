@@ -21,7 +21,7 @@ def tool_path(name: str) -> Path:
     UnknownToolError
         The manifest has no such tool.
     ToolMissingError
-        The tool is not installed in the version that this checkout wants.
+        The tool is not installed in the version that this Stowage wants.
     """
     file = binary_file(load_manifest().tool(name))
     if not file.is_file():
@@ -61,8 +61,8 @@ def tool_folder(tool: Tool) -> Path:
 def tool_key(tool: Tool) -> str:
     """Return a short hash of everything that decides the binary's content.
 
-    That is the pinned dependencies and the flags, the platform, and for a tool of this
-    checkout its sources.
+    That is the pinned dependencies and the flags, the platform, and for a tool of ours
+    its sources, wherever they lie: a checkout and a wheel share one cache.
 
     Raises
     ------
@@ -75,24 +75,32 @@ def tool_key(tool: Tool) -> str:
         parts += [tool.data.module, *tool.data.paths]
     for part in parts:
         digest.update(part.encode() + b"\0")
-    for file in _inputs(tool):
+    for file in tool_inputs(tool):
         digest.update(str(file.relative_to(tool.folder)).encode() + b"\0")
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:12]
 
 
-def _inputs(tool: Tool) -> Iterator[Path]:
+def tool_inputs(tool: Tool) -> Iterator[Path]:
+    """Yield the files that decide a tool's content: first go.mod and go.sum.
+
+    Raises
+    ------
+    SourcesMissingError
+        The tool's Go module is not there.
+    """
     if not (tool.folder / "go.mod").is_file():
         raise SourcesMissingError(tool.name, tool.folder)
     yield tool.folder / "go.mod"
     yield tool.folder / "go.sum"
     if tool.own:
         sources = sorted(tool.folder.rglob("*"))
-        yield from (file for file in sources if _is_source(file))
+        yield from (file for file in sources if _is_source(file, tool.folder))
 
 
-def _is_source(file: Path) -> bool:
+def _is_source(file: Path, folder: Path) -> bool:
     # Anything but tests may be compiled in, by name or by a go:embed directive.
-    if file.name.endswith("_test.go") or "testdata" in file.parts:
+    inside = file.relative_to(folder).parts
+    if file.name.endswith("_test.go") or "testdata" in inside:
         return False
     return file.is_file() and file.name not in {"go.mod", "go.sum"}

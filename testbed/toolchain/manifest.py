@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed import layout
 from testbed.toolchain.errors import UnknownToolError, UnknownToolGroupError
 
 MANIFEST_FILE = Path(__file__).with_name("manifest.toml")
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = layout.shipped("scheduler").parent
+"""What Stowage ships lies there: a checkout, or what a wheel holds of one."""
 DEFAULT_GROUP = "default"
 """What is installed when nobody says what: all that tests and scenarios need."""
 
@@ -49,7 +51,7 @@ class Space:
 class Tool:
     """One tool of the manifest.
 
-    ``own`` tools are written in this checkout: their key is a hash of their sources.
+    ``own`` tools are Stowage's: their key is a hash of the sources that it ships.
     """
 
     name: str
@@ -130,7 +132,7 @@ def _tool(
     return Tool(
         name=name,
         version=entry["version"],
-        folder=CHECKOUT / entry["source"] if own else base / entry["folder"],
+        folder=layout.shipped(entry["source"]) if own else base / entry["folder"],
         package=entry["package"],
         own=own,
         version_flags=entry.get("version_flags", False),

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from testbed import layout
 from testbed.faults.arena import Arena, open_arena
 from testbed.faults.attempt import Attempt
 from testbed.faults.suite import on_fresh_nodes
 from testbed.scenario.load import load_folder
 from testbed.scenario.model import Scenario
-from testbed.toolchain.manifest import CHECKOUT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -40,7 +40,7 @@ def arena() -> Iterator[Arena]:
 
 @pytest.fixture(scope="module")
 def scenarios() -> dict[str, Scenario]:
-    found = load_folder(CHECKOUT / "scenarios" / "faults")
+    found = load_folder(layout.shipped("scenarios") / "faults")
     return {one.scenario_id: one for one in found}
 
 

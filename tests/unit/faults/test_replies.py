@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from optimizer.contract import optimizer_pb2 as pb
+from testbed import layout
 from testbed.faults.hostile.replies import HONEST, LIES, RAW, WAYS, Asked, Past, reply
 from testbed.scenario.load import load_file
-from testbed.toolchain.manifest import CHECKOUT
 
 SNAPSHOT = pb.Snapshot(
     id="s",
@@ -87,7 +87,7 @@ def test_what_is_no_answer_never_ends_in_a_plan(way: str) -> None:
 
 def test_every_lie_has_its_scenario() -> None:
     """A lie that nobody tells is never found out."""
-    file = CHECKOUT / "scenarios" / "faults" / "optimizer-lies.yaml"
+    file = layout.shipped("scenarios") / "faults" / "optimizer-lies.yaml"
     told = {one.fault.way for one in load_file(file) if one.fault}
 
     assert told == set(WAYS)

@@ -51,9 +51,9 @@ def test_a_missing_tool_is_answered_with_the_command_that_installs_it() -> None:
 
 
 def test_missing_sources_are_named(tmp_path: Path) -> None:
-    """An installed wheel has no Go module beside it."""
+    """Somebody may have tidied the package's data away."""
     tool = a_tool(tmp_path / "module")
     (tmp_path / "module" / "go.mod").unlink()
 
-    with pytest.raises(SourcesMissingError, match="full checkout"):
+    with pytest.raises(SourcesMissingError, match="install Stowage anew"):
         tool_key(tool)

@@ -1,0 +1,90 @@
+"""What a wheel holds is what a checkout has, and is found in the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from testbed import layout
+from testbed.helm.install import CHART
+from testbed.toolchain.location import tool_inputs
+from testbed.toolchain.manifest import load_manifest
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def wheel() -> dict[str, Path]:
+    """Return the files of the wheel: where they come from, by where they go."""
+    builder = WheelBuilder(str(ROOT))
+    return {
+        file.distribution_path: Path(file.path)
+        for file in builder.recurse_included_files()
+    }
+
+
+def test_a_checkout_ships_its_own_folders() -> None:
+    """Who edits the chart or a plugin must not test a copy of it."""
+    assert layout.checkout() == ROOT
+    assert layout.shipped("scenarios") == ROOT / "scenarios"
+
+
+def test_an_installed_package_ships_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies beside it in site-packages belongs to others."""
+    (tmp_path / "scenarios").mkdir()
+    monkeypatch.setattr(layout, "_DATA", tmp_path)
+
+    assert layout.checkout() is None
+    assert layout.shipped("scenarios") == tmp_path / "scenarios"
+
+
+@pytest.mark.parametrize("name", ["stowage-scheduler", "stowage-simulate"])
+def test_the_wheel_has_what_a_tool_is_built_from(
+    name: str, wheel: dict[str, Path]
+) -> None:
+    """The key of both is one, so that the cache serves both."""
+    tool = load_manifest().tool(name)
+    inside = {
+        str(Path(path).relative_to("testbed/_data/scheduler"))
+        for path in wheel
+        if path.startswith("testbed/_data/scheduler/")
+    }
+
+    assert inside == {str(file.relative_to(tool.folder)) for file in tool_inputs(tool)}
+
+
+def test_the_wheel_has_every_scenario_with_its_trace(wheel: dict[str, Path]) -> None:
+    """A name that the documentation speaks of must be found everywhere."""
+    inside = {path for path in wheel if path.startswith("testbed/_data/scenarios/")}
+    there = [
+        file for file in (ROOT / "scenarios").rglob("*.*") if file.suffix != ".pyc"
+    ]
+
+    assert inside == {
+        f"testbed/_data/{file.relative_to(ROOT)}"
+        for file in there
+        if file.suffix in {".yaml", ".csv", ".json"}
+    }
+
+
+def test_the_wheel_has_the_whole_chart(wheel: dict[str, Path]) -> None:
+    """Helm reads files that no Python import names."""
+    inside = {path for path in wheel if path.startswith("testbed/_data/charts/")}
+
+    assert inside == {
+        f"testbed/_data/{file.relative_to(ROOT)}"
+        for file in CHART.rglob("*")
+        if file.is_file()
+    }
+
+
+def test_the_wheel_has_the_modules_of_every_other_tool(wheel: dict[str, Path]) -> None:
+    """`stowage tools install` builds from their go.mod and go.sum."""
+    tools = load_manifest().tools.values()
+    files = {file for tool in tools if not tool.own for file in tool_inputs(tool)}
+
+    assert {str(file.relative_to(ROOT)) for file in files} <= set(wheel)
