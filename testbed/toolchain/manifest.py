@@ -125,16 +125,16 @@ def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
 def _tool(
     name: str, entry: Mapping[str, Any], archive: Mapping[str, str] | None, base: Path
 ) -> Tool:
-    own = "source" in entry
+    source = entry.get("source")
     data = (
         ModuleData(entry["module"], tuple(entry["data"])) if "data" in entry else None
     )
     return Tool(
         name=name,
         version=entry["version"],
-        folder=layout.shipped(entry["source"]) if own else base / entry["folder"],
+        folder=layout.shipped(source) if source else base / entry["folder"],
         package=entry["package"],
-        own=own,
+        own=source is not None or entry.get("own", False),
         version_flags=entry.get("version_flags", False),
         archive=Archive(archive["url"], archive.get("member")) if archive else None,
         group=entry.get("group", DEFAULT_GROUP),
