@@ -34,15 +34,14 @@ def _tables(run: SavedRun) -> Iterator[Table]:
 
 
 def _checks_table(failed: Sequence[SavedScenario]) -> Table:
-    return Table(
-        title="Failed checks",
-        headers=("scenario", "round", "check", "expected", "actual", "in words"),
-        rows=tuple(
-            (*_which(one), check.name, check.expected, check.actual, _in_words(check))
-            for one in failed
-            for check in one.failed_checks
-        ),
-    )
+    rows = [
+        (*_which(one), check.name, check.expected, check.actual, _in_words(check))
+        for one in failed
+        for check in one.failed_checks
+    ]
+    headers = ("scenario", "round", "check", "expected", "actual", "in words")
+    shown = len(headers) if any(row[-1] for row in rows) else len(headers) - 1
+    return Table("Failed checks", headers[:shown], tuple(row[:shown] for row in rows))
 
 
 def _in_words(check: CheckResult) -> str:

@@ -85,7 +85,8 @@ def test_a_message_that_only_repeats_the_cells_is_left_out(tmp_path: Path) -> No
 
     text = markdown_of(tmp_path, an_outcome(checks=(check,)))
 
-    assert "| paper/figure-1 | 1 | moves | 1 | 2 |  |" in text
+    assert "| paper/figure-1 | 1 | moves | 1 | 2 |\n" in text
+    assert "in words" not in text
 
 
 def test_the_evidence_is_where_the_summary_says(tmp_path: Path) -> None:

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Fills a folder with all that the build of an image copies, and prints its time.
+
+``ci/image_context.py IMAGE FOLDER``; the time is what SOURCE_DATE_EPOCH should be.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from testbed.errors import StowageError
+from testbed.images.content import source_epoch
+from testbed.images.contexts import prepare
+from testbed.images.home import recipes_home
+from testbed.images.recipe import recipe_of
+from testbed.toolchain import install_tools
+
+
+def main(name: str, folder: str) -> None:
+    """Prepare the build of one image."""
+    recipe, checkout = recipe_of(name), recipes_home()
+    install_tools(recipe.tools, quiet=True)
+    epoch = source_epoch(recipe, checkout)
+    prepare(recipe, checkout, Path(folder), epoch)
+    print(epoch)  # noqa: T201 - it is the output
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != len(("program", "IMAGE", "FOLDER")):
+        sys.exit("usage: ci/image_context.py IMAGE FOLDER")
+    try:
+        main(*sys.argv[1:])
+    except StowageError as error:
+        sys.exit(f"ci/image_context.py: {error}")

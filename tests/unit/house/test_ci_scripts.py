@@ -1,0 +1,305 @@
+"""The scripts that the action and the release consist of, called by hand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CI = Path(__file__).parents[3] / "ci"
+DIGEST = "sha256:" + "0" * 64
+
+STOWAGE = """#!/bin/sh
+printf '%s|' "$@" >>"$CALLS"; echo >>"$CALLS"
+case "$1" in
+  scenario) echo "my scenario has the label ${LABEL:-none}" ;;
+  run)
+    echo "::not a command"
+    printf 'stowage: no good\\033[31m <b>\\n' >&2
+    [ "$CODE" = 2 ] || { mkdir -p "$3/run-1"; echo '{}' >"$3/run-1/run.json"; }
+    [ "$CODE" = 2 ] || echo '# told' >>"$GITHUB_STEP_SUMMARY"
+    exit "$CODE" ;;
+  compare) exit "$CODE" ;;
+  report) exit 2 ;;
+esac
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a script."""
+
+    code: int
+    said: str
+    errors: str
+
+
+def call(
+    script: Path, *arguments: str, cwd: Path, env: dict[str, str] | None = None
+) -> Done:
+    done = subprocess.run(
+        [script, *arguments],
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], "HOME": str(cwd), **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def program(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A repository that uses the action, and an installed `stowage` that plays one."""
+
+    folder: Path
+    action: Path
+
+    def call(self, *arguments: str, code: int = 0, label: str = "none") -> Done:
+        env = {
+            "GITHUB_ACTIONS": "true",
+            "CALLS": str(self.folder / "calls"),
+            "CODE": str(code),
+            "LABEL": label,
+            "GITHUB_OUTPUT": str(self.folder / "output"),
+            "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
+        }
+        return call(self.action, *arguments, cwd=self.folder, env=env)
+
+    def calls(self) -> list[str]:
+        path = self.folder / "calls"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def outputs(self) -> dict[str, str]:
+        lines = (self.folder / "output").read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+    def summary(self) -> str:
+        return (self.folder / "summary").read_text()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    checkout, folder = tmp_path / "action checkout", tmp_path / "work space"
+    folder.mkdir()
+    (checkout / "ci").mkdir(parents=True)
+    action = Path(shutil.copy2(CI / "action", checkout / "ci"))
+    program(checkout / ".venv" / "bin" / "stowage", STOWAGE)
+    return Workspace(folder, action)
+
+
+def test_a_run_that_passes_is_told_by_its_outputs(workspace: Workspace) -> None:
+    """A later step goes on with the bundle."""
+    done = workspace.call("paper/figure-1")
+
+    assert done.code == 0
+    found = workspace.outputs()
+    assert found["passed"] == "true"
+    assert (workspace.folder / found["results"] / "run.json").is_file()
+    assert found["artifact"].startswith("stowage-")
+    assert workspace.summary() == "# told\n"
+
+
+def test_a_run_that_fails_fails_the_step_with_its_outputs(workspace: Workspace) -> None:
+    """The artefact of the failure is uploaded by what the step said."""
+    done = workspace.call("paper/figure-1", code=1)
+
+    assert done.code == 1
+    assert workspace.outputs()["passed"] == "false"
+    assert (workspace.folder / workspace.outputs()["results"] / "run.json").is_file()
+
+
+def test_a_run_without_outcome_shows_what_was_said(workspace: Workspace) -> None:
+    """Whoever reads the summary does not read the log; and it is shown, not obeyed."""
+    done = workspace.call("paper/absent", code=2)
+
+    assert done.code == 2
+    assert "# Stowage: no outcome" in workspace.summary()
+    assert "    stowage: no good[31m <b>\n" in workspace.summary()
+    assert workspace.outputs()["passed"] == "false"
+
+
+def test_what_a_scenario_says_is_no_command_of_the_runner(workspace: Workspace) -> None:
+    """Messages hold names of whoever wrote the scenario, at the start of a line too."""
+    lines = workspace.call("paper/figure-1").said.splitlines()
+
+    _, token = lines[0].split("::stop-commands::")
+    assert len(token) == 32
+    assert 0 < lines.index("::not a command") < lines.index(f"::{token}::")
+
+
+@pytest.mark.parametrize("scenario", ["--cluster", "$(touch x); `touch x`", "a b*"])
+def test_an_input_is_one_word_and_no_option(
+    workspace: Workspace, scenario: str
+) -> None:
+    """It may be the title of a stranger's pull request."""
+    workspace.call(scenario)
+
+    assert workspace.calls()[-1].endswith(f"|--|{scenario}|")
+    assert not (workspace.folder / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("x\npassed=true",), "control character"),
+        (("x", "default\r,stowage"), "control character"),
+        (("x", "", "podman"), "choose kwok-binary, kwok-docker or kind"),
+        (("", "default,stowage"), "name it"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(
+    workspace: Workspace, arguments: tuple[str, ...], said: str
+) -> None:
+    """A line of its own would be another output, or a command of the runner."""
+    done = workspace.call(*arguments)
+
+    assert done.code == 2
+    assert said in done.errors
+    assert said in workspace.summary()
+    assert workspace.outputs() == {"passed": "false"}
+    assert workspace.calls() == []
+
+
+def test_arms_make_it_a_comparison(workspace: Workspace) -> None:
+    """One action for both, as the two are about one scenario."""
+    workspace.call("burst/deployment-200", "default,stowage")
+
+    assert workspace.calls()[1].startswith("compare|--arms|default,stowage|--results|")
+
+
+def test_the_backend_is_handed_on(workspace: Workspace) -> None:
+    """The default needs no word of it."""
+    workspace.call("a", "", "kind")
+    workspace.call("a", "", "kwok-binary")
+
+    runs = [line for line in workspace.calls() if line.startswith("run|")]
+    assert "|--backend|kind|--|a|" in runs[0]
+    assert "--backend" not in runs[1]
+
+
+def test_a_scenario_that_measures_usage_gets_its_tool(workspace: Workspace) -> None:
+    """The user of an action cannot install one between its steps."""
+    workspace.call("hpa/recovery", label="metrics")
+    workspace.call("paper/figure-1")
+
+    installs = [line for line in workspace.calls() if line.startswith("tools|install")]
+    assert installs == ["tools|install|--quiet|--group|metrics|"]
+
+
+def test_without_a_scenario_all_of_them_run(workspace: Workspace) -> None:
+    """An empty word would be the name of none."""
+    workspace.call()
+
+    (only,) = workspace.calls()
+    assert only.startswith("run|")
+    assert "||" not in only
+    assert not only.endswith("--|")
+
+
+@pytest.mark.parametrize(
+    "heading", ["## 1.2.3", "## [1.2.3]", "## [1.2.3] - 2026-01-01", "## 1.2.3 (today)"]
+)
+def test_release_notes_are_the_versions_section(tmp_path: Path, heading: str) -> None:
+    """All of it, and nothing of its neighbours."""
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text(
+        f"# Changelog\n\n## Unreleased\n- later\n\n{heading}\n\n### Added\n- this\n\n"
+        "## 1.2\n- old\n\n## 1.2.30\n- other\n"
+    )
+
+    done = call(CI / "release-notes", "v1.2.3", str(changelog), cwd=tmp_path)
+
+    assert done == Done(0, "### Added\n- this\n", "")
+
+
+def test_a_release_without_notes_is_refused(tmp_path: Path) -> None:
+    """Nobody upgrades to what says nothing."""
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text("# Changelog\n\n## 1.2.3\n\n## 1.2.2\n- old\n")
+
+    done = call(CI / "release-notes", "v1.2.3", str(changelog), cwd=tmp_path)
+
+    assert done.code == 1
+    assert "write a section ## 1.2.3" in done.errors
+
+
+@pytest.mark.parametrize(
+    ("tag", "said"),
+    [("main", "no tag of a release"), ("v999.0.0", "pyproject.toml says")],
+)
+def test_a_tag_that_is_not_the_version_is_refused(
+    tmp_path: Path, tag: str, said: str
+) -> None:
+    """The index would have one version, the chart another, the tag a third."""
+    done = call(CI / "release-check", tag, cwd=tmp_path)
+
+    assert done.code > 0
+    assert said in done.errors
+
+
+def test_the_tools_key_tells_groups_apart(tmp_path: Path) -> None:
+    """What was kept without Koordinator must not be taken for what has it."""
+    env = {"STOWAGE_CACHE": "/cache", "GITHUB_OUTPUT": str(tmp_path / "output")}
+
+    plain = call(CI / "tools-key", cwd=tmp_path, env=env).said
+    empty = call(CI / "tools-key", "", cwd=tmp_path, env=env).said
+    more = call(CI / "tools-key", "compare", cwd=tmp_path, env=env).said
+
+    assert plain == empty
+    assert plain != more
+    assert plain.startswith("folder=/cache/tools\nkey=stowage-tools-")
+    assert (tmp_path / "output").read_text() == plain + empty + more
+
+
+@pytest.mark.parametrize(("digest", "code"), [(f"Digest: {DIGEST}", 0), ("Pushed", 1)])
+def test_a_pushed_chart_is_known_by_its_digest(
+    tmp_path: Path, digest: str, code: int
+) -> None:
+    """What is attested is a digest; a name may be another chart tomorrow."""
+    program(tmp_path / "bin" / "helm", f"#!/bin/sh\necho $*\necho '{digest}' >&2\n")
+    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+
+    done = call(
+        CI / "push-chart", "dist/stowage-1.2.3.tgz", "ghcr.io/Me/charts",
+        cwd=tmp_path, env=env,
+    )  # fmt: skip
+
+    assert done.code == code
+    assert "oci://ghcr.io/me/charts" in done.said
+    assert (f"name=ghcr.io/me/charts/stowage\ndigest={DIGEST}\n" in done.said) == (
+        code == 0
+    )
+
+
+def test_a_site_is_not_written_over_another(tmp_path: Path) -> None:
+    """It would be made of two nights."""
+    (tmp_path / "site").mkdir()
+
+    done = call(
+        CI / "nightly-site", str(tmp_path), str(tmp_path / "site"), cwd=tmp_path
+    )
+
+    assert done.code == 2
+    assert "is there already" in done.errors
+
+
+def test_a_night_without_shards_has_no_site(tmp_path: Path) -> None:
+    """An empty page would say that nothing is known."""
+    done = call(
+        CI / "nightly-site", str(tmp_path), str(tmp_path / "site"), cwd=tmp_path
+    )
+
+    assert done.code == 2
+    assert "holds no shard" in done.errors
