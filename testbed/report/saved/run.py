@@ -35,6 +35,7 @@ class SavedScenario:
     after: SavedPhase | None = None
     end: SavedPhase | None = None
     optimal: bool | None = None
+    skipped: str = ""
 
     @property
     def scenario_id(self) -> str:

@@ -31,9 +31,12 @@ def run_screen(run: SavedRun) -> str:
 
 
 def _verdict(run: SavedRun) -> str:
-    passed = sum(one.passed for one in run.scenarios)
+    ran = [one for one in run.scenarios if not one.skipped]
+    passed = sum(one.passed for one in ran)
     verdict = "passed" if run.passed else "FAILED"
-    return f"{verdict}, {passed} of {len(run.scenarios)} scenario runs passed"
+    said = f"{verdict}, {passed} of {len(ran)} scenario runs passed"
+    skipped = len(run.scenarios) - len(ran)
+    return f"{said}, {skipped} skipped" if skipped else said
 
 
 def _about(run: SavedRun) -> list[str]:

@@ -30,6 +30,7 @@ def _tables(run: SavedRun) -> Iterator[Table]:
     yield _errors_table(failed)
     yield _divergences_table(run)
     yield _evidence_table(failed)
+    yield _skipped_table(run.scenarios)
     yield _scenarios_table(run.scenarios)
 
 
@@ -91,6 +92,14 @@ def _evidence_folder(one: SavedScenario) -> str:
     return f"{FAILED}/{round_folder(one.scenario_id, one.repeat)}"
 
 
+def _skipped_table(scenarios: Sequence[SavedScenario]) -> Table:
+    return Table(
+        title="Skipped",
+        headers=("scenario", "round", "why"),
+        rows=tuple((*_which(one), one.skipped) for one in scenarios if one.skipped),
+    )
+
+
 def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
     rounds: dict[str, list[SavedScenario]] = {}
     for one in scenarios:
@@ -110,10 +119,9 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
 def _row(rounds: Sequence[SavedScenario]) -> tuple[str, ...]:
     shown = next((one for one in rounds if not one.passed), rounds[0])
     phases = shown.phases
-    result = result_cell(shown.error, len(shown.failed_checks))
     return (
         shown.scenario_id,
-        f"{result}{rounds_cell(one.passed for one in rounds)}",
+        _result(shown, rounds),
         counts_cell(phase.placed for phase in phases),
         counts_cell(phase.pending for phase in phases),
         str(shown.moves) if shown.planned else "-",
@@ -123,6 +131,13 @@ def _row(rounds: Sequence[SavedScenario]) -> tuple[str, ...]:
         shares_cell([phase.utilisation["memory"] for phase in phases]),
         hashes_cell(one.phases[0].placement_hash for one in rounds if one.phases),
     )
+
+
+def _result(shown: SavedScenario, rounds: Sequence[SavedScenario]) -> str:
+    if shown.skipped:
+        return "skipped"
+    result = result_cell(shown.error, len(shown.failed_checks))
+    return f"{result}{rounds_cell(one.passed for one in rounds)}"
 
 
 def _which(one: SavedScenario) -> tuple[str, str]:

@@ -157,6 +157,7 @@ def test_an_input_is_one_word_and_no_option(
         (("x", "default\r,stowage"), "control character"),
         (("x", "", "podman"), "choose kwok-binary, kwok-docker or kind"),
         (("", "default,stowage"), "name it"),
+        (("x", "default,stowage", "kind"), "on kwok-binary only"),
     ],
 )
 def test_bad_input_is_refused_before_anything_runs(

@@ -114,6 +114,19 @@ def test_a_scenario_that_broke_off_says_why(tmp_path: Path) -> None:
     assert "| paper/figure-1 | ERROR | - | - |" in text
 
 
+def test_what_was_skipped_has_not_passed(tmp_path: Path) -> None:
+    """A backend that cannot do half of the scenarios would look as good as any."""
+    folder = saved(tmp_path, an_outcome(), an_outcome(name="b/c", settled=False))
+    document = json.loads((folder / "run.json").read_text())
+    document["scenarios"][1]["skipped"] = "no usage is measured on kind"
+
+    text = run_markdown(read_run(edited(folder, **document)))
+
+    assert text.startswith("# Stowage: passed, 1 of 1 scenario runs passed, 1 skipped")
+    assert "| b/c | 1 | no usage is measured on kind |" in text
+    assert "| b/c | skipped | - |" in text
+
+
 def test_a_run_that_ended_early_says_why(tmp_path: Path) -> None:
     """Nothing failed, only nothing was run."""
     text = markdown_of(tmp_path, error="the cluster did not come up")
