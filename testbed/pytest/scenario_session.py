@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,10 +30,15 @@ class ScenarioSession:
         The cluster and its watches.
     bundle
         Takes the results.
+    beforehand
+        Called before each run, to make way for the scenario's own release.
     """
 
-    def __init__(self, bench: Bench, bundle: Bundle) -> None:
+    def __init__(
+        self, bench: Bench, bundle: Bundle, beforehand: Callable[[], None]
+    ) -> None:
         self._bench = bench
+        self._beforehand = beforehand
         self._said: list[str] = []
         keeper = EvidenceKeeper(bundle.folder, self._said.append)
         self._listener = Listeners(bundle, keeper)
@@ -42,6 +47,7 @@ class ScenarioSession:
 
     def run(self, scenario: Scenario) -> ScenarioOutcome:
         """Run a scenario once more and return its outcome."""
+        self._beforehand()
         name = scenario.scenario_id
         self._rounds[name] = self._rounds.get(name, 0) + 1
         outcome = run_scenario(
@@ -52,6 +58,10 @@ class ScenarioSession:
 
     def faults(self, scenario: Scenario) -> str:
         """Run a scenario and return what went wrong; empty if nothing did."""
+        return self.judged(scenario)[1]
+
+    def judged(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
+        """Run a scenario; return its outcome, and in words what went wrong."""
         self._said.clear()
         outcome = self.run(scenario)
         lines = [
@@ -60,18 +70,20 @@ class ScenarioSession:
         ]
         if outcome.error:
             lines.append(outcome.error)
-        return "\n".join([*lines, *self._said]) if lines else ""
+        return outcome, "\n".join([*lines, *self._said]) if lines else ""
 
 
 @contextmanager
-def scenario_session(cluster: Cluster, results: Path) -> Iterator[ScenarioSession]:
+def scenario_session(
+    cluster: Cluster, results: Path, beforehand: Callable[[], None]
+) -> Iterator[ScenarioSession]:
     """Watch the cluster and keep a bundle while scenarios run."""
     run_id = new_run_id()
     started = datetime.now(tz=UTC).isoformat(timespec="seconds")
     bundle = Bundle(results, run_id, environment())
     with cluster.api_client() as api, Observer(api) as observer:
         bench = Bench(cluster, api, observer, tag=run_id[-4:], lasting=True)
-        session = ScenarioSession(bench, bundle)
+        session = ScenarioSession(bench, bundle, beforehand)
         try:
             yield session
         finally:

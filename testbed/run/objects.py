@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kubernetes import client
-from urllib3.exceptions import HTTPError
 
-from testbed.run.errors import ApiRefusedError, ApiUnreachableError
+from testbed.run.api_request import HTTP_CONFLICT, HTTP_NOT_FOUND, JSON, ask
 from testbed.scenario.manifests import Manifest
-
-HTTP_NOT_FOUND = 404
-HTTP_CONFLICT = 409
-HTTP_FIRST_ERROR = 400
 
 PAGE = 500
 """Objects that one request deletes."""
@@ -39,7 +33,6 @@ _PATHS = {
     ),
     "Reservation": "/apis/stowage.dev/v1alpha1/reservations",
 }
-_JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
 
 
@@ -156,25 +149,16 @@ class Objects:
         body: Any,
         *,
         allowed: Collection[int] = (),
-        content: str = _JSON,
+        content: str = JSON,
         query: Sequence[tuple[str, str]] = (),
     ) -> dict[str, Any]:
-        request = self._api.param_serialize(
+        return ask(
+            self._api,
             method,
             path,
-            query_params=list(query),
-            header_params={"Accept": _JSON, "Content-Type": content},
-            body=body,
-            auth_settings=["BearerToken"],
+            what,
+            body,
+            allowed=allowed,
+            content=content,
+            query=query,
         )
-        try:
-            answer = self._api.call_api(*request)
-            text = answer.response.data.decode()
-        except (HTTPError, OSError) as error:
-            raise ApiUnreachableError(what, str(error)) from error
-        if answer.status in allowed:
-            return {}
-        if answer.status >= HTTP_FIRST_ERROR:
-            raise ApiRefusedError(what, answer.status, text)
-        made: dict[str, Any] = json.loads(text)
-        return made

@@ -1,0 +1,145 @@
+"""The cluster of a session of pytest: a new one, one to use again, or a given one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import pytest
+from filelock import FileLock, Timeout
+from kubernetes.client import ApiException, VersionApi
+from urllib3.exceptions import HTTPError
+
+from testbed import layout
+from testbed.cluster.census import list_clusters
+from testbed.cluster.interruption import ending_cleanly, take_down
+from testbed.cluster.protocol import Cluster
+from testbed.pytest.ending import ending_session
+from testbed.pytest.errors import SessionBusyError, SharedClusterError
+from testbed.run.cluster_needs import cluster_for
+from testbed.run.listener import Listener
+from testbed.run.request import RunRequest
+from testbed.run.session import cluster_session
+from testbed.run.stopwatch import Stopwatch
+from testbed.toolchain import tool_path
+
+_NAME = "pytest"
+_BUILT_WITH = "pytest-tools"
+_TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """What the command line says of the session's cluster.
+
+    Attributes
+    ----------
+    named
+        A cluster that is up, and somebody else's.
+    keep, reuse
+        Whether the session's own outlives it; whether the next session is to find it.
+    worker, workers
+        Which worker of pytest-xdist this is, of how many; empty and 1 without.
+    """
+
+    named: str | None
+    keep: bool
+    reuse: bool
+    worker: str
+    workers: int
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> ClusterOptions:
+        """Read the options of a session."""
+        worker = getattr(config, "workerinput", {})
+        return cls(
+            named=config.getoption("--stowage-cluster"),
+            keep=config.getoption("--stowage-keep-cluster"),
+            reuse=config.getoption("--stowage-reuse"),
+            worker=worker.get("workerid", ""),
+            workers=worker.get("workercount", 1),
+        )
+
+    @property
+    def own_name(self) -> str:
+        """The name of a cluster that sessions use again, another one a worker."""
+        return f"{_NAME}-{self.worker}" if self.worker else _NAME
+
+    def request(self, cluster: str | None) -> RunRequest:
+        """Return what is asked of a cluster: this one, or a new one."""
+        return RunRequest(scenarios=(), cluster=cluster, keep_cluster=self.keep)
+
+
+@contextmanager
+def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
+    """Yield a cluster that is up; one of the session's own is gone afterwards.
+
+    Raises
+    ------
+    SharedClusterError
+        Several workers were given one cluster.
+    SessionBusyError
+        Another session uses the one that is to be used again.
+    StowageError
+        It does not come up.
+    """
+    with ExitStack() as stack:
+        name = options.named
+        if name is not None and options.workers > 1:
+            raise SharedClusterError(name, options.workers)
+        if name is None and options.reuse:
+            name = options.own_name
+            stack.enter_context(_alone_with(name))
+            _bring_up(name)
+        asked = options.request(name)
+        session = cluster_session(asked, Listener(), Stopwatch())
+        cluster = stack.enter_context(session)
+        stack.enter_context(ending_session())
+        yield cluster
+
+
+@contextmanager
+def _alone_with(name: str) -> Iterator[None]:
+    """Keep other sessions away; the lock of one that was killed is free again."""
+    clusters = layout.clusters_folder()
+    clusters.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(clusters / f".{name}.session")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise SessionBusyError(name) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _bring_up(name: str) -> None:
+    """Make sure of a cluster that outlives the session, with the tools of today."""
+    cluster = cluster_for(name, ())
+    there = any(entry.name == name for entry in list_clusters())
+    with ending_cleanly():
+        if there:
+            if _serves(cluster):
+                return
+            take_down(cluster)
+        cluster.up()
+        (cluster.workdir / _BUILT_WITH).write_text(_tools(), "utf-8")
+        cluster.keep()
+
+
+def _serves(cluster: Cluster) -> bool:
+    file = cluster.workdir / _BUILT_WITH
+    if not file.is_file() or file.read_text("utf-8") != _tools():
+        return False
+    try:
+        with cluster.api_client() as api:
+            VersionApi(api).get_code(_request_timeout=5)
+    except (ApiException, HTTPError, OSError):
+        return False
+    return True
+
+
+def _tools() -> str:
+    return "\n".join(f"{name} {tool_path(name).parent.name}" for name in _TOOLS)
