@@ -52,7 +52,7 @@ def images_folder() -> Path:
 
 
 def docker_folder() -> Path:
-    """Return the folder of the Docker engine that Stowage starts where there is none."""
+    """Return the folder of the Docker engine that Stowage itself can start."""
     return cache_folder() / "docker"
 
 

@@ -12,10 +12,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import MutableMapping
+from contextlib import suppress
 from pathlib import Path
 
 VARIABLE = "NUMBA_CACHE_DIR"
 """Numba's own variable; what it names is shared by all compiled code."""
+
+SHIPPED = "STOWAGE_COMPILED"
+"""Variable that may name a folder with compiled code, which is only read."""
 
 PREFIX = "compiled-"
 """Of the folder's name, which ends in a mark of the sources."""
@@ -31,7 +35,7 @@ def settle_cache(
     Parameters
     ----------
     environment
-        The process's environment; `VARIABLE` may be set in it.
+        The process's environment; `VARIABLE` and `SHIPPED` may be set in it.
     code
         Folder of the compiled functions' source.
     temporary
@@ -47,9 +51,23 @@ def settle_cache(
         place = code / "__pycache__" / mark
     else:
         place = _fallback(temporary) / mark
-    place.mkdir(exist_ok=True)
+    _fill(place, Path(environment.get(SHIPPED, "")) / mark)
     environment[VARIABLE] = str(place)
     return place
+
+
+def _fill(place: Path, shipped: Path) -> None:
+    """Make the place, with what was compiled of these sources elsewhere, if anything.
+
+    A container's image has it where nothing can be written.
+    """
+    if shipped.is_dir() and not place.exists():
+        with tempfile.TemporaryDirectory(dir=place.parent) as draft:
+            whole = Path(draft) / place.name
+            shutil.copytree(shipped, whole)
+            with suppress(OSError):  # another process was quicker
+                whole.rename(place)
+    place.mkdir(exist_ok=True)
 
 
 def forget_others(place: Path) -> None:

@@ -9,7 +9,12 @@ import typer
 
 from testbed.cli.main import app
 from testbed.cluster import KwokBinaryCluster, create_nodes
+from testbed.cluster.backend import CANNOT, Backend, Need
 from testbed.cluster.census import find_cluster, list_clusters, purge_clusters
+from testbed.cluster.choice import new_cluster
+from testbed.cluster.claim import remove_cluster
+from testbed.cluster.errors import BackendLacksError
+from testbed.cluster.folder_cluster import FolderCluster
 from testbed.cluster.interruption import ending_cleanly, take_down, undisturbed
 from testbed.cluster.metrics.settings import MetricsSettings
 from testbed.cluster.node_pool import NodePool
@@ -36,6 +41,12 @@ Port = Annotated[
 ]
 
 
+Kind = Annotated[
+    Backend,
+    typer.Option(help="How it is run; `stowage doctor` tells which work here."),
+]
+
+
 @app.command()
 def up(
     name: Name = "stowage",
@@ -43,11 +54,11 @@ def up(
     nodes: Nodes = None,
     port: Port = None,
     metrics: Metrics = False,
+    backend: Kind = Backend.KWOK_BINARY,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
     pools = parse_node_specs(nodes or ())
-    settings = MetricsSettings() if metrics else None
-    cluster = KwokBinaryCluster(name, api_port=port, metrics=settings)
+    cluster = _cluster(name, port, backend, metrics=metrics)
     started_s = time.monotonic()
     with ending_cleanly():
         try:
@@ -65,9 +76,8 @@ def up(
 @app.command()
 def down(name: Name = "stowage") -> None:
     """Stop a cluster and remove its folder."""
-    find_cluster(name)
     with undisturbed():
-        KwokBinaryCluster(name).down()
+        remove_cluster(find_cluster(name).workdir)
     typer.echo(f"cluster {name} is gone")
 
 
@@ -99,6 +109,16 @@ def kubeconfig(name: Name = "stowage") -> None:
     typer.echo(find_cluster(name).workdir / "kubeconfig.yaml")
 
 
-def _add_nodes(cluster: KwokBinaryCluster, pools: list[NodePool]) -> int:
+def _cluster(
+    name: str, port: int | None, backend: Backend, *, metrics: bool
+) -> FolderCluster:
+    if not metrics:
+        return new_cluster(backend, name, api_port=port)
+    if why := CANNOT[backend].get(Need.USAGE):
+        raise BackendLacksError(backend, Need.USAGE, why)
+    return KwokBinaryCluster(name, api_port=port, metrics=MetricsSettings())
+
+
+def _add_nodes(cluster: FolderCluster, pools: list[NodePool]) -> int:
     with cluster.api_client() as api:
         return len(create_nodes(api, pools))

@@ -9,6 +9,7 @@ import typer
 
 from testbed.cli.main import app
 from testbed.cli.scenario import SCENARIOS
+from testbed.cluster.backend import Backend
 from testbed.errors import StowageError
 
 BAD_INPUT = 2
@@ -41,6 +42,9 @@ def run(
     keep_cluster: Annotated[
         bool, typer.Option("--keep-cluster", help="Leave the run's cluster up.")
     ] = False,
+    backend: Annotated[
+        Backend, typer.Option(help="How the run's own cluster is run.")
+    ] = Backend.KWOK_BINARY,
     results: Annotated[
         Path, typer.Option(help="Folder of the results bundles.")
     ] = Path("results"),
@@ -58,19 +62,20 @@ def run(
     """
     # The client takes most of a second to import, which `stowage --help` does not need.
     from testbed.cli.run_session import RunSession  # noqa: PLC0415
+    from testbed.cluster.choice import existing_cluster  # noqa: PLC0415
     from testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
-    from testbed.run.session import check_tools, existing_cluster  # noqa: PLC0415
+    from testbed.run.session import check_tools  # noqa: PLC0415
 
     try:
         chosen = choose_scenarios(
             scenarios or (), folder=folder, variant=variant, labels=label or ()
         )
-        check_tools()
+        check_tools(backend)
         if cluster is not None:
             existing_cluster(cluster)
         session = RunSession(results, json_file, junit)
     except StowageError as error:
         typer.echo(f"stowage: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error
-    request = RunRequest(chosen, repeat, cluster, keep_cluster)
+    request = RunRequest(chosen, repeat, cluster, keep_cluster, backend)
     raise typer.Exit(session.run(request))

@@ -11,6 +11,7 @@ from pathlib import Path
 from testbed.cluster.ports import LOOPBACK
 
 _TIMEOUT_S = 5.0
+_NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,11 @@ class ApiProbe:
             return f"no answer from the API server ({error})"
         return body if status == http.HTTPStatus.OK else f"not ready: {body}"
 
-    def service_accounts(self) -> set[str]:
-        """Return the namespaces that have their default service account."""
+    def namespaces_without_account(self) -> frozenset[str]:
+        """Return the first namespaces that lack their default service account."""
+        return _NAMESPACES - self._service_accounts()
+
+    def _service_accounts(self) -> set[str]:
         try:
             status, body = self.get(
                 "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault"

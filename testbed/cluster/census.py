@@ -9,6 +9,7 @@ from typing import Literal
 from filelock import FileLock
 
 from testbed import layout
+from testbed.cluster.backend import Backend
 from testbed.cluster.claim import (
     cluster_folders,
     is_leftover,
@@ -18,6 +19,7 @@ from testbed.cluster.claim import (
 from testbed.cluster.errors import ClusterMissingError
 from testbed.cluster.naming import check_name
 from testbed.cluster.owner import read_owner
+from testbed.docker.errors import EngineUnreachableError
 
 State = Literal["up", "owned", "leftover"]
 
@@ -34,6 +36,8 @@ class ClusterEntry:
         The owning process of an "owned" cluster.
     api_port
         Where its API server listens on 127.0.0.1, if that is known.
+    backend
+        How it is run, if that is known.
     """
 
     name: str
@@ -41,6 +45,7 @@ class ClusterEntry:
     state: State
     owner_pid: int | None
     api_port: int | None
+    backend: Backend | None = None
 
 
 def list_clusters() -> list[ClusterEntry]:
@@ -77,9 +82,17 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
     with FileLock(clusters / ".lock"):
         remove_drafts(clusters)
         doomed = [f for f in cluster_folders(clusters) if everything or is_leftover(f)]
-        for folder in doomed:
-            remove_cluster(folder)
-    return [folder.name for folder in doomed]
+        return [folder.name for folder in doomed if _removed(folder, everything)]
+
+
+def _removed(folder: Path, insist: bool) -> bool:
+    try:
+        remove_cluster(folder)
+    except EngineUnreachableError:
+        if insist:
+            raise
+        return False  # whoever needs Docker will be told that it is away
+    return True
 
 
 def _entry(folder: Path) -> ClusterEntry:
@@ -95,4 +108,5 @@ def _entry(folder: Path) -> ClusterEntry:
         state=state,
         owner_pid=owner.pid if owner and state == "owned" else None,
         api_port=owner.ports.kube_apiserver if owner else None,
+        backend=owner.backend if owner else None,
     )

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from testbed.cluster.backend import Backend
 from testbed.cluster.components import API_SERVER, HOST_PODS, component_process
+from testbed.cluster.containers import containers_run, remove_containers
 from testbed.cluster.errors import ClusterBusyError, ClusterExistsError
 from testbed.cluster.owner import Owner, read_owner, write_owner
 from testbed.cluster.ports import choose_ports
@@ -19,7 +21,12 @@ _DRAFT = ".claim-"
 _GENTLE_S = 5.0
 
 
-def claim_cluster(workdir: Path, api_port: int | None, claim_id: str) -> Owner:
+def claim_cluster(
+    workdir: Path,
+    api_port: int | None,
+    claim_id: str,
+    backend: Backend = Backend.KWOK_BINARY,
+) -> Owner:
     """Make the cluster's folder this process's own, with ports nobody else has.
 
     A leftover of the same name is cleaned away first.
@@ -41,7 +48,7 @@ def claim_cluster(workdir: Path, api_port: int | None, claim_id: str) -> Owner:
             _refuse_live(workdir)
             remove_cluster(workdir)
         ports = choose_ports(api_port, _taken_ports(clusters), start=os.getpid())
-        owner = Owner.this_process(ports, claim_id)
+        owner = Owner.this_process(ports, claim_id, backend)
         # The folder appears with its owner in it, in one step: a reader never finds
         # a cluster that seems to have none.
         draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=clusters))
@@ -62,11 +69,16 @@ def remove_cluster(workdir: Path) -> None:
     ------
     ProcessesSurviveError
         Some did not end.
+    DockerError
+        Its containers cannot be removed; the folder stays.
     """
     host_pods = component_process(workdir, HOST_PODS)
     if host_pods is not None:
         end_gently(host_pods, _GENTLE_S)
     kill_processes(workdir.name, workdir)
+    owner = read_owner(workdir)
+    if owner is not None:
+        remove_containers(owner, workdir.name)
     shutil.rmtree(workdir, ignore_errors=True)
 
 
@@ -88,8 +100,14 @@ def is_leftover(workdir: Path) -> bool:
     if owner is None:
         return True
     if owner.kept:
-        return component_process(workdir, API_SERVER) is None
+        return not _runs(owner, workdir)
     return not owner.is_alive()
+
+
+def _runs(owner: Owner, workdir: Path) -> bool:
+    if owner.backend is Backend.KWOK_BINARY:
+        return component_process(workdir, API_SERVER) is not None
+    return containers_run(owner, workdir.name)
 
 
 def cluster_folders(clusters: Path) -> list[Path]:

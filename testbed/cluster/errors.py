@@ -44,6 +44,15 @@ class ClusterMissingError(StowageError):
         super().__init__(f"no cluster {name!r} ({there}); run: stowage up {name}")
 
 
+class BackendLacksError(StowageError):
+    """A kind of cluster cannot give what it is asked for."""
+
+    def __init__(self, backend: str, need: str, why: str) -> None:
+        super().__init__(
+            f"a cluster of {backend} has no {need}: {why}; use --backend kwok-binary"
+        )
+
+
 class PortInUseError(StowageError):
     """A port that was asked for is taken."""
 

@@ -10,6 +10,9 @@ from testbed.cluster.components import HOST_PODS
 from testbed.cluster.spawn import spawn_component
 
 HOST_NODE = "stowage-host"
+HOST_TAINT = "stowage.dev/host"
+"""Keeps the workload off the node that the release runs on."""
+
 _MODULE = "testbed.hostpods"
 
 

@@ -13,7 +13,7 @@ from testbed.toolchain import tool_path
 from testbed.toolchain.manifest import load_manifest
 
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
-_STAGES = Path(__file__).with_name("kwok-stages.yaml")
+STAGES = Path(__file__).with_name("kwok-stages.yaml")
 
 FAKE_NODE_ANNOTATION = "kwok.x-k8s.io/node"
 FAKE_NODE_VALUE = "fake"
@@ -21,30 +21,39 @@ FAKE_NODE_VALUE = "fake"
 ExtraArgs = Mapping[str, Mapping[str, str]]
 """Arguments by component, then by name without dashes."""
 
+Options = Mapping[str, object]
+"""kwokctl's options that depend on its runtime."""
+
+FAKE_NODES_ONLY: Mapping[str, str] = {
+    "manage-all-nodes": "false",
+    "manage-nodes-with-annotation-selector": (
+        f"{FAKE_NODE_ANNOTATION}={FAKE_NODE_VALUE}"
+    ),
+}
+"""KWOK's arguments: nodes without the annotation belong to others."""
+
+AUDIT_ARGUMENTS: Mapping[str, str] = {
+    "audit-log-maxsize": "1000",
+    "audit-log-mode": "blocking",
+}
+
 _EXTRA_ARGS: ExtraArgs = {
     # The data lives as long as the cluster; waiting for the disk protects nothing.
     ETCD: {"unsafe-no-fsync": "true"},
     # One instance needs no election, which costs seconds at the start.
     CONTROLLER_MANAGER: {"leader-elect": "false"},
-    # Nodes without the annotation belong to hostpods.
-    KWOK: {
-        "manage-all-nodes": "false",
-        "manage-nodes-with-annotation-selector": (
-            f"{FAKE_NODE_ANNOTATION}={FAKE_NODE_VALUE}"
-        ),
-    },
-    API_SERVER: {"audit-log-maxsize": "1000", "audit-log-mode": "blocking"},
+    KWOK: FAKE_NODES_ONLY,
+    API_SERVER: AUDIT_ARGUMENTS,
 }
 
 
-def render_config(ports: Ports, extra_args: ExtraArgs) -> str:
+def render_config(options: Options, extra_args: ExtraArgs) -> str:
     """Return the configuration of one cluster: options, extra arguments, stages."""
     kubernetes = load_manifest().tool("kube-apiserver")
     config = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokctlConfiguration",
         "options": {
-            "runtime": "binary",
             "kubeVersion": kubernetes.version,
             "bindAddress": LOOPBACK,
             "securePort": True,
@@ -52,30 +61,55 @@ def render_config(ports: Ports, extra_args: ExtraArgs) -> str:
             "disableQPSLimits": True,
             "disable": ["kube-scheduler"],
             "kubeAuditPolicy": str(AUDIT_POLICY),
-            **_binaries(),
-            **_ports(ports),
+            "kubectlBinary": str(tool_path("kubectl")),
+            **options,
         },
         "componentsPatches": _patches(merged_arguments(_EXTRA_ARGS, extra_args)),
     }
-    return yaml.safe_dump(config) + "---\n" + _STAGES.read_text(encoding="utf-8")
+    return yaml.safe_dump(config) + "---\n" + STAGES.read_text(encoding="utf-8")
 
 
-def _binaries() -> dict[str, str]:
+def config_file(workdir: Path) -> Path:
+    """Return where a cluster's configuration is."""
+    return workdir / "kwokctl.yaml"
+
+
+def write_config(workdir: Path, options: Options, extra_args: ExtraArgs) -> None:
+    """Write the configuration of one cluster."""
+    config_file(workdir).write_text(render_config(options, extra_args), "utf-8")
+
+
+def binary_options(ports: Ports) -> Options:
+    """Return the options of the binary runtime."""
     return {
+        "runtime": "binary",
         "etcdBinary": str(tool_path("etcd")),
         "kubeApiserverBinary": str(tool_path("kube-apiserver")),
         "kubeControllerManagerBinary": str(tool_path("kube-controller-manager")),
         "kwokControllerBinary": str(tool_path("kwok")),
-        "kubectlBinary": str(tool_path("kubectl")),
-    }
-
-
-def _ports(ports: Ports) -> dict[str, int]:
-    return {
         "kubeApiserverPort": ports.kube_apiserver,
         "etcdPort": ports.etcd,
         "etcdPeerPort": ports.etcd_peer,
         "kubeControllerManagerPort": ports.kube_controller_manager,
+        "kwokControllerPort": ports.kwok_controller,
+    }
+
+
+def docker_options(ports: Ports, images: Mapping[str, str]) -> Options:
+    """Return the options of the docker runtime.
+
+    Parameters
+    ----------
+    images
+        By component. Only two of them publish a port.
+    """
+    return {
+        "runtime": "docker",
+        "etcdImage": images[ETCD],
+        "kubeApiserverImage": images[API_SERVER],
+        "kubeControllerManagerImage": images[CONTROLLER_MANAGER],
+        "kwokControllerImage": images[KWOK],
+        "kubeApiserverPort": ports.kube_apiserver,
         "kwokControllerPort": ports.kwok_controller,
     }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from testbed.cluster.backend import Backend
 from testbed.cluster.ports import Ports
 
 _FILE = "owner.json"
@@ -30,6 +31,13 @@ class Owner:
         Tells this claim of the name from every other one.
     ports
         What the cluster listens on, so that clusters started at the same time differ.
+    backend
+        How it is run.
+    engine
+        The Docker engine of its containers, as ``DOCKER_HOST`` names it; empty for
+        Docker's own choice.
+    node_address
+        Of the one node that is no fake one, where it is a container.
     """
 
     pid: int
@@ -37,12 +45,24 @@ class Owner:
     kept: bool
     claim_id: str
     ports: Ports
+    backend: Backend = Backend.KWOK_BINARY
+    engine: str = ""
+    node_address: str = ""
 
     @classmethod
-    def this_process(cls, ports: Ports, claim_id: str) -> Owner:
+    def this_process(
+        cls, ports: Ports, claim_id: str, backend: Backend = Backend.KWOK_BINARY
+    ) -> Owner:
         """Return the record of the running process."""
-        started_s = psutil.Process().create_time()
-        return cls(os.getpid(), started_s, kept=False, claim_id=claim_id, ports=ports)
+        return cls(
+            os.getpid(),
+            psutil.Process().create_time(),
+            kept=False,
+            claim_id=claim_id,
+            ports=ports,
+            backend=backend,
+            engine=os.environ.get("DOCKER_HOST", ""),
+        )
 
     def is_alive(self) -> bool:
         """Tell whether the very process that started the cluster still runs."""
@@ -71,6 +91,7 @@ def read_owner(workdir: Path) -> Owner | None:
     try:
         raw = json.loads((workdir / _FILE).read_text(encoding="utf-8"))
         ports = Ports(**raw.pop("ports"))
-        return Owner(**raw, ports=ports)
+        backend = Backend(raw.pop("backend", Backend.KWOK_BINARY))
+        return Owner(**raw, ports=ports, backend=backend)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -86,6 +86,12 @@ def port_beside(cluster: str) -> int:
     raise PortsExhaustedError(BESIDE.start, BESIDE.stop)
 
 
+def listens(port: int) -> bool:
+    """Tell whether anybody listens on a port of 127.0.0.1."""
+    with socket.socket() as probe:
+        return probe.connect_ex((LOOPBACK, port)) == 0
+
+
 def _rotated(ports: range, start: int) -> Iterable[int]:
     first = start % len(ports)
     return chain(ports[first:], ports[:first])

@@ -1,9 +1,12 @@
-"""What every kind of cluster offers; docker and kind can follow."""
+"""What every kind of cluster offers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from testbed.cluster.backend import Backend
+from testbed.cluster.release_site import ReleaseSite
 
 if TYPE_CHECKING:
     # The client takes most of a second to import, which `stowage up` does not need.
@@ -16,6 +19,16 @@ class Cluster(Protocol):
     @property
     def name(self) -> str:
         """Unique on this machine among the clusters that are up."""
+        ...
+
+    @property
+    def backend(self) -> Backend:
+        """How its control plane is run."""
+        ...
+
+    @property
+    def release_site(self) -> ReleaseSite:
+        """Where the pods of a Helm release run; known once it is up."""
         ...
 
     @property
@@ -39,6 +52,10 @@ class Cluster(Protocol):
 
     def down(self) -> None:
         """Stop every process and remove the folder; no error if there is nothing."""
+        ...
+
+    def keep(self) -> None:
+        """Let the cluster outlive this process; `stowage down` ends it."""
         ...
 
     def api_client(self) -> ApiClient:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -25,15 +24,11 @@ from testbed.cluster.components import (
 )
 from testbed.cluster.errors import ComponentFailedError, StartTimeoutError
 from testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
-from testbed.cluster.ports import LOOPBACK, Ports
+from testbed.cluster.ports import Ports, listens
 from testbed.cluster.processes import kill_one
 from testbed.wait import WaitTimeoutError, wait_until
 
-READY_TIMEOUT_S = 120.0
-"""Twenty times what a start takes on two idle cores."""
-
 _POLL_S = 0.03
-_NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 _T = TypeVar("_T")
 
 
@@ -56,7 +51,7 @@ class Startup:
     workdir: Path
     config: Path
     ports: Ports
-    timeout_s: float = READY_TIMEOUT_S
+    timeout_s: float
     _probe: ApiProbe = field(init=False)
 
     def start(self) -> None:
@@ -125,7 +120,7 @@ class Startup:
         """
         late = [c for c in (CONTROLLER_MANAGER, KWOK) if has_ended(self.workdir, c)]
         kwok = component_process(self.workdir, KWOK)
-        if kwok is not None and not _listens(self.ports.kwok_controller):
+        if kwok is not None and not listens(self.ports.kwok_controller):
             kill_one(kwok)
             late.append(KWOK)
         if late:
@@ -160,11 +155,11 @@ class Startup:
 
     def _namespaces_without(self) -> frozenset[str]:
         self._check(*CONTROL_PLANE)
-        return _NAMESPACES - self._probe.service_accounts()
+        return self._probe.namespaces_without_account()
 
     def _kwok_listens(self) -> bool:
         self._check(*CONTROL_PLANE)
-        return _listens(self.ports.kwok_controller)
+        return listens(self.ports.kwok_controller)
 
     def _wait(
         self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]
@@ -189,8 +184,3 @@ class Startup:
 
 def _is_empty(things: Collection[str]) -> bool:
     return not things
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex((LOOPBACK, port)) == 0

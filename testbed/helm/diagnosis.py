@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from testbed.helm.logs import last_lines
 from testbed.helm.release import Release
 
 LOG_LINES = 15
-TAIL_BYTES = 16_384
 
 
 def diagnose(release: Release) -> str:
@@ -18,20 +17,12 @@ def diagnose(release: Release) -> str:
     pods = release.pods()
     for pod in pods:
         lines += _pod_lines(pod)
-    for container, file in sorted(release.log_files().items()):
-        lines.append(f"  last lines of {container} ({file}):")
-        lines += [f"    {line}" for line in last_lines(file)]
+    for container, log in sorted(release.logs().items()):
+        lines.append(f"  last lines of {container} ({log}):")
+        lines += [f"    {line}" for line in last_lines(log, LOG_LINES)]
     if not pods:
         lines.append(f"  none in namespace {release.namespace}; see the events there")
     return "\n".join(lines)
-
-
-def last_lines(file: Path, count: int = LOG_LINES) -> list[str]:
-    """Return the last lines of a log, without the flags that klog lists."""
-    with file.open("rb") as log:
-        log.seek(max(0, file.stat().st_size - TAIL_BYTES))
-        lines = log.read().decode(errors="replace").splitlines()
-    return [line for line in lines if "] FLAG: " not in line][-count:]
 
 
 def _pod_lines(pod: Any) -> Iterator[str]:

@@ -12,13 +12,14 @@ from testbed import layout
 from testbed.cluster.protocol import Cluster
 from testbed.helm.command import helm_folder, run_helm
 from testbed.helm.crash_loop import CrashLoop
-from testbed.helm.diagnosis import diagnose, last_lines
+from testbed.helm.diagnosis import LOG_LINES, diagnose
 from testbed.helm.errors import (
     ChartValuesError,
     HelmFailedError,
     ReleaseCrashedError,
     ReleaseNotReadyError,
 )
+from testbed.helm.logs import last_lines
 from testbed.helm.namespace import ensure_namespace
 from testbed.helm.profile_fault import profile_fault, said_last
 from testbed.helm.release import Release
@@ -136,7 +137,7 @@ def _upgrade(
 
 
 def _crashed(release: Release, container: str, profile: Path) -> ReleaseCrashedError:
-    said = said_last(last_lines(release.log_files()[container]))
+    said = said_last(last_lines(release.logs()[container], LOG_LINES))
     cause = profile_fault(profile, said) or said
     return ReleaseCrashedError(release.name, container, cause, diagnose(release))
 

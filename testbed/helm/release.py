@@ -9,6 +9,7 @@ from typing import Any
 from kubernetes.client import CoreV1Api
 
 from testbed.cluster.protocol import Cluster
+from testbed.helm.logs import FileLog, Log, PodLog
 
 SHORT_UID = 8
 
@@ -51,6 +52,18 @@ class Release:
         """Return the newest pod's log files by container name."""
         folder = self.pod_folder()
         return {file.stem: file for file in folder.glob("*.log")} if folder else {}
+
+    def logs(self) -> dict[str, Log]:
+        """Return the newest pod's logs by container name."""
+        if not self.cluster.release_site.containers:
+            return {name: FileLog(file) for name, file in self.log_files().items()}
+        return {
+            container.name: PodLog(
+                self.cluster, self.namespace, pod.metadata.name, container.name
+            )
+            for pod in self.pods()[:1]
+            for container in pod.spec.containers
+        }
 
     def process_ids(self) -> dict[str, int]:
         """Return the newest pod's main processes by container name.

@@ -1,4 +1,4 @@
-"""The values that make the chart run on host pods instead of in containers."""
+"""The values that make the chart run on a testbed cluster."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 
 import yaml
 
-from testbed.cluster.host_pods import HOST_NODE
+from testbed.cluster.host_pods import HOST_TAINT
 from testbed.cluster.ports import LOOPBACK, port_beside
 from testbed.cluster.protocol import Cluster
+from testbed.cluster.release_site import ReleaseSite
 from testbed.helm.errors import OptimizerMissingError
 from testbed.toolchain import tool_path
-
-HOST_TAINT = "stowage.dev/host"
 
 Values = dict[str, object]
 
@@ -29,6 +28,10 @@ def testbed_values(
     ToolMissingError, OptimizerMissingError
         A program that the release runs is not installed.
     """
+    if cluster.release_site.containers:
+        return _container_values(
+            cluster.release_site, profile, optimizer_enabled=optimizer_enabled
+        )
     return {
         "profile": profile,
         "apiServer": {"url": api_server_url(cluster.kubeconfig)},
@@ -49,10 +52,34 @@ def testbed_values(
             part: str(cluster.workdir / "mnt" / part)
             for part in ("config", "credentials", "socket", "temporary")
         },
-        "placement": {
-            "nodeName": HOST_NODE,
-            "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
+        "placement": _placement(cluster.release_site),
+    }
+
+
+def _container_values(
+    site: ReleaseSite, profile: str, *, optimizer_enabled: bool
+) -> Values:
+    """Return what even a release in containers needs: the rest is the chart's own."""
+    return {
+        "profile": profile,
+        "apiServer": {"url": site.api_server_url},
+        # The images are on the node already; there may be no registry.
+        "scheduler": {
+            "image": {"pullPolicy": "Never"},
+            "leaderElection": {"enabled": False},
         },
+        "optimizer": {
+            "enabled": optimizer_enabled,
+            "image": {"pullPolicy": "Never"},
+        },
+        "placement": _placement(site),
+    }
+
+
+def _placement(site: ReleaseSite) -> Values:
+    return {
+        "nodeName": site.node,
+        "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
     }
 
 

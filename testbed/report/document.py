@@ -48,6 +48,7 @@ def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
         "parameters": dict(scenario.parameters),
         "passed": outcome.passed,
         "error": outcome.error,
+        "skipped": outcome.skipped,
         "before": _phase(outcome.before),
         "after": _phase(outcome.after),
         "end": _phase(outcome.end),

@@ -57,7 +57,9 @@ def _case(outcome: ScenarioOutcome) -> ET.Element:
         name=f"{behaviour}{variant} round {outcome.repeat}",
         time=f"{duration_s:.3f}",
     )
-    if outcome.error:
+    if outcome.skipped:
+        _problem(case, "skipped", [outcome.skipped])
+    elif outcome.error:
         _problem(case, "error", [outcome.error])
     elif outcome.failed_checks:
         lines = [
@@ -77,6 +79,7 @@ def _count(suite: ET.Element, duration_s: float) -> None:
     suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("errors", str(len(suite.findall("testcase/error"))))
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
     suite.set("time", f"{duration_s:.3f}")
 
 

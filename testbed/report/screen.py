@@ -38,8 +38,11 @@ def _parts(outcome: RunOutcome, folder: Path) -> Iterator[str]:
 
 def _verdict(outcome: RunOutcome, folder: Path) -> str:
     passed = sum(item.passed for item in outcome.outcomes)
+    skipped = sum(bool(item.skipped) for item in outcome.outcomes)
     verdict = "passed" if outcome.passed else "FAILED"
+    runs = len(outcome.outcomes) - skipped
+    beside = f", {skipped} skipped," if skipped else ""
     return (
-        f"{verdict}: {passed} of {len(outcome.outcomes)} scenario runs passed "
+        f"{verdict}: {passed - skipped} of {runs} scenario runs passed{beside} "
         f"in {timing_line(outcome)}\nresults: {folder}"
     )

@@ -103,5 +103,7 @@ def _hashes(rounds: list[ScenarioOutcome]) -> str:
 
 
 def _result(shown: ScenarioOutcome, rounds: list[ScenarioOutcome]) -> str:
+    if shown.skipped:
+        return "skipped"
     result = result_cell(shown.error, len(shown.failed_checks))
     return f"{result}{rounds_cell(item.passed for item in rounds)}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from testbed.cluster.kwok_binary import KwokBinaryCluster
+from testbed.cluster.backend import CANNOT, Backend, Need
+from testbed.cluster.choice import new_cluster
+from testbed.cluster.folder_cluster import FolderCluster
 from testbed.hpa.live.cluster import recovery_cluster
 from testbed.hpa.settings import Timing
 from testbed.run.errors import ClusterNeedsError
@@ -12,8 +14,27 @@ from testbed.scenario.model import Scenario
 from testbed.scenario.steps.model import Overload
 
 
-def cluster_for(name: str, scenarios: Iterable[Scenario]) -> KwokBinaryCluster:
-    """Return a cluster, not yet up, that suits every scenario.
+def missing_at(backend: Backend, scenario: Scenario) -> str:
+    """Return why a scenario cannot run on a kind of cluster; empty if it can."""
+    reasons = [
+        f"{backend} has no {need}: {CANNOT[backend][need]}"
+        for need in _needs(scenario)
+        if need in CANNOT[backend]
+    ]
+    return "; ".join(reasons)
+
+
+def _needs(scenario: Scenario) -> list[Need]:
+    overloads = any(isinstance(step.action, Overload) for step in scenario.steps)
+    return [Need.USAGE] * overloads
+
+
+def cluster_for(
+    name: str,
+    scenarios: Iterable[Scenario],
+    backend: Backend = Backend.KWOK_BINARY,
+) -> FolderCluster:
+    """Return a cluster, not yet up, that suits every scenario that can run there.
 
     Raises
     ------
@@ -26,8 +47,8 @@ def cluster_for(name: str, scenarios: Iterable[Scenario]) -> KwokBinaryCluster:
         for step in scenario.steps
         if isinstance(step.action, Overload)
     }
-    if not needs:
-        return KwokBinaryCluster(name)
+    if not needs or Need.USAGE in CANNOT[backend]:
+        return new_cluster(backend, name)
     timing, *others = set(needs.values())
     if others:
         raise ClusterNeedsError({who: _in_words(what) for who, what in needs.items()})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 
+from testbed.helm.logs import Log
 from testbed.observe.audit import audit_end
 from testbed.observe.change import Change
 from testbed.run.bench import Bench
@@ -40,7 +40,7 @@ class Diary:
         self._bench = bench
         self._listener = listener
         self._changes: list[Change] = []
-        self._logs: dict[str, Path] = {}
+        self._logs: dict[str, Log] = {}
         self._log_texts: dict[str, str] = {}
         self._values: dict[str, Mapping[str, object]] = {}
         self._configs: dict[str, str] = {}
@@ -71,14 +71,14 @@ class Diary:
     def released(self, serving: Serving) -> None:
         """Note which release serves from now on."""
         phase = serving.profile
-        logs = serving.release.log_files().items()
-        self.follow_logs({f"{phase}-{container}": path for container, path in logs})
+        logs = serving.release.logs().items()
+        self.follow_logs({f"{phase}-{container}": log for container, log in logs})
         self._values[phase] = serving.values
         self._configs[phase] = serving.scheduler_config
 
-    def follow_logs(self, files: Mapping[str, Path]) -> None:
+    def follow_logs(self, logs: Mapping[str, Log]) -> None:
         """Read these logs from now on, by name, in the place of those before."""
-        self._logs = dict(files)
+        self._logs = dict(logs)
 
     def log_texts(self) -> dict[str, str]:
         """Return the logs as they are now, by name."""
@@ -87,9 +87,8 @@ class Diary:
 
     def read_logs(self) -> None:
         """Read the logs of the release that serves, before its pod and they go."""
-        for name, path in self._logs.items():
-            if path.is_file():
-                text = path.read_text(encoding="utf-8", errors="replace")
+        for name, log in self._logs.items():
+            if text := log.text():
                 self._log_texts[name] = text
 
     def changes(self) -> list[Change]:

@@ -58,6 +58,8 @@ class ScenarioOutcome:
         The PackingPlans of the optimiser's phase, in order.
     error
         Why the scenario could not be carried through; empty if it was.
+    skipped
+        What the cluster lacks that the scenario needs; empty if it was run.
     durations_s
         Seconds by step, in order.
     """
@@ -71,6 +73,7 @@ class ScenarioOutcome:
     metrics: tuple[Metric, ...] = ()
     plans: tuple[ObservedPlan, ...] = ()
     error: str = ""
+    skipped: str = ""
     durations_s: Mapping[str, float] | None = None
 
     @property
@@ -91,7 +94,7 @@ class ScenarioOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether the scenario was carried through and every check held."""
+        """Whether the scenario was carried through, or skipped, and no check failed."""
         return not self.error and not self.failed_checks
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.cluster.backend import Backend
 from testbed.run.errors import NothingToRunError, UnknownVariantError
 from testbed.scenario.catalogue import select
 from testbed.scenario.model import Scenario
@@ -30,12 +31,15 @@ class RunRequest:
         Name of a cluster that is up; ``None`` makes one for the run.
     keep_cluster
         Leave the run's own cluster up.
+    backend
+        How the run's own cluster is run.
     """
 
     scenarios: tuple[Scenario, ...]
     repeat: int = 1
     cluster: str | None = None
     keep_cluster: bool = False
+    backend: Backend = Backend.KWOK_BINARY
 
     @property
     def total(self) -> int:

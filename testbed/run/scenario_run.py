@@ -8,6 +8,7 @@ from urllib3.exceptions import HTTPError
 from testbed.errors import StowageError
 from testbed.metrics.metric import Metric
 from testbed.run.bench import Bench
+from testbed.run.cluster_needs import missing_at
 from testbed.run.deterministic_phase import run_deterministic
 from testbed.run.diary import Diary
 from testbed.run.listener import Listener
@@ -24,9 +25,14 @@ def run_scenario(
 ) -> ScenarioOutcome:
     """Run a scenario on a cluster and leave the cluster as it was.
 
+    One that needs what the cluster lacks is skipped.
+
     An error of the scenario is part of its outcome. One in the clean-up is raised: the
     next scenario would not find a fresh cluster.
     """
+    if missing := missing_at(bench.cluster.backend, scenario):
+        listener.stage(f"{scenario.scenario_id}: skipped: {missing}")
+        return ScenarioOutcome(scenario, repeat, skipped=missing)
     listener.scenario_started(scenario, repeat)
     diary = Diary(bench, listener)
     try:

@@ -6,10 +6,10 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from testbed.cluster.census import find_cluster, purge_clusters
-from testbed.cluster.errors import ClusterMissingError
+from testbed.cluster.backend import Backend
+from testbed.cluster.census import purge_clusters
+from testbed.cluster.choice import existing_cluster
 from testbed.cluster.interruption import ending_cleanly, take_down
-from testbed.cluster.kwok_binary import KwokBinaryCluster
 from testbed.cluster.protocol import Cluster
 from testbed.run.cluster_needs import cluster_for
 from testbed.run.listener import Listener
@@ -17,7 +17,7 @@ from testbed.run.request import RunRequest
 from testbed.run.stopwatch import Stopwatch
 from testbed.toolchain import tool_path
 
-TOOLS = (
+_TOOLS = (
     "etcd",
     "kube-apiserver",
     "kube-controller-manager",
@@ -26,6 +26,7 @@ TOOLS = (
     "helm",
     "stowage-scheduler",
 )
+_FURTHER_TOOLS = {Backend.KIND: ("kind",)}
 
 
 @contextmanager
@@ -43,7 +44,9 @@ def cluster_session(
             return
         for name in purge_clusters():
             listener.stage(f"leftover cluster {name}: removed")
-        cluster = cluster_for(f"run-{secrets.token_hex(3)}", request.scenarios)
+        cluster = cluster_for(
+            f"run-{secrets.token_hex(3)}", request.scenarios, request.backend
+        )
         try:
             listener.stage(f"cluster {cluster.name}: up")
             with stopwatch.step("cluster up"):
@@ -56,7 +59,7 @@ def cluster_session(
                 _end(cluster, request, listener)
 
 
-def check_tools() -> None:
+def check_tools(backend: Backend = Backend.KWOK_BINARY) -> None:
     """Check that every tool a run needs is installed.
 
     Raises
@@ -64,24 +67,11 @@ def check_tools() -> None:
     ToolMissingError
         One is not; names the command that installs it.
     """
-    for name in TOOLS:
+    for name in (*_TOOLS, *_FURTHER_TOOLS.get(backend, ())):
         tool_path(name)
 
 
-def existing_cluster(name: str) -> Cluster:
-    """Return a cluster that is up.
-
-    Raises
-    ------
-    ClusterMissingError
-        There is none of that name, or only what is left of one.
-    """
-    if find_cluster(name).state == "leftover":
-        raise ClusterMissingError(name, ())
-    return KwokBinaryCluster(name)
-
-
-def _end(cluster: KwokBinaryCluster, request: RunRequest, listener: Listener) -> None:
+def _end(cluster: Cluster, request: RunRequest, listener: Listener) -> None:
     if request.keep_cluster:
         listener.stage(
             f"cluster {cluster.name} is kept; use it with KUBECONFIG="

@@ -89,9 +89,12 @@ def archive_member(tool: Tool, archive: Archive) -> str | None:
 
 
 def _filled(template: str, tool: Tool) -> str:
-    machine = platform.machine()
     return template.format(
-        version=tool.version,
-        os=platform.system().lower(),
-        arch=_ARCHITECTURES.get(machine, machine),
+        version=tool.version, os=platform.system().lower(), arch=architecture()
     )
+
+
+def architecture() -> str:
+    """Return what Go and container images call this machine's processor."""
+    machine = platform.machine()
+    return _ARCHITECTURES.get(machine, machine)

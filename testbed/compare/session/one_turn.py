@@ -17,6 +17,7 @@ from testbed.compare.session.order import Turn
 from testbed.compare.session.warming import warm_namespace, warm_up
 from testbed.compare.window_meter import WindowMeter
 from testbed.errors import StowageError
+from testbed.helm.logs import FileLog
 from testbed.metrics.record import RunRecord
 from testbed.observe.errors import ListFailedError
 from testbed.observe.source import PACKING_PLANS
@@ -150,7 +151,9 @@ class OneTurn:
     ) -> RunRecord:
         bench = self._bench
         diary = Diary(bench, self._listener)
-        diary.follow_logs(running.log_files)
+        diary.follow_logs(
+            {name: FileLog(file) for name, file in running.log_files.items()}
+        )
         meter = WindowMeter(running.pids)
         stepped = run_steps(bench, self._scenario, site, arm.dress, diary, gauge=meter)
         meter.close()

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from testbed.cluster import kwokctl_config
-from testbed.cluster.kwokctl_config import AUDIT_POLICY, render_config
+from testbed.cluster.kwokctl_config import AUDIT_POLICY, binary_options, render_config
 from testbed.cluster.ports import Ports
 
 
@@ -18,7 +18,9 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return the documents of one cluster's configuration."""
     monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
     extra = {"kube-apiserver": {"v": "4"}}
-    return list(yaml.safe_load_all(render_config(Ports(1, 2, 3, 4, 5), extra)))
+    return list(
+        yaml.safe_load_all(render_config(binary_options(Ports(1, 2, 3, 4, 5)), extra))
+    )
 
 
 def stages(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,7 +13,11 @@ from cryptography import x509
 
 from testbed.cluster import kwokctl_config
 from testbed.cluster.kwok_binary import KwokBinaryCluster
-from testbed.cluster.kwokctl_config import merged_arguments, render_config
+from testbed.cluster.kwokctl_config import (
+    binary_options,
+    merged_arguments,
+    render_config,
+)
 from testbed.cluster.metrics import identity
 from testbed.cluster.metrics.arguments import metrics_arguments
 from testbed.cluster.metrics.errors import MetricsMissingError
@@ -43,7 +47,7 @@ def no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cluster_that_does_not_ask_pays_nothing() -> None:
     """KWOK would evaluate expressions for nobody."""
-    found = components(render_config(Ports(1, 2, 3, 4, 5), {}))
+    found = components(render_config(binary_options(Ports(1, 2, 3, 4, 5)), {}))
 
     assert "enable-crds" not in found["kwok-controller"]
     assert not any(key.startswith("requestheader") for key in found["kube-apiserver"])
@@ -54,7 +58,7 @@ def test_metrics_and_other_arguments_go_together(tmp_path: Path) -> None:
     own = {"kube-apiserver": {"v": "4"}}
     extra = merged_arguments(metrics_arguments(tmp_path), own)
 
-    found = components(render_config(Ports(1, 2, 3, 4, 5), extra))
+    found = components(render_config(binary_options(Ports(1, 2, 3, 4, 5)), extra))
 
     assert found["kwok-controller"]["enable-crds"] == "Metric,ClusterResourceUsage"
     api_server = found["kube-apiserver"]

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from testbed.cluster.backend import Backend
+from testbed.cluster.folder_cluster import FolderCluster
+from testbed.cluster.kwok_binary import KwokBinaryCluster
 from testbed.cluster.metrics.settings import MetricsSettings
-from testbed.run.cluster_needs import cluster_for
+from testbed.run.cluster_needs import cluster_for, missing_at
 from testbed.run.errors import ClusterNeedsError
 from testbed.scenario.load import load_file
 from testbed.scenario.model import Scenario
@@ -19,10 +22,15 @@ def variants(name: str) -> dict[str | None, Scenario]:
     return {one.variant: one for one in load_file(SCENARIOS / f"{name}.yaml")}
 
 
+def settings_of(cluster: FolderCluster) -> MetricsSettings | None:
+    assert isinstance(cluster, KwokBinaryCluster)
+    return cluster.metrics
+
+
 def test_scenarios_that_measure_no_usage_pay_nothing_for_it() -> None:
     cluster = cluster_for("one", variants("burst/deployment-200").values())
 
-    assert cluster.metrics is None
+    assert settings_of(cluster) is None
 
 
 def test_a_scenario_s_own_periods_are_the_cluster_s() -> None:
@@ -30,8 +38,9 @@ def test_a_scenario_s_own_periods_are_the_cluster_s() -> None:
     recovery = variants("hpa/recovery")
     plain = variants("burst/deployment-200")[None]
 
-    assert cluster_for("one", [plain, recovery[None]]).metrics == MetricsSettings(10)
-    assert cluster_for("one", [recovery["full"]]).metrics == MetricsSettings(15)
+    both = cluster_for("one", [plain, recovery[None]])
+    assert settings_of(both) == MetricsSettings(10)
+    assert settings_of(cluster_for("one", [recovery["full"]])) == MetricsSettings(15)
 
 
 def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
@@ -43,3 +52,23 @@ def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
 
     assert "hpa/recovery@full needs usage measured every 15 s" in str(caught.value)
     assert "--variant" in str(caught.value)
+
+
+@pytest.mark.parametrize("backend", [Backend.KWOK_DOCKER, Backend.KIND])
+def test_a_scenario_is_told_what_a_backend_lacks(backend: Backend) -> None:
+    """It is skipped with that reason, instead of failing after minutes."""
+    recovery = variants("hpa/recovery")[None]
+    plain = variants("burst/deployment-200")[None]
+
+    assert missing_at(backend, recovery).startswith(f"{backend} has no usage: ")
+    assert missing_at(backend, plain) == ""
+    assert missing_at(Backend.KWOK_BINARY, recovery) == ""
+
+
+def test_a_scenario_that_will_be_skipped_changes_nothing_about_the_cluster() -> None:
+    """Else its periods would be asked of a backend that measures nothing."""
+    recovery = variants("hpa/recovery")
+
+    cluster = cluster_for("one", recovery.values(), Backend.KWOK_DOCKER)
+
+    assert cluster.backend is Backend.KWOK_DOCKER

@@ -9,6 +9,8 @@ from pathlib import Path
 from kubernetes import client
 from watch_server import WatchServer, a_pod, serving
 
+from testbed.cluster.backend import Backend
+from testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
 from testbed.invariants.settled import COUNTED
 from testbed.observe.observer import Observer
 from testbed.observe.receipt import Receipt
@@ -28,6 +30,8 @@ class SilentCluster:
 
     workdir: Path
     name: str = "silent"
+    backend: Backend = Backend.KWOK_BINARY
+    release_site: ReleaseSite = ON_THIS_MACHINE
 
     @property
     def kubeconfig(self) -> Path:
@@ -39,6 +43,9 @@ class SilentCluster:
 
     def up(self) -> None:
         """Start nothing."""
+
+    def keep(self) -> None:
+        """Keep nothing."""
 
     def down(self) -> None:
         """Stop nothing."""

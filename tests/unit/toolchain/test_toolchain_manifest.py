@@ -18,6 +18,9 @@ MODULES = {
     "metrics-server": "sigs.k8s.io/metrics-server",
     "yunikorn": "github.com/apache/yunikorn-k8shim",
     "scheduler": "k8s.io/kubernetes",
+    "kind": "sigs.k8s.io/kind",
+    "node": "k8s.io/kubernetes",
+    "syft": "github.com/anchore/syft",
 }
 
 

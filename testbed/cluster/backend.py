@@ -1,0 +1,46 @@
+"""The kinds of cluster, by name, and what some of them cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Backend(StrEnum):
+    """How a control plane is run."""
+
+    KWOK_BINARY = "kwok-binary"
+    KWOK_DOCKER = "kwok-docker"
+    KIND = "kind"
+
+
+class Need(StrEnum):
+    """What a scenario may ask of its cluster beyond a control plane with fake nodes."""
+
+    USAGE = "usage"
+    """Simulated usage of pods, measured by metrics-server."""
+
+    PROCESSES = "processes"
+    """Control plane and release as processes of this machine, to be killed at will."""
+
+
+_NO_USAGE = (
+    "metrics-server runs as a process of this machine and must be reached by the API "
+    "server, which runs in a container here"
+)
+
+CANNOT: Mapping[Backend, Mapping[Need, str]] = MappingProxyType(
+    {
+        Backend.KWOK_BINARY: {},
+        Backend.KWOK_DOCKER: {
+            Need.USAGE: _NO_USAGE,
+            Need.PROCESSES: "the control plane runs in containers",
+        },
+        Backend.KIND: {
+            Need.USAGE: _NO_USAGE,
+            Need.PROCESSES: "the control plane and the release run in containers",
+        },
+    }
+)
+"""Why a backend cannot give what it is asked for."""

@@ -1,0 +1,1 @@
+"""A control plane in containers: its images, its start, its logs."""

@@ -1,0 +1,68 @@
+"""A cluster from kwokctl's docker runtime: each part in a container of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from testbed.cluster.api_probe import ApiProbe
+from testbed.cluster.backend import Backend
+from testbed.cluster.components import CONTROL_PLANE, KWOK
+from testbed.cluster.containers import create_network, project
+from testbed.cluster.docker.containers import Container
+from testbed.cluster.docker.images import control_plane_images
+from testbed.cluster.docker.startup import ContainerStartup
+from testbed.cluster.folder_cluster import FolderCluster
+from testbed.cluster.host_pods import start_host_pods
+from testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
+from testbed.cluster.kwokctl_config import config_file, docker_options, write_config
+from testbed.cluster.owner import Owner
+from testbed.cluster.ports import listens
+from testbed.docker.engine import check_engine, docker
+
+
+class KwokDockerCluster(FolderCluster):
+    """etcd, kube-apiserver, kube-controller-manager and KWOK in containers.
+
+    Their images are made of the tools' own binaries. The release's pods are processes
+    of this machine, as with `KwokBinaryCluster`.
+    """
+
+    backend = Backend.KWOK_DOCKER
+
+    def _start(self, owner: Owner) -> None:
+        check_engine()
+        options = docker_options(owner.ports, control_plane_images())
+        write_config(self.workdir, options, {})
+        create_network(self.backend, self.name)
+        startup = ContainerStartup(
+            self.workdir,
+            [Container(self._container(part), part) for part in CONTROL_PLANE],
+            owner.ports,
+            self._timeout_s,
+        )
+        probe = self._create(startup, owner)
+        start_host_pods(self.workdir, self.kubeconfig)
+        if not listens(owner.ports.kwok_controller):
+            # It looks for the API server once, then after 1, 3, 7 and 15 seconds.
+            docker("restart", "--time", "0", self._container(KWOK))
+        startup.settle(probe)
+
+    def _container(self, component: str) -> str:
+        return f"{project(self.backend, self.name)}-{component}"
+
+    def _create(self, startup: ContainerStartup, owner: Owner) -> ApiProbe:
+        create = ["create", "cluster", "--kubeconfig="]
+        kwokctl = start_kwokctl(self.workdir, config_file(self.workdir), create)
+        ask = partial(ApiProbe.of, self.workdir, owner.ports.kube_apiserver)
+
+        def probe() -> ApiProbe:
+            if kwokctl.poll():
+                raise startup.program_failure(KWOKCTL)
+            return ask()
+
+        try:
+            return startup.await_api(probe)
+        finally:
+            # Its work is done; it would only go on to ask whether all is ready.
+            kwokctl.kill()
+            kwokctl.wait()

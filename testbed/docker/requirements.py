@@ -1,0 +1,42 @@
+"""Whether an engine can be started here, and what is missing if not."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable
+
+PROGRAMS = {
+    "docker": "docker.io",
+    "dockerd": "docker.io",
+    "containerd": "containerd",
+    "runc": "runc",
+    "iptables": "iptables",
+    "ip": "iproute2",
+    "unshare": "util-linux",
+    "setpriv": "util-linux",
+}
+"""What is called, and the package of Debian's that it is in."""
+
+ROOT = 0
+
+
+def start_faults(
+    which: Callable[[str], str | None] = shutil.which,
+    user: Callable[[], int] = os.geteuid,
+    system: Callable[[], str] = platform.system,
+) -> list[str]:
+    """Return every reason why no engine can be started here; none if one can."""
+    if system() != "Linux":
+        return [f"only Linux has what it needs, and this is {system()}"]
+    faults = []
+    if user() != ROOT:
+        faults.append("only root may start one")
+    missing = [name for name in PROGRAMS if which(name) is None]
+    if missing:
+        packages = " ".join(sorted({PROGRAMS[name] for name in missing}))
+        faults.append(
+            f"{', '.join(missing)} not found (on Debian: apt-get install {packages})"
+        )
+    return faults

@@ -1,0 +1,1 @@
+"""Container images, built from the package registries alone and without any engine."""

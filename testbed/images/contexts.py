@@ -1,0 +1,75 @@
+"""What each build is given: a folder with a Containerfile and all that it copies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from shutil import which
+
+from testbed.images.command import run
+from testbed.images.home import RECIPES
+from testbed.images.node_context import add_node_images, add_pause_image
+from testbed.images.recipe import Recipe
+from testbed.toolchain import tool_path
+
+
+def prepare(recipe: Recipe, checkout: Path, context: Path, epoch: int) -> None:
+    """Fill a folder for the build of an image.
+
+    Raises
+    ------
+    ImageBuildError
+        Something could not be fetched.
+    ToolMissingError
+        A tool that belongs into the image is not installed.
+    """
+    source = checkout / RECIPES / recipe.name
+    shutil.copytree(source, context, dirs_exist_ok=True)
+    for tool in recipe.tools:
+        # Not their names here: a tool of ours is called as the one it stands for.
+        shutil.copy2(tool_path(tool), context / tool)
+    if further := _FURTHER.get(recipe.name):
+        further(checkout, context)
+    if (context / "build").is_file():
+        script = [str(context / "build"), str(context)]
+        run(recipe.name, script, {"SOURCE_DATE_EPOCH": str(epoch)})
+    if recipe.name == "node":
+        add_node_images(context)
+        add_pause_image(context)
+
+
+def _optimizer(checkout: Path, context: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    wheels = ["--only-binary=:all:", "--require-hashes", f"--dest={context / 'wheels'}"]
+    locked = str(context / "requirements.lock")
+    run("optimizer", [*pip, *wheels, "--requirement", locked])
+    # The base needs no pip of its own: a wheel of it is a program.
+    run("optimizer", [*pip, f"--dest={context / 'pip'}", f"pip=={version('pip')}"])
+    (wheel,) = (context / "pip").iterdir()
+    wheel.rename(context / "pip.zip")
+    shutil.copytree(
+        checkout / "optimizer",
+        context / "optimizer",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+
+
+_FURTHER: dict[str, Callable[[Path, Path], None]] = {"optimizer": _optimizer}
+
+
+def revision(checkout: Path) -> str:
+    """Return the commit that is built."""
+    done = subprocess.run(
+        [which("git") or "git", "rev-parse", "HEAD"],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    return done.stdout.strip() or "unknown"

@@ -1,0 +1,43 @@
+"""What the build of kind's node is given beyond its folder: images of programs."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from pathlib import Path
+
+from testbed.images.program_archive import write_program_archive
+from testbed.toolchain import tool_path
+from testbed.toolchain.manifest import load_manifest
+
+# What kubeadm 1.36 asks for: `kubeadm config images list`.
+_REGISTRY = "registry.k8s.io"
+_ETCD = "etcd:3.6.8-0"
+_PAUSE = "pause:3.10.2"
+_PAUSE_PROGRAM = "./usr/bin/catatonit"
+CONTROL_PLANE = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+
+
+def add_node_images(context: Path) -> None:
+    """Write the images that the node's containerd shall have, and the version."""
+    version = load_manifest().tool("kubelet").version
+    (context / "version").write_text(f"{version}\n", encoding="utf-8")
+    folder = context / "images"
+    folder.mkdir()
+    wanted = {"etcd": _ETCD} | {name: f"{name}:{version}" for name in CONTROL_PLANE}
+    for tool, image in wanted.items():
+        reference = f"{_REGISTRY}/{image}"
+        write_program_archive(folder / f"{tool}.tar", reference, tool_path(tool))
+
+
+def add_pause_image(context: Path) -> None:
+    """Write the image of every pod's first process, from the node's own packages."""
+    with tarfile.open(context / "root.tar") as root:
+        member = root.extractfile(_PAUSE_PROGRAM)
+        assert member is not None  # noqa: S101 - the package is among those of the build
+        program = context / "pause"
+        with program.open("wb") as file:
+            shutil.copyfileobj(member, file)
+    command = ["/usr/local/bin/pause", "-P"]
+    target = context / "images" / "pause.tar"
+    write_program_archive(target, f"{_REGISTRY}/{_PAUSE}", program, command)
