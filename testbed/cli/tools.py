@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from testbed.cli.main import app
+from testbed.compiled_optimizer import compile_optimizer
 from testbed.toolchain import install_tools, tool_path
 from testbed.toolchain.errors import SourceOptionError, ToolChoiceError
 from testbed.toolchain.location import binary_file
@@ -49,13 +50,15 @@ def install(
     ] = None,
     quiet: Annotated[bool, typer.Option(help="Draw no progress bars.")] = False,
 ) -> None:
-    """Install the tools that are not there yet."""
+    """Install the tools that are not there yet, and compile the optimiser."""
     if names and group:
         raise ToolChoiceError
     release = _release(source, pins, mirror)
     installed = install_tools(
         names, group=group or DEFAULT_GROUP, release=release, quiet=quiet
     )
+    if not names and not group:
+        compile_optimizer()
     if not quiet:
         typer.echo(f"{len(installed)} tools are installed")
 

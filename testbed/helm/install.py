@@ -10,6 +10,7 @@ import yaml
 
 from testbed import layout
 from testbed.cluster.protocol import Cluster
+from testbed.compiled_optimizer import compile_optimizer
 from testbed.helm.command import helm_folder, run_helm
 from testbed.helm.crash_loop import CrashLoop
 from testbed.helm.diagnosis import LOG_LINES, diagnose
@@ -75,10 +76,14 @@ def install_release(
         Helm failed otherwise.
     ToolMissingError, OptimizerMissingError
         A program is not installed.
+    CompilingFailedError
+        The optimiser's hot loops cannot be compiled.
     """
     needed = testbed_values(
         cluster, profile=profile, optimizer_enabled=optimizer_enabled
     )
+    if optimizer_enabled and not cluster.release_site.containers:
+        compile_optimizer()
     release = Release(cluster, name, namespace)
     file = helm_folder(cluster) / f"{namespace}-{name}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,7 @@ from testbed.compare.arms.scheduler_config import (
     settings_of,
 )
 from testbed.compare.arms.serving import own_folder, serving
+from testbed.compiled_optimizer import compile_optimizer
 from testbed.helm.install import CHART
 from testbed.helm.values import Values, merge_values, testbed_values
 from testbed.simulate import profile_file
@@ -105,6 +106,8 @@ class StowageArm:
     ) -> Iterator[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder = own_folder(folder)
+        if _with_optimizer(_profile(self.profile)):
+            compile_optimizer()
         with ExitStack() as stack:
             # A socket's path may have 107 characters, and the folder's alone has more.
             short = stack.enter_context(tempfile.TemporaryDirectory(prefix="stowage-"))
