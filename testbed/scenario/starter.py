@@ -24,8 +24,7 @@ def write_starter(name: str, folder: Path) -> Path:
     if not is_scenario_name(name):
         raise ScenarioNameError(name)
     path = folder / f"{name}.yaml"
-    text = resources.files(__package__).joinpath("starter.yaml").read_text("utf-8")
-    text = text.replace("SCHEMA", f"../{SCHEMA_FILE}").replace("NAME", name)
+    text = starter_text(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -33,3 +32,9 @@ def write_starter(name: str, folder: Path) -> Path:
     except FileExistsError as error:
         raise ScenarioThereError(path) from error
     return path
+
+
+def starter_text(name: str) -> str:
+    """Return the text of a scenario of this name."""
+    text = resources.files(__package__).joinpath("starter.yaml").read_text("utf-8")
+    return text.replace("SCHEMA", f"../{SCHEMA_FILE}").replace("NAME", name)

@@ -1,0 +1,1 @@
+"""`stowage init`: the first files of a project that tests its scheduling."""
