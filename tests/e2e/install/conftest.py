@@ -1,0 +1,75 @@
+"""One environment with the wheel for all tests here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from installed_wheel import Installed
+
+from testbed import layout
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Build the wheel and install it beside the dependencies that are here.
+
+    No network is needed: the dependencies are those of the environment that runs this
+    test, reached by a ``.pth`` file. The files with this ending in *that* folder are
+    not read then, so that the checkout, which is installed by one, is out of sight;
+    and the wheel's own folder comes first. ``pip install stowage`` differs in where
+    the dependencies come from, and in nothing else.
+    """
+    base = tmp_path_factory.mktemp("installed")
+    folder, home = base / "venv", base / "home"
+    home.mkdir()
+    wheels = base / "wheels"
+    _quietly("-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels))
+    _quietly("-m", "uv", "venv", "--quiet", "--python", sys.executable, str(folder))
+    (wheel,) = wheels.glob("*.whl")
+    python = folder / "bin" / "python"
+    install = ("-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps")
+    _quietly(*install, "--python", str(python), str(wheel))
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    variables = {
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        # The tools are there already: their keys do not depend on the checkout.
+        "STOWAGE_CACHE": str(layout.cache_folder()),
+    }
+    return Installed(folder, variables)
+
+
+@pytest.fixture
+def empty_folder(tmp_path: Path) -> Path:
+    """Return a folder in which nothing is found by chance."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    return folder
+
+
+def _quietly(*arguments: str) -> None:
+    subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "UV_OFFLINE": "1"},
+    )
+
+
+Say = Callable[[subprocess.CompletedProcess[str]], str]
+
+
+@pytest.fixture
+def said() -> Say:
+    """Return what makes one text of all that a program said, for a failure."""
+    return lambda done: f"{done.stdout}\n{done.stderr}"
