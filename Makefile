@@ -23,6 +23,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(DEVTOOLS):$(PATH)
 
 REPEAT ?= 1
 SCENARIOS ?= scenarios
+BACKEND ?= kwok-binary
 RESULTS ?= results
 
 .PHONY: help
@@ -46,8 +47,35 @@ devtools: $(READY) ## Build the linters and generators that are Go programs.
 	@ci/devtools $(DEVTOOLS)
 
 .PHONY: e2e
-e2e: setup ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds).
-	@stowage run $(SCENARIOS) --repeat $(REPEAT) --junit $(RESULTS)/junit.xml --results $(RESULTS)
+e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; BACKEND=kwok-docker or kind).
+	@$(if $(filter kwok-binary,$(BACKEND)),,stowage docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
+	  --repeat $(REPEAT) --junit $(RESULTS)/junit.xml --results $(RESULTS)
+
+# What the backends need besides the tools.
+.PHONY: e2e-needs-kwok-binary e2e-needs-kwok-docker e2e-needs-kind
+e2e-needs-kwok-binary:
+e2e-needs-kwok-docker:
+	@ci/containers
+e2e-needs-kind: images
+
+.PHONY: images
+images: $(READY) ## Build the release's images, and kind's node where none can be pulled (BASE=image for the optimiser).
+	@ci/containers
+	@stowage tools install --quiet --group images
+	@stowage tools install --quiet --group kind
+	@stowage tools install --quiet
+	@stowage images build $(BASE:%=--base %)
+	@stowage images build --unless-published node
+
+.PHONY: wheel
+wheel: $(READY) ## Build the wheel and the source archive into dist/.
+	@uv build --quiet --no-build-isolation --out-dir dist
+
+.PHONY: chart
+chart: $(READY) ## Package the chart into dist/.
+	@stowage tools install --quiet helm
+	@mkdir -p dist
+	@"$$(stowage tools path helm)" package charts/stowage --destination dist
 
 .PHONY: bench-optimizer
 bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL=1: half a day, SMOKE=1: a minute); resumable; PART=grid, search, large or service.
@@ -118,10 +146,17 @@ test-go: $(READY) ## Run the Go tests.
 test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no browser.
 	@pytest -m "not e2e and not chart and not browser"
 
+.PHONY: test-chart
+test-chart: $(READY) ## Run the tests of the Helm chart.
+	@stowage tools install --quiet helm
+	@pytest -m chart
+
+# Two processes: one has the clusters to itself, the other does all the rest meanwhile.
 .PHONY: test-python
-test-python: setup ## Run the Python tests, with chart, property and end-to-end tests.
+test-python: setup ## Run the Python tests, with chart, property, container and end-to-end tests.
 	@stowage tools install --quiet --group metrics
-	@pytest
+	@if ci/containers; then $(MAKE) --no-print-directory images; fi
+	@stowage docker --optional -- pytest $(PYTEST_ARGS)
 
 .PHONY: test
 test: test-go ## Run all tests: Go, then Python.

@@ -11,7 +11,7 @@ from testbed.cli.main import app
 from testbed.docker.engine import check_engine
 from testbed.images.archive import Archive, built_archive
 from testbed.images.build import build_image
-from testbed.images.load import load_image
+from testbed.images.load import is_published, load_image
 from testbed.images.recipe import Recipe, recipe_of, recipes
 
 images = typer.Typer(no_args_is_help=True, help="Build and load the container images.")
@@ -31,12 +31,22 @@ def build(
     names: Names = None,
     *,
     base: Base = "",
+    unless_published: Annotated[
+        bool,
+        typer.Option(
+            "--unless-published",
+            help="Leave one out if an engine can pull what does the same.",
+        ),
+    ] = False,
     again: Annotated[
         bool, typer.Option(help="Build also what is there, and compare the two.")
     ] = False,
 ) -> None:
     """Build images that are not there yet; no Docker is needed for that."""
     for recipe in _chosen(names):
+        if unless_published and is_published(recipe):
+            typer.echo(f"{recipe.reference}: not needed, there is {recipe.published}")
+            continue
         on = base if recipe.base else ""
         before = _id_before(recipe, on) if again else ""
         archive = build_image(recipe, base=on, again=again)

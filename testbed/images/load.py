@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from testbed.docker.engine import docker, image_id
+from testbed.docker.engine import docker, engine_fault, image_id
+from testbed.docker.errors import DockerCommandError
 from testbed.images.archive import Archive
+from testbed.images.recipe import Recipe
+
+PULL_TIMEOUT_S = 900.0
 
 
 def load_image(archive: Archive) -> bool:
@@ -17,4 +21,23 @@ def load_image(archive: Archive) -> bool:
     if image_id(archive.recipe.reference) == f"sha256:{archive.image_id}":
         return False
     docker("load", "--quiet", "--input", str(archive.file))
+    return True
+
+
+def is_published(recipe: Recipe) -> bool:
+    """Tell whether the engine has, or can pull, the image that does the same.
+
+    Raises
+    ------
+    EngineUnreachableError
+        The pull hangs.
+    """
+    if not recipe.published or engine_fault():
+        return False
+    if image_id(recipe.published):
+        return True
+    try:
+        docker("pull", "--quiet", recipe.published, timeout_s=PULL_TIMEOUT_S)
+    except DockerCommandError:
+        return False
     return True

@@ -27,6 +27,8 @@ class Recipe:
         The image that it is built on where nobody names another; "" for none.
     group
         Images that are built together.
+    published
+        Somebody else's image that does the same, from a registry; "" for none.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Recipe:
     tools: tuple[str, ...] = ()
     base: str = ""
     group: str = "release"
+    published: str = ""
 
     @property
     def reference(self) -> str:
@@ -61,6 +64,7 @@ def recipes() -> dict[str, Recipe]:
             kubernetes,
             tools=("kubelet", "kubeadm", "kubectl", *NODE_TOOLS),
             group="kind",
+            published=f"kindest/node:{kubernetes}",
         ),
     )
     return {recipe.name: recipe for recipe in made}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from testbed.docker.engine import docker, image_id
-from testbed.docker.errors import DockerCommandError
+from testbed.docker.engine import image_id
 from testbed.images.archive import built_archive
 from testbed.images.errors import ImageMissingError, RecipesMissingError
-from testbed.images.load import load_image
+from testbed.images.load import is_published, load_image
 from testbed.images.recipe import recipe_of
-from testbed.toolchain.manifest import load_manifest
 
-PULL_TIMEOUT_S = 600.0
 OURS = "node"
 
 
@@ -34,10 +31,6 @@ def node_image() -> str:
         pass
     if image_id(recipe.reference):
         return recipe.reference
-    published = f"kindest/node:{load_manifest().tool('kubelet').version}"
-    if not image_id(published):
-        try:
-            docker("pull", "--quiet", published, timeout_s=PULL_TIMEOUT_S)
-        except DockerCommandError as error:
-            raise ImageMissingError(OURS, recipe.reference) from error
-    return published
+    if is_published(recipe):
+        return recipe.published
+    raise ImageMissingError(OURS, recipe.reference)
