@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from testbed.cluster.processes import kill_one, processes_of
 from testbed.cluster.protocol import Cluster
@@ -92,8 +94,10 @@ class ArmStage:
     def end_leftovers(self) -> None:
         """Kill what a session that was killed left running."""
         for process in processes_of(self._cluster.workdir):
-            if Path(process.cwd()).is_relative_to(self._folder):
-                kill_one(process)
+            # One that ends just now has no folder any more.
+            with suppress(psutil.Error):
+                if Path(process.cwd()).is_relative_to(self._folder):
+                    kill_one(process)
 
     def _lives(self) -> bool:
         try:

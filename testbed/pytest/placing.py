@@ -135,11 +135,12 @@ def _concluded(pods: list[ObservedPod], plans: list[ObservedPlan]) -> bool:
 def _in_words(pods: list[ObservedPod], open_pods: list[ObservedPod]) -> str:
     bound = sum(pod.bound for pod in pods)
     text = f"{len(pods)} pods, {bound} with a node, {len(open_pods)} undecided"
+    waiting = [*open_pods, *(pod for pod in pods if _is_decided(pod) and not pod.bound)]
     said = [
         f"{pod.key}: leaving" if pod.terminating else pod.why_pending()
-        for pod in open_pods[:SHOWN]
+        for pod in waiting[:SHOWN]
     ]
-    more = len(open_pods) - SHOWN
+    more = len(waiting) - SHOWN
     if more > 0:
         said.append(f"and {more} more")
     return f"{text} ({'; '.join(said)})" if said else text

@@ -12,7 +12,9 @@ from kubernetes.client import ApiException, VersionApi
 from urllib3.exceptions import HTTPError
 
 from testbed import layout
+from testbed.cluster.backend import Backend
 from testbed.cluster.census import list_clusters
+from testbed.cluster.choice import existing_cluster
 from testbed.cluster.interruption import ending_cleanly, take_down
 from testbed.cluster.protocol import Cluster
 from testbed.pytest.ending import ending_session
@@ -91,7 +93,7 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
         if name is None and options.reuse:
             name = options.own_name
             stack.enter_context(_alone_with(name))
-            _bring_up(name)
+            _bring_up(name, options.request(None).backend)
         asked = options.request(name)
         session = cluster_session(asked, Listener(), Stopwatch())
         cluster = stack.enter_context(session)
@@ -115,23 +117,24 @@ def _alone_with(name: str) -> Iterator[None]:
         lock.release()
 
 
-def _bring_up(name: str) -> None:
+def _bring_up(name: str, backend: Backend) -> None:
     """Make sure of a cluster that outlives the session, with the tools of today."""
-    cluster = cluster_for(name, ())
-    there = any(entry.name == name for entry in list_clusters())
+    cluster, built_with = cluster_for(name, (), backend), _tools(backend)
+    # What was left of a cluster that died goes with the claim of its name.
+    there = any(one.name == name and one.state == "up" for one in list_clusters())
     with ending_cleanly():
         if there:
-            if _serves(cluster):
+            if _serves(cluster, built_with):
                 return
-            take_down(cluster)
+            take_down(existing_cluster(name))
         cluster.up()
-        (cluster.workdir / _BUILT_WITH).write_text(_tools(), "utf-8")
+        (cluster.workdir / _BUILT_WITH).write_text(built_with, "utf-8")
         cluster.keep()
 
 
-def _serves(cluster: Cluster) -> bool:
+def _serves(cluster: Cluster, built_with: str) -> bool:
     file = cluster.workdir / _BUILT_WITH
-    if not file.is_file() or file.read_text("utf-8") != _tools():
+    if not file.is_file() or file.read_text("utf-8") != built_with:
         return False
     try:
         with cluster.api_client() as api:
@@ -141,5 +144,7 @@ def _serves(cluster: Cluster) -> bool:
     return True
 
 
-def _tools() -> str:
-    return "\n".join(f"{name} {tool_path(name).parent.name}" for name in _TOOLS)
+def _tools(backend: Backend) -> str:
+    """Return what the control plane of a cluster is made of."""
+    tools = [f"{name} {tool_path(name).parent.name}" for name in _TOOLS]
+    return "\n".join([str(backend), *tools])

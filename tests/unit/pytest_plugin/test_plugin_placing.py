@@ -1,0 +1,135 @@
+"""When `placements` may answer, on states as watches show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
+from watch_server import a_pod
+
+from testbed.observe.verdict import Verdict
+from testbed.pytest.placing import all_decided
+
+NAMESPACE = str(a_pod("any")["metadata"]["namespace"])
+
+
+def verdict(*objects: Seen, optimizes: bool = False, **least: int) -> Verdict:
+    return all_decided(NAMESPACE, optimizes=optimizes, **least)(state_of(*objects))
+
+
+def owned(pod: Seen, kind: str, owner: str) -> Seen:
+    """Return a pod that a controller made."""
+    reference = {"kind": kind, "name": owner, "uid": f"uid-{owner}", "controller": True}
+    pod[1]["metadata"]["ownerReferences"] = [reference]
+    return pod
+
+
+def a_controller(kind: str, name: str, spec: dict[str, Any], **status: int) -> Seen:
+    """Return a controller whose present form has been seen by Kubernetes."""
+    metadata = {
+        "uid": f"uid-{name}",
+        "name": name,
+        "namespace": NAMESPACE,
+        "generation": 2,
+    }
+    body = {"metadata": metadata, "spec": spec, "status": {**status}}
+    body["status"].setdefault("observedGeneration", 2)
+    return (kind, body)
+
+
+def test_pods_with_a_node_and_without_are_decided() -> None:
+    """Both are answers."""
+    assert verdict(placed("a"), refused("b")).holds
+
+
+@pytest.mark.parametrize("pod", [fresh("b"), leaving("b")])
+def test_a_pod_on_its_way_is_waited_for_and_named(pod: Seen) -> None:
+    """The time-out must say who it was."""
+    answer = verdict(placed("a"), pod)
+
+    assert not answer.holds
+    assert f"{NAMESPACE}/b" in answer.state
+
+
+def test_a_controller_that_lacks_pods_is_waited_for() -> None:
+    """Right after `apply` a Deployment has no pod, and none is undecided."""
+    wanting = a_controller("ReplicaSet", "web", {"replicas": 2})
+    pod = owned(placed("a"), "ReplicaSet", "web")
+
+    answer = verdict(wanting, pod)
+
+    assert not answer.holds
+    assert "ReplicaSet web has 1 of 2 pods" in answer.state
+    assert verdict(wanting, pod, owned(refused("b"), "ReplicaSet", "web")).holds
+
+
+def test_a_deployment_that_has_no_replica_set_yet_is_waited_for() -> None:
+    """It is the first thing that is seen of it."""
+    answer = verdict(a_controller("Deployment", "web", {"replicas": 2}))
+
+    assert not answer.holds
+    assert "Deployment web has 0 of 2 pods" in answer.state
+
+
+def test_a_deployment_that_was_just_changed_is_waited_for() -> None:
+    """Its ReplicaSets are those of before."""
+    changed = a_controller("Deployment", "web", {"replicas": 0}, observedGeneration=1)
+
+    assert not verdict(changed).holds
+    assert verdict(a_controller("Deployment", "web", {"replicas": 0})).holds
+
+
+def test_a_stateful_set_that_is_stuck_is_decided() -> None:
+    """Its second pod does not come before the first is ready."""
+    spec = {"replicas": 3}
+    of_set = owned(refused("db-0"), "StatefulSet", "db")
+
+    assert verdict(a_controller("StatefulSet", "db", spec), of_set).holds
+    assert not verdict(
+        a_controller("StatefulSet", "db", spec),
+        owned(placed("db-0"), "StatefulSet", "db"),
+    ).holds
+
+
+def test_a_job_has_as_many_pods_as_run_at_once() -> None:
+    """Its completions come later; a suspended one has none."""
+    spec = {"parallelism": 5, "completions": 1}
+
+    assert not verdict(a_controller("Job", "once", spec)).holds
+    assert verdict(
+        a_controller("Job", "once", spec), owned(placed("a"), "Job", "once")
+    ).holds
+    assert verdict(a_controller("Job", "later", {"suspend": True})).holds
+
+
+def test_a_daemon_set_has_what_kubernetes_wants_of_it() -> None:
+    """Only its controller knows which nodes it is for."""
+    wants_one = a_controller("DaemonSet", "log", {}, desiredNumberScheduled=1)
+
+    assert not verdict(wants_one).holds
+    assert verdict(wants_one, owned(placed("a"), "DaemonSet", "log")).holds
+
+
+def test_a_test_can_wait_for_pods_and_for_nodes_of_theirs() -> None:
+    """Unknown controllers are slow, and room may have come a moment ago."""
+    assert not verdict(placed("a"), pods=2).holds
+    assert not verdict(refused("a"), placed=1).holds
+    assert verdict(placed("a"), refused("b"), pods=2, placed=1).holds
+
+
+def test_an_optimiser_has_the_last_word_on_pods_without_a_node() -> None:
+    """Refused is where its work begins."""
+    pods = (placed("a"), refused("b"))
+
+    assert not verdict(*pods, optimizes=True).holds
+    assert not verdict(*pods, plan("p", "Executing"), optimizes=True).holds
+    assert verdict(*pods, plan("p", "NoImprovement"), optimizes=True).holds
+    assert verdict(placed("a"), optimizes=True).holds
+
+
+def test_a_failed_plan_ends_the_wait() -> None:
+    """Nothing will come of it, and its message says why."""
+    answer = verdict(refused("a"), plan("p", "Failed"), optimizes=True)
+
+    assert "so it is" in answer.error
