@@ -87,6 +87,7 @@ class FolderCluster(ABC):
         DockerError
             There is no engine, or it refuses something.
         """
+        self._check()
         self._claim_id = secrets.token_hex(8)
         try:
             self._start(
@@ -99,6 +100,9 @@ class FolderCluster(ABC):
             with undisturbed():
                 self.down()
             raise
+
+    def _check(self) -> None:  # noqa: B027 - not every kind needs anything
+        """Refuse to start where it would be in vain; nothing is claimed yet."""
 
     @abstractmethod
     def _start(self, owner: Owner) -> None:

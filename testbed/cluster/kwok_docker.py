@@ -29,8 +29,10 @@ class KwokDockerCluster(FolderCluster):
 
     backend = Backend.KWOK_DOCKER
 
-    def _start(self, owner: Owner) -> None:
+    def _check(self) -> None:
         check_engine()
+
+    def _start(self, owner: Owner) -> None:
         options = docker_options(owner.ports, control_plane_images())
         write_config(self.workdir, options, {})
         create_network(self.backend, self.name)

@@ -27,7 +27,8 @@ def content_key(recipe: Recipe, checkout: Path, base: str = "") -> str:
     base
         The image that was asked for as its base, if any.
     """
-    digest = hashlib.sha256(f"{recipe.reference} {base}".encode())
+    said = f"{recipe.reference} {base} {source_epoch(recipe, checkout)}"
+    digest = hashlib.sha256(said.encode())
     if recipe.base and not base:
         digest.update(content_key(recipe_of(recipe.base), checkout).encode())
     for tool in recipe.tools:

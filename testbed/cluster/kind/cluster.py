@@ -49,8 +49,10 @@ class KindCluster(FolderCluster):
     def _project(self) -> str:
         return project(self.backend, self.name)
 
-    def _start(self, owner: Owner) -> None:
+    def _check(self) -> None:
         check_engine()
+
+    def _start(self, owner: Owner) -> None:
         images = release_images()
         self._create(node_image(), owner)
         node = Container(self._node, KIND)

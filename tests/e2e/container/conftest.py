@@ -1,0 +1,33 @@
+"""What tests with containers share: an engine, or the reason why there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.docker.engine import engine_fault
+from testbed.images.archive import built_archive
+from testbed.images.load import load_image
+from testbed.images.recipe import recipe_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _engine() -> None:
+    """`make test-python` brings an engine wherever one can be started."""
+    if fault := engine_fault():
+        pytest.skip(f"no Docker engine answers: {fault}")
+
+
+@pytest.fixture(scope="session")
+def optimizer_image() -> str:
+    """Return the image that was built of these sources; `make images` builds it."""
+    archive = built_archive(recipe_of("optimizer"))
+    load_image(archive)
+    return archive.recipe.reference
+
+
+@pytest.fixture(scope="session")
+def scheduler_image() -> str:
+    """Return the image that was built of these sources; `make images` builds it."""
+    archive = built_archive(recipe_of("scheduler"))
+    load_image(archive)
+    return archive.recipe.reference

@@ -1,0 +1,81 @@
+"""One scenario on every backend: the same placements, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from testbed import layout
+from testbed.docker.engine import docker
+from testbed.docker.sysctls import NAMES, ROOT
+
+pytestmark = [pytest.mark.e2e, pytest.mark.container]
+
+SCENARIOS = ("paper/figure-1", "paper/cross-node-preemption")
+# As asserted without containers by `tests/e2e/scenarios`: placements are deterministic.
+BACKENDS = ("kwok-binary", "kwok-docker", "kind")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the document of a run on each backend."""
+    folder = tmp_path_factory.mktemp("backends")
+    return {backend: run_on(backend, folder) for backend in BACKENDS}
+
+
+def run_on(backend: str, folder: Path) -> Any:
+    file = folder / f"{backend}.json"
+    command = ["stowage", "run", *SCENARIOS, "--backend", backend]
+    files = ["--json", str(file), "--results", str(folder / backend)]
+    done = subprocess.run(
+        [*command, *files], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(file.read_text("utf-8"))
+
+
+def test_every_backend_passes_every_check(runs: dict[str, Any]) -> None:
+    """What passes on the host must pass as users deploy it."""
+    for document in runs.values():
+        assert document["passed"]
+        assert all(not one["skipped"] for one in document["scenarios"])
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_the_placements_are_those_without_containers(
+    runs: dict[str, Any], backend: str
+) -> None:
+    """A scenario's figures mean the same wherever it was run."""
+    for phase in ("before", "after"):
+        hashes = {
+            name: [one[phase]["placement_hash"] for one in document["scenarios"]]
+            for name, document in runs.items()
+        }
+        assert hashes[backend] == hashes["kwok-binary"]
+
+
+def test_nothing_is_left_of_them(runs: dict[str, Any]) -> None:
+    """No container, network, volume, process or folder, whichever backend it was."""
+    for document in runs.values():
+        cluster = document["cluster"]
+        assert not (layout.clusters_folder() / cluster).exists()
+        assert docker("ps", "--all", "--quiet", "--filter", f"name={cluster}") == ""
+        assert docker("network", "ls", "--quiet", "--filter", f"name={cluster}") == ""
+        assert not [
+            process.pid
+            for process in psutil.process_iter(["cmdline"])
+            if any(cluster in word for word in process.info["cmdline"] or ())
+        ]
+    assert docker("volume", "ls", "--quiet") == ""
+
+
+def test_the_engine_s_own_settings_are_known() -> None:
+    """A setting that kind changes and nobody puts back would outlive the tests."""
+    assert {"vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops"} <= {
+        name for name in NAMES if (ROOT / name).exists()
+    }

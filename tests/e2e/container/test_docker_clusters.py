@@ -1,0 +1,93 @@
+"""Clusters in containers fail as clearly as those without."""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+
+import pytest
+
+from testbed import layout
+from testbed.cluster.backend import Backend
+from testbed.cluster.census import find_cluster, purge_clusters
+from testbed.cluster.containers import create_network
+from testbed.cluster.errors import ComponentFailedError
+from testbed.cluster.interruption import running_cluster
+from testbed.cluster.kwok_docker import KwokDockerCluster
+from testbed.docker.engine import docker
+from testbed.docker.errors import DockerCommandError, EngineUnreachableError
+
+pytestmark = [pytest.mark.e2e, pytest.mark.container]
+
+
+def a_name() -> str:
+    return f"docker-{secrets.token_hex(3)}"
+
+
+def test_its_ports_are_offered_to_this_machine_only() -> None:
+    """Docker publishes to the whole network unless it is told otherwise."""
+    with running_cluster(KwokDockerCluster(a_name())) as cluster:
+        published = docker(
+            "ps", "--filter", f"name={cluster.name}", "--format", "{{.Ports}}"
+        ).split()
+
+    ports = [port for port in published if "->" in port]
+    assert len(ports) == 2
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_a_part_that_ends_is_named_with_its_last_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That something was not ready after two minutes would leave the user with every log to read."""
+    wrong = {"kube-controller-manager": {"no-such-flag": "1"}}
+    monkeypatch.setattr("testbed.cluster.kwokctl_config._EXTRA_ARGS", wrong)
+    cluster = KwokDockerCluster(a_name())
+
+    with pytest.raises(ComponentFailedError, match="no-such-flag"):
+        cluster.up()
+
+    assert docker("ps", "--all", "--quiet", "--filter", f"name={cluster.name}") == ""
+    assert not cluster.workdir.exists()
+
+
+def test_a_network_that_is_in_the_way_is_named() -> None:
+    """Somebody's own network must not be joined, and not be removed either."""
+    name = a_name()
+    create_network(Backend.KWOK_DOCKER, name)
+    try:
+        with pytest.raises(DockerCommandError, match="already exists"):
+            KwokDockerCluster(name).up()
+    finally:
+        if docker("network", "ls", "--quiet", "--filter", f"name={name}"):
+            docker("network", "rm", f"kwok-{name}")
+
+
+def test_a_killed_owner_s_containers_are_purged() -> None:
+    """A killed test job must not eat the machine."""
+    name = a_name()
+    code = (
+        "import os, signal; from testbed.cluster.kwok_docker import KwokDockerCluster;"
+        f"KwokDockerCluster({name!r}).up(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run(["python", "-c", code], check=False)
+    assert docker("ps", "--quiet", "--filter", f"name={name}") != ""
+    assert find_cluster(name).state == "leftover"
+
+    assert name in purge_clusters()
+
+    assert docker("ps", "--all", "--quiet", "--filter", f"name={name}") == ""
+    assert docker("network", "ls", "--quiet", "--filter", f"name={name}") == ""
+
+
+def test_without_an_engine_the_way_out_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is the first thing that goes wrong on a new machine."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    cluster = KwokDockerCluster(a_name())
+
+    with pytest.raises(EngineUnreachableError, match="stowage docker --"):
+        cluster.up()
+
+    assert not (layout.clusters_folder() / cluster.name).exists()
