@@ -16,10 +16,9 @@ from testbed.cluster.claim import (
     remove_cluster,
     remove_drafts,
 )
-from testbed.cluster.errors import ClusterMissingError
+from testbed.cluster.errors import ClusterMissingError, ContainersUnreachableError
 from testbed.cluster.naming import check_name
 from testbed.cluster.owner import read_owner
-from testbed.docker.errors import EngineUnreachableError
 
 State = Literal["up", "owned", "leftover"]
 
@@ -74,6 +73,8 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
     ------
     ProcessesSurviveError
         Some process did not end.
+    ContainersUnreachableError
+        All were to be removed, and a Docker engine is away; the others are gone.
     """
     clusters = layout.clusters_folder()
     if not clusters.is_dir():
@@ -82,17 +83,20 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
     with FileLock(clusters / ".lock"):
         remove_drafts(clusters)
         doomed = [f for f in cluster_folders(clusters) if everything or is_leftover(f)]
-        return [folder.name for folder in doomed if _removed(folder, everything)]
+        away = [error for folder in doomed if (error := _fault(folder))]
+    # Only who asked for all must know: else whoever needs Docker will be told.
+    if away and everything:
+        raise away[0]
+    return [folder.name for folder in doomed if not folder.exists()]
 
 
-def _removed(folder: Path, insist: bool) -> bool:
+def _fault(folder: Path) -> ContainersUnreachableError | None:
+    """Remove a cluster, and return why it could not be done."""
     try:
         remove_cluster(folder)
-    except EngineUnreachableError:
-        if insist:
-            raise
-        return False  # whoever needs Docker will be told that it is away
-    return True
+    except ContainersUnreachableError as error:
+        return error
+    return None
 
 
 def _entry(folder: Path) -> ClusterEntry:

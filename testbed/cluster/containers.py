@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from testbed import layout
 from testbed.cluster.backend import Backend
+from testbed.cluster.errors import ContainersUnreachableError
 from testbed.cluster.owner import Owner
-from testbed.docker.engine import check_engine, docker, engine_fault
+from testbed.docker.engine import docker, engine_fault
 
 _PREFIXES = {Backend.KWOK_DOCKER: "kwok-", Backend.KIND: "stowage-"}
 _LABELS: Mapping[Backend, str] = MappingProxyType(
@@ -46,14 +47,15 @@ def remove_containers(owner: Owner, cluster: str) -> None:
 
     Raises
     ------
-    EngineUnreachableError
+    ContainersUnreachableError
         The engine is away, and would start them again when it is back.
     """
     if owner.backend not in _LABELS:
         return
-    if engine_fault(owner.engine) and _is_own(owner.engine):
-        return  # that one took them with it when it ended
-    check_engine(lambda: engine_fault(owner.engine))
+    if fault := engine_fault(owner.engine):
+        if _is_own(owner.engine):
+            return  # that one took them with it when it ended
+        raise ContainersUnreachableError(cluster, owner.engine, fault)
     if names := containers(owner.backend, cluster, engine=owner.engine):
         docker("rm", "--force", "--volumes", *names, engine=owner.engine)
     network = project(owner.backend, cluster)

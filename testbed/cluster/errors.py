@@ -44,6 +44,17 @@ class ClusterMissingError(StowageError):
         super().__init__(f"no cluster {name!r} ({there}); run: stowage up {name}")
 
 
+class ContainersUnreachableError(StowageError):
+    """The engine that has a cluster's containers does not answer."""
+
+    def __init__(self, cluster: str, engine: str, why: str) -> None:
+        super().__init__(
+            f"the containers of cluster {cluster!r} cannot be removed, as the Docker "
+            f"engine {engine or 'of this machine'} does not answer ({why}); start it, "
+            "or remove the cluster's folder by hand if the engine is gone for good"
+        )
+
+
 class BackendLacksError(StowageError):
     """A kind of cluster cannot give what it is asked for."""
 

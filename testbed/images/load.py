@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from testbed.docker.engine import docker, engine_fault, image_id
 from testbed.docker.errors import DockerCommandError
 from testbed.images.archive import Archive
@@ -18,9 +20,14 @@ def load_image(archive: Archive) -> bool:
     DockerCommandError, EngineUnreachableError
         The engine does not take it.
     """
-    if image_id(archive.recipe.reference) == f"sha256:{archive.image_id}":
+    before = image_id(archive.recipe.reference)
+    if before == f"sha256:{archive.image_id}":
         return False
     docker("load", "--quiet", "--input", str(archive.file))
+    if before:
+        # Nobody would look for it again, and it may be a gigabyte.
+        with suppress(DockerCommandError):
+            docker("image", "rm", before)
     return True
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from testbed.cluster.api_probe import ApiProbe
 from testbed.cluster.backend import Backend
@@ -16,7 +16,7 @@ from testbed.cluster.kind.command import KIND, run_kind
 from testbed.cluster.kind.config import render_config
 from testbed.cluster.kind.kwok_beside import start_kwok
 from testbed.cluster.kind.node_image import node_image
-from testbed.cluster.kind.release_images import release_images
+from testbed.cluster.kind.release_images import ReleaseImages, release_images
 from testbed.cluster.owner import Owner, read_owner, write_owner
 from testbed.cluster.release_site import ReleaseSite
 from testbed.docker.engine import check_engine
@@ -54,29 +54,31 @@ class KindCluster(FolderCluster):
 
     def _start(self, owner: Owner) -> None:
         images = release_images()
-        self._create(node_image(), owner)
+        self._create(node_image(), images, owner)
         node = Container(self._node, KIND)
         startup = ContainerStartup(self.workdir, [node], owner.ports, self._timeout_s)
-        run = partial(run_kind, self.workdir, self._project)
-        run(["load", "docker-image", "--name", self._project, *images])
+        images.bring(self._node, self._kind)
         start_kwok(self.workdir, self.kubeconfig, owner.ports)
         port = owner.ports.kube_apiserver
         startup.settle(startup.await_api(lambda: ApiProbe.of(self.workdir, port)))
         self._prepare(owner)
 
-    def _create(self, image: str, owner: Owner) -> None:
+    def _create(self, image: str, images: ReleaseImages, owner: Owner) -> None:
         # The API server adds to a file that is there, which is then the user's own.
         self.audit_log.touch()
         config = self.workdir / "kind.yaml"
+        port = owner.ports.kube_apiserver
         text = render_config(
-            self._project, image, owner.ports.kube_apiserver, self.audit_log
+            self._project, image, port, self.audit_log, images.archives
         )
         config.write_text(text, encoding="utf-8")
         create_network(self.backend, self.name)
         create = ["create", "cluster", "--config", str(config), "--retain"]
-        kubeconfig = ["--kubeconfig", str(self.kubeconfig)]
-        run_kind(self.workdir, self._project, [*create, *kubeconfig])
+        self._kind([*create, "--kubeconfig", str(self.kubeconfig)])
         write_certificates(self.kubeconfig, self.workdir)
+
+    def _kind(self, arguments: Sequence[str]) -> None:
+        run_kind(self.workdir, self._project, [*arguments, "--name", self._project])
 
     def _prepare(self, owner: Owner) -> None:
         # The client takes long to import, and only this kind of cluster needs it here.

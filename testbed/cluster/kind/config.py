@@ -22,7 +22,13 @@ _NO_LIMITS_API_SERVER = {
 _NO_LIMITS_CONTROLLERS = {"kube-api-qps": "5000", "kube-api-burst": "10000"}
 
 
-def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
+def render_config(
+    name: str,
+    image: str,
+    api_port: int,
+    audit_log: Path,
+    archives: Mapping[str, Path],
+) -> str:
     """Return the configuration of one cluster with one node.
 
     Parameters
@@ -35,6 +41,8 @@ def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
         Where the API server is to be reached on 127.0.0.1.
     audit_log
         File that the API server writes to; it exists.
+    archives
+        Files that the node may read, by where it sees them.
     """
     node = {
         "role": "control-plane",
@@ -42,6 +50,10 @@ def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
         "extraMounts": [
             _mount(AUDIT_POLICY, _POLICY_INSIDE, read_only=True),
             _mount(audit_log, _LOG_INSIDE, read_only=False),
+            *(
+                _mount(file, inside, read_only=True)
+                for inside, file in archives.items()
+            ),
         ],
         "kubeadmConfigPatches": [
             yaml.safe_dump(patch) for patch in (_cluster(), _init(), _kubelet())

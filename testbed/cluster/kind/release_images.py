@@ -2,17 +2,56 @@
 
 from __future__ import annotations
 
-from testbed.docker.engine import image_id
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.docker.engine import docker, image_id
 from testbed.images.archive import built_archive
 from testbed.images.errors import ImageMissingError, RecipesMissingError
-from testbed.images.load import load_image
-from testbed.images.recipe import Recipe, recipes
+from testbed.images.recipe import recipes
+
+_INSIDE = "/stowage/images"
 
 
-def release_images() -> list[str]:
-    """Return the release's images, which the engine then has.
+@dataclass(frozen=True, slots=True)
+class ReleaseImages:
+    """Where the node gets them from.
 
-    In a checkout they are those of its sources, and no others.
+    Attributes
+    ----------
+    archives
+        Files by where the node sees them; it takes them in itself, which is twice as
+        fast as the way through the engine.
+    references
+        Those that the engine has to pass on.
+    """
+
+    archives: Mapping[str, Path] = field(default_factory=dict)
+    references: Sequence[str] = ()
+
+    def bring(self, node: str, run_kind: Callable[[Sequence[str]], None]) -> None:
+        """Bring them to a node.
+
+        Parameters
+        ----------
+        run_kind
+            Runs kind with arguments, less the cluster's name.
+
+        Raises
+        ------
+        DockerCommandError, ComponentFailedError
+            The node does not take them.
+        """
+        take = ["ctr", "--namespace=k8s.io", "images", "import", "--all-platforms"]
+        for inside in self.archives:
+            docker("exec", node, *take, "--no-unpack", inside)
+        if self.references:
+            run_kind(["load", "docker-image", *self.references])
+
+
+def release_images() -> ReleaseImages:
+    """Return the release's images: in a checkout those of its sources, and no others.
 
     Raises
     ------
@@ -20,14 +59,11 @@ def release_images() -> list[str]:
         One is not built, nor was it pulled.
     """
     wanted = [one for one in recipes().values() if one.group == "release"]
-    for recipe in wanted:
-        _bring(recipe)
-    return [recipe.reference for recipe in wanted]
-
-
-def _bring(recipe: Recipe) -> None:
     try:
-        load_image(built_archive(recipe))
+        archives = {f"{_INSIDE}/{one.name}.tar": built_archive(one) for one in wanted}
     except RecipesMissingError:
-        if not image_id(recipe.reference):
-            raise ImageMissingError(recipe.name, recipe.reference) from None
+        for recipe in wanted:
+            if not image_id(recipe.reference):
+                raise ImageMissingError(recipe.name, recipe.reference) from None
+        return ReleaseImages(references=[one.reference for one in wanted])
+    return ReleaseImages({inside: one.file for inside, one in archives.items()})
