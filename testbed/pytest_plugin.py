@@ -59,6 +59,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "ends it",
     )
     group.addoption(
+        "--stowage-backend",
+        metavar="BACKEND",
+        default="kwok-binary",
+        choices=["kwok-binary", "kwok-docker", "kind"],
+        help="how the session's own cluster is run: kwok-binary (default), "
+        "kwok-docker or kind; `stowage doctor` tells which work here",
+    )
+    group.addoption(
         "--stowage-results",
         metavar="DIR",
         type=Path,

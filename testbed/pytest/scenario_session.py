@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from testbed.cluster.protocol import Cluster
 from testbed.observe.observer import Observer
 from testbed.report.bundle import Bundle
@@ -61,9 +63,14 @@ class ScenarioSession:
         return self.judged(scenario)[1]
 
     def judged(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
-        """Run a scenario; return its outcome, and in words what went wrong."""
+        """Run a scenario; return its outcome, and in words what went wrong.
+
+        A test of a scenario that needs what the cluster lacks is skipped with that.
+        """
         self._said.clear()
         outcome = self.run(scenario)
+        if outcome.skipped:
+            pytest.skip(outcome.skipped)
         lines = [
             f"{check.name}: expected {check.expected}, got {check.actual}"
             for check in outcome.failed_checks

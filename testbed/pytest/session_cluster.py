@@ -43,6 +43,8 @@ class ClusterOptions:
         Whether the session's own outlives it; whether the next session is to find it.
     worker, workers
         Which worker of pytest-xdist this is, of how many; empty and 1 without.
+    backend
+        How the session's own is run.
     """
 
     named: str | None
@@ -50,6 +52,7 @@ class ClusterOptions:
     reuse: bool
     worker: str
     workers: int
+    backend: Backend = Backend.KWOK_BINARY
 
     @classmethod
     def of(cls, config: pytest.Config) -> ClusterOptions:
@@ -59,6 +62,7 @@ class ClusterOptions:
             named=config.getoption("--stowage-cluster"),
             keep=config.getoption("--stowage-keep-cluster"),
             reuse=config.getoption("--stowage-reuse"),
+            backend=Backend(config.getoption("--stowage-backend")),
             worker=worker.get("workerid", ""),
             workers=worker.get("workercount", 1),
         )
@@ -70,7 +74,12 @@ class ClusterOptions:
 
     def request(self, cluster: str | None) -> RunRequest:
         """Return what is asked of a cluster: this one, or a new one."""
-        return RunRequest(scenarios=(), cluster=cluster, keep_cluster=self.keep)
+        return RunRequest(
+            scenarios=(),
+            cluster=cluster,
+            keep_cluster=self.keep,
+            backend=self.backend,
+        )
 
 
 @contextmanager

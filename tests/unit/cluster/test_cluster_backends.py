@@ -1,0 +1,189 @@
+"""Each backend's own parts, as far as they need no engine."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from testbed import layout
+from testbed.cli import app
+from testbed.cluster.backend import Backend
+from testbed.cluster.census import list_clusters, purge_clusters
+from testbed.cluster.choice import existing_cluster, new_cluster
+from testbed.cluster.containers import project
+from testbed.cluster.errors import ClusterMissingError, ContainersUnreachableError
+from testbed.cluster.fitness import fitness_of
+from testbed.cluster.kind.certificates import write_certificates
+from testbed.cluster.kind.config import render_config
+from testbed.cluster.owner import Owner, read_owner, write_owner
+from testbed.cluster.ports import Ports
+
+PORTS = Ports(1, 2, 3, 4, 5)
+NOBODY = "unix:///nowhere/docker.sock"
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
+
+
+def a_cluster(name: str, backend: Backend, engine: str = "") -> Path:
+    workdir = layout.clusters_folder() / name
+    workdir.mkdir(parents=True)
+    owner = Owner.this_process(PORTS, "id", backend)
+    write_owner(workdir, replace(owner, engine=engine))
+    return workdir
+
+
+@pytest.mark.parametrize("backend", Backend)
+def test_a_cluster_remembers_how_it_is_run(backend: Backend) -> None:
+    """`stowage down` and `--cluster` know it by its name only."""
+    a_cluster("one", backend)
+
+    assert existing_cluster("one").backend is backend
+    assert [entry.backend for entry in list_clusters()] == [backend]
+    assert new_cluster(backend, "two").backend is backend
+
+
+def test_a_record_of_an_older_version_is_a_cluster_without_containers() -> None:
+    """It may be up while Stowage is updated."""
+    workdir = a_cluster("one", Backend.KWOK_BINARY)
+    file = workdir / "owner.json"
+    raw = json.loads(file.read_text())
+    for key in ("backend", "engine", "node_address"):
+        raw.pop(key)
+    file.write_text(json.dumps(raw))
+
+    owner = read_owner(workdir)
+
+    assert owner is not None
+    assert owner.backend is Backend.KWOK_BINARY
+
+
+def test_a_cluster_that_is_not_there_is_missing_on_any_backend() -> None:
+    """The error says how to bring one up."""
+    with pytest.raises(ClusterMissingError, match="stowage up one"):
+        existing_cluster("one")
+
+
+def test_containers_of_an_engine_that_is_away_are_not_forgotten() -> None:
+    """With its folder gone, nobody would know of them when the engine is back."""
+    workdir = a_cluster("one", Backend.KWOK_DOCKER, NOBODY)
+
+    with pytest.raises(ContainersUnreachableError, match="nowhere"):
+        purge_clusters(everything=True)
+
+    assert workdir.exists()
+
+
+def test_they_do_not_keep_others_from_being_purged() -> None:
+    """Who needs no Docker should not be stopped by its absence."""
+    a_cluster("one", Backend.KWOK_DOCKER, NOBODY)
+    a_cluster("two", Backend.KWOK_BINARY)
+    for name in ("one", "two"):
+        (layout.clusters_folder() / name / "owner.json").write_text(
+            (layout.clusters_folder() / name / "owner.json")
+            .read_text()
+            .replace('"started_s": ', '"started_s": 1')
+        )
+
+    assert purge_clusters() == ["two"]
+    assert [entry.name for entry in list_clusters()] == ["one"]
+
+
+def test_those_of_an_engine_of_our_own_went_with_it() -> None:
+    """Nothing of it is left but the folder."""
+    own = f"unix://{layout.docker_folder()}/docker.sock"
+    a_cluster("one", Backend.KIND, own)
+
+    assert purge_clusters(everything=True) == ["one"]
+
+
+def test_names_in_docker_tell_backends_apart() -> None:
+    """Two clusters of one name cannot be, but their leftovers can."""
+    assert project(Backend.KIND, "a") != project(Backend.KWOK_DOCKER, "a")
+
+
+def test_kind_listens_on_loopback_and_runs_nothing_that_nobody_needs(
+    tmp_path: Path,
+) -> None:
+    """What kubeadm adds by default would be placed by the scheduler under test."""
+    text = render_config("x", "image", 6000, tmp_path / "audit.log", {"/a": tmp_path})
+    config = yaml.safe_load(text)
+    (node,) = config["nodes"]
+    patches = {
+        patch["kind"]: patch
+        for patch in map(yaml.safe_load, node["kubeadmConfigPatches"])
+    }
+
+    assert config["networking"]["apiServerAddress"] == "127.0.0.1"
+    assert {"addon/coredns", "addon/kube-proxy"} <= set(
+        patches["InitConfiguration"]["skipPhases"]
+    )
+    assert config["networking"]["kubeProxyMode"] == "none"
+    mounts = {mount["containerPath"]: mount for mount in node["extraMounts"]}
+    assert mounts["/a"]["readOnly"]
+    arguments = {
+        one["name"]: one["value"]
+        for one in patches["ClusterConfiguration"]["apiServer"]["extraArgs"]
+    }
+    assert not mounts[arguments["audit-log-path"]]["readOnly"]
+    assert mounts[arguments["audit-policy-file"]]["readOnly"]
+
+
+def test_the_administrator_s_key_is_for_this_user_s_eyes_only(tmp_path: Path) -> None:
+    """Whoever reads it owns the cluster."""
+    data = base64.b64encode(b"secret").decode()
+    kubeconfig = tmp_path / "kubeconfig.yaml"
+    cluster = {"cluster": {"certificate-authority-data": data}}
+    user = {"client-certificate-data": data, "client-key-data": data}
+    content = {"clusters": [cluster], "users": [{"user": user}]}
+    kubeconfig.write_text(yaml.safe_dump(content))
+
+    write_certificates(kubeconfig, tmp_path)
+
+    key = tmp_path / "pki" / "admin.key"
+    assert key.read_bytes() == b"secret"
+    assert key.stat().st_mode & 0o077 == 0
+
+
+def test_a_backend_s_fitness_names_every_cause_with_its_way_out() -> None:
+    """One a call would take as many calls as there are causes."""
+    found = fitness_of(Backend.KIND, lambda: "no socket", lambda: ["no dockerd"])
+
+    said = "\n".join(found.faults)
+    assert "stowage tools install --group kind" in said
+    assert "no dockerd" in said
+    assert "stowage images build scheduler" in said
+
+
+def test_an_engine_that_can_be_started_is_no_fault() -> None:
+    """It is started for the length of a command."""
+    found = fitness_of(Backend.KWOK_DOCKER, lambda: "no socket", list)
+
+    assert not any("Docker" in fault for fault in found.faults)
+    assert any("stowage docker --" in note for note in found.notes)
+
+
+def test_the_doctor_fails_where_what_was_asked_for_does_not_work() -> None:
+    """A script asks it before it begins."""
+    said = CliRunner().invoke(app, ["doctor", "kwok-binary"])
+
+    assert said.exit_code == 1
+    assert "kwok-binary: does not work here" in said.stdout
+    as_json = CliRunner().invoke(app, ["doctor", "--json"])
+    assert [one["backend"] for one in json.loads(as_json.stdout)] == list(Backend)
+
+
+def test_measured_usage_is_refused_where_it_cannot_be_had() -> None:
+    """Else an autoscaler would wait for it in vain."""
+    said = CliRunner().invoke(app, ["up", "x", "--metrics", "--backend", "kwok-docker"])
+
+    assert "kwok-docker has no usage" in str(said.exception)
+    assert list_clusters() == []
