@@ -92,6 +92,10 @@ bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE
 	@stowage tools install --group metrics
 	@stowage bench compare --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
+.PHONY: bench-backends
+bench-backends: setup images ## Measure what kwok-binary, kwok-docker and kind cost side by side: four minutes.
+	@stowage docker -- stowage bench backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
+
 .PHONY: reproduce-quick
 reproduce-quick: setup ## Rebuild the paper's evaluation: 10 instances a cell at 1 s, within the hour; resumable; WORKERS=2.
 	@stowage reproduce paper --sample 10 --limits 1 --live 0.02 $(WORKERS:%=--workers %) \
@@ -156,7 +160,7 @@ test-chart: $(READY) ## Run the tests of the Helm chart.
 test-python: setup ## Run the Python tests, with chart, property, container and end-to-end tests.
 	@stowage tools install --quiet --group metrics
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
-	@stowage docker --optional -- pytest $(PYTEST_ARGS)
+	@stowage docker --optional -- pytest --numprocesses 2 --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: test
 test: test-go ## Run all tests: Go, then Python.

@@ -6,6 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+TOGETHER = ("e2e", "browser")
+"""Marks of tests that use clusters: one process of pytest-xdist has all of them, so that
+no two clusters compete for the machine."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests with clusters together when others run beside them."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in TOGETHER):
+            item.add_marker(pytest.mark.xdist_group("clusters"))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_step_summary() -> Iterator[None]:

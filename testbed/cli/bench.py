@@ -104,3 +104,23 @@ def compare(
     with ending_cleanly():
         said = run_benchmark(SCOPES[scope], folder, results, _say)
     typer.echo(said)
+
+
+@bench.command("backends")
+def backends(
+    *,
+    rounds: Annotated[int, typer.Option(min=1, help="Clusters of each kind.")] = 3,
+    results: Results = RESULTS,
+) -> None:
+    """Compare what the kinds of cluster cost: time until ready, and memory.
+
+    Needs a Docker engine: put `stowage docker --` before.
+    """
+    from testbed.bench.backends.benchmark import run_benchmark  # noqa: PLC0415
+    from testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+    from testbed.docker.engine import check_engine  # noqa: PLC0415
+
+    check_engine()
+    with ending_cleanly():
+        said = run_benchmark(rounds, results, _say)
+    typer.echo(said)

@@ -1,0 +1,1 @@
+"""What each backend costs: time until it can be used, and memory."""
