@@ -55,7 +55,7 @@ def test_what_a_killed_installation_left_is_cleared_away(tmp_path: Path) -> None
     assert not leftover.exists()
 
 
-def install_and_note(folder: Path, journal: Path, gate: Path) -> None:
+def install_and_note(tool: Tool, journal: Path, gate: Path) -> None:
     """Run in a process of its own: install, and note who really fetched."""
 
     def fetch(tool: Tool, target: Path) -> None:
@@ -64,7 +64,7 @@ def install_and_note(folder: Path, journal: Path, gate: Path) -> None:
         gate.open().close()  # a pipe: waits for the test to look
         write_binary(tool, target)
 
-    install_one(a_tool(folder), fetch)
+    install_one(tool, fetch)
 
 
 @pytest.mark.usefixtures("cache")
@@ -75,7 +75,8 @@ def test_of_two_processes_one_installs_and_the_other_finds_it_done(
     journal, gate = tmp_path / "journal", tmp_path / "gate"
     os.mkfifo(gate)
     fork = multiprocessing.get_context("fork")
-    arguments = (tmp_path / "hello", journal, gate)
+    # Written once: a source that one of them writes again would be another key to both.
+    arguments = (a_tool(tmp_path / "hello"), journal, gate)
     processes = [fork.Process(target=install_and_note, args=arguments) for _ in "ab"]
 
     for process in processes:
