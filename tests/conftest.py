@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 TOGETHER = ("e2e", "browser")
-"""Marks of tests that use clusters: one process of pytest-xdist has all of them, so that
-no two clusters compete for the machine."""
+"""Marks of tests that use clusters: one process of pytest-xdist has all of them, so
+that no two clusters compete for the machine."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
