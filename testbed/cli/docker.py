@@ -9,9 +9,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from testbed.cli.main import app
+from testbed.docker.beside import OPTIONAL
 from testbed.docker.engine import engine_fault
 from testbed.docker.errors import EngineNotStartableError
-from testbed.docker.requirements import start_faults
+from testbed.docker.requirements import NAMESPACES, start_faults
 
 
 @app.command()
@@ -33,8 +34,9 @@ def docker(
         _become(command)
     faults = start_faults()
     if not faults:
-        apart = ["unshare", "--net", "--mount", "--"]
-        _become([*apart, sys.executable, "-m", "testbed.docker.beside", *command])
+        beside = [sys.executable, "-m", "testbed.docker.beside"]
+        flags = [OPTIONAL] if optional else []
+        _become([*NAMESPACES, *beside, *flags, "--", *command])
     error = EngineNotStartableError([fault, *faults])
     if not optional:
         raise error

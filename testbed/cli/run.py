@@ -16,7 +16,11 @@ BAD_INPUT = 2
 
 Asked = Annotated[
     list[str] | None,
-    typer.Argument(help="Files, folders or names; nothing means all.", metavar="NAME"),
+    typer.Argument(
+        help="Files, folders or names; nothing means all of ./scenarios, or of those "
+        "that come with Stowage where there is no such folder.",
+        metavar="NAME",
+    ),
 ]
 
 
@@ -25,7 +29,10 @@ def run(
     scenarios: Asked = None,
     *,
     folder: Annotated[
-        Path, typer.Option(help="Folder in which names are looked up.")
+        Path,
+        typer.Option(
+            help="Names are looked up here before those that come with Stowage."
+        ),
     ] = SCENARIOS,
     variant: Annotated[
         str | None, typer.Option(help="Only this variant; `default` is the plain run.")

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from shutil import which
 from types import FrameType
 
@@ -19,19 +20,27 @@ from filelock import FileLock, Timeout
 
 from testbed import layout
 from testbed.docker.dockerd import Dockerd
-from testbed.docker.errors import EngineBusyError
+from testbed.docker.errors import EngineBusyError, EngineFailedError
 from testbed.docker.sysctls import kept_sysctls
 from testbed.errors import StowageError
 
 PATIENCE_S = 1800.0
 """How long one command waits for another's engine: as long as a suite takes."""
 
+OPTIONAL = "--optional"
+"""Before the command's own ``--``: it makes do without an engine."""
+
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 _EXIT_BASE = 128
 
 
-def run_beside(command: Sequence[str]) -> int:
+def run_beside(command: Sequence[str], *, optional: bool = False) -> int:
     """Run a command beside an engine, and return its exit code.
+
+    Parameters
+    ----------
+    optional
+        Run it also if no engine comes up, and say so.
 
     Raises
     ------
@@ -48,7 +57,13 @@ def run_beside(command: Sequence[str]) -> int:
         lock.acquire(timeout=PATIENCE_S)
     except Timeout as error:
         raise EngineBusyError(folder, PATIENCE_S) from error
-    with lock, kept_sysctls(folder / "sysctls.json"), engine.running():
+    with lock, kept_sysctls(folder / "sysctls.json"), ExitStack() as stack:
+        try:
+            stack.enter_context(engine.running())
+        except EngineFailedError as error:
+            if not optional:
+                raise
+            print(f"stowage: {error}\nwhat needs one is left out", file=sys.stderr)  # noqa: T201
         return _run(command)
 
 
@@ -66,10 +81,11 @@ def _run(command: Sequence[str]) -> int:
     return code if code >= 0 else _EXIT_BASE - code
 
 
-def main(command: Sequence[str]) -> int:
-    """Run the command; a known error is one clear message."""
+def main(arguments: Sequence[str]) -> int:
+    """Run the command after ``--``; a known error is one clear message."""
+    end = list(arguments).index("--")
     try:
-        return run_beside(command)
+        return run_beside(arguments[end + 1 :], optional=OPTIONAL in arguments[:end])
     except StowageError as error:
         print(f"stowage: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code

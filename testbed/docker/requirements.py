@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import subprocess
 from collections.abc import Callable
 
 PROGRAMS = {
@@ -22,10 +23,24 @@ PROGRAMS = {
 ROOT = 0
 
 
+NAMESPACES = ("unshare", "--net", "--mount", "--")
+"""Before a command that gets a network and mounts of its own."""
+
+
+def namespaces_fault() -> str:
+    """Return why no namespaces can be made here; empty if they can."""
+    program = shutil.which(NAMESPACES[0]) or NAMESPACES[0]
+    done = subprocess.run(
+        [program, *NAMESPACES[1:], "true"], capture_output=True, text=True, check=False
+    )
+    return done.stderr.strip() if done.returncode else ""
+
+
 def start_faults(
     which: Callable[[str], str | None] = shutil.which,
     user: Callable[[], int] = os.geteuid,
     system: Callable[[], str] = platform.system,
+    namespaces: Callable[[], str] = namespaces_fault,
 ) -> list[str]:
     """Return every reason why no engine can be started here; none if one can."""
     if system() != "Linux":
@@ -39,4 +54,6 @@ def start_faults(
         faults.append(
             f"{', '.join(missing)} not found (on Debian: apt-get install {packages})"
         )
+    if not faults and (why := namespaces()):
+        faults.append(f"no namespaces can be made here ({why})")
     return faults

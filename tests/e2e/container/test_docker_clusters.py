@@ -39,7 +39,7 @@ def test_its_ports_are_offered_to_this_machine_only() -> None:
 def test_a_part_that_ends_is_named_with_its_last_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """That something was not ready after two minutes would leave the user with every log to read."""
+    """A time-out would leave the user with every log to read."""
     wrong = {"kube-controller-manager": {"no-such-flag": "1"}}
     monkeypatch.setattr("testbed.cluster.kwokctl_config._EXTRA_ARGS", wrong)
     cluster = KwokDockerCluster(a_name())

@@ -68,13 +68,22 @@ def test_an_engine_that_is_named_is_the_one_that_is_asked(programs: Path) -> Non
 
 def test_every_reason_why_none_can_be_started_is_told_at_once() -> None:
     """One a try would take as many tries as there are reasons."""
-    faults = start_faults(lambda _name: None, lambda: 1000, lambda: "Linux")
+    faults = start_faults(lambda _name: None, lambda: 1000, lambda: "Linux", str)
 
     assert faults[0] == "only root may start one"
     assert all(name in faults[1] for name in PROGRAMS)
     assert "apt-get install" in faults[1]
-    assert start_faults(lambda name: name, lambda: 0, lambda: "Linux") == []
+    assert start_faults(lambda name: name, lambda: 0, lambda: "Linux", str) == []
     assert "Darwin" in start_faults(lambda name: name, lambda: 0, lambda: "Darwin")[0]
+
+
+def test_a_machine_that_makes_no_namespaces_is_told_apart() -> None:
+    """Inside another container even root may not."""
+    faults = start_faults(
+        lambda name: name, lambda: 0, lambda: "Linux", lambda: "not permitted"
+    )
+
+    assert faults == ["no namespaces can be made here (not permitted)"]
 
 
 def test_a_command_that_needs_docker_is_not_run_without(
