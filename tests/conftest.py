@@ -11,8 +11,12 @@ TOGETHER = ("e2e", "browser")
 that no two clusters compete for the machine."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests with clusters together when others run beside them."""
+    """Keep the tests with clusters together when others run beside them.
+
+    First, since pytest-xdist reads the groups in the same hook.
+    """
     for item in items:
         if any(item.get_closest_marker(name) for name in TOGETHER):
             item.add_marker(pytest.mark.xdist_group("clusters"))
