@@ -160,7 +160,7 @@ test-chart: $(READY) ## Run the tests of the Helm chart.
 test-python: setup ## Run the Python tests, with chart, property, container and end-to-end tests.
 	@stowage tools install --quiet --group metrics
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
-	@stowage docker --optional -- pytest --numprocesses 2 --dist loadgroup $(PYTEST_ARGS)
+	@stowage docker --optional -- pytest --numprocesses 2 $(PYTEST_ARGS)
 
 .PHONY: test
 test: test-go ## Run all tests: Go, then Python.
