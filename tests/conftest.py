@@ -13,7 +13,7 @@ WITH_CLUSTERS = ("e2e", "fault")
 """Folders of tests that use clusters."""
 
 
-class ClustersApart(LoadScopeScheduling):
+class ClustersApart(LoadScopeScheduling):  # type: ignore[misc] # xdist is untyped
     """Gives the tests with clusters to one process, and others by their file.
 
     So no two clusters compete for the machine. Groups by mark would say the same, but
