@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +13,7 @@ from testbed.cli.main import app
 from testbed.docker.engine import check_engine
 from testbed.images.archive import Archive, built_archive
 from testbed.images.build import build_image
+from testbed.images.difference import differing_files
 from testbed.images.load import is_published, load_image
 from testbed.images.recipe import Recipe, recipe_of, recipes
 
@@ -48,13 +51,24 @@ def build(
             typer.echo(f"{recipe.reference}: not needed, there is {recipe.published}")
             continue
         on = base if recipe.base else ""
-        before = _id_before(recipe, on) if again else ""
-        archive = build_image(recipe, base=on, again=again)
-        typer.echo(_line(archive))
-        if before:
-            same = before == archive.image_id
-            verdict = "the same digest" if same else f"another digest: {before[:16]}"
-            typer.echo(f"  built again: {verdict}")
+        if again:
+            typer.echo(_built_twice(recipe, on))
+        else:
+            typer.echo(_line(build_image(recipe, base=on)))
+
+
+def _built_twice(recipe: Recipe, base: str) -> str:
+    first = build_image(recipe, base=base)
+    before = first.image_id
+    with tempfile.TemporaryDirectory(dir=first.file.parent) as folder:
+        kept = Path(folder) / "first.tar"
+        kept.hardlink_to(first.file)
+        second = build_image(recipe, base=base, again=True)
+        if second.image_id == before:
+            return f"{_line(second)}\n  built again: the same digest"
+        differing = differing_files(kept, second.file) or ["its labels alone"]
+    names = "\n".join(f"    {name}" for name in differing)
+    return f"{_line(second)}\n  built again: another digest, as these differ:\n{names}"
 
 
 @images.command()
@@ -80,10 +94,6 @@ def _chosen(names: list[str] | None) -> list[Recipe]:
     if names:
         return [recipe_of(name) for name in names]
     return [recipe for recipe in recipes().values() if recipe.group == "release"]
-
-
-def _id_before(recipe: Recipe, base: str) -> str:
-    return build_image(recipe, base=base).image_id
 
 
 def _line(archive: Archive) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from testbed import layout
 from testbed.images.archive import Archive, archive_of
 from testbed.images.command import check_builders, run
-from testbed.images.content import source_epoch
-from testbed.images.contexts import prepare, revision
+from testbed.images.content import source_epoch, source_revision
+from testbed.images.contexts import prepare
 from testbed.images.home import recipes_home
 from testbed.images.recipe import Recipe, recipe_of
 from testbed.toolchain import tool_path
@@ -73,7 +73,8 @@ class _Store:
         context = self.folder / "context"
         context.mkdir()
         prepare(recipe, checkout, context, epoch)
-        arguments = {"VERSION": recipe.tag, "REVISION": revision(checkout)}
+        revision = source_revision(recipe, checkout)
+        arguments = {"VERSION": recipe.tag, "REVISION": revision}
         if under is not None:
             self._run(recipe.name, "pull", "--quiet", f"docker-archive:{under.file}")
             base = f"localhost/{under.recipe.reference}"
@@ -130,6 +131,6 @@ def _list_parts(recipe: Recipe, archive: Path, target: Path) -> None:
 
 
 def _forget_others(archive: Archive) -> None:
-    for file in archive.file.parent.iterdir():
+    for file in archive.file.parent.glob("*.*"):
         if file.name.split(".")[0] != archive.file.name.split(".")[0]:
             file.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,14 +48,25 @@ def source_epoch(recipe: Recipe, checkout: Path) -> int:
     """
     if said := os.environ.get(EPOCH):
         return int(said)
-    log = ["git", "log", "-1", "--format=%ct", "--", *_inputs(recipe)]
-    try:
-        done = subprocess.run(
-            log, cwd=checkout, capture_output=True, text=True, check=True
-        )
-        return int(done.stdout)
-    except (OSError, ValueError, subprocess.CalledProcessError):
-        return _WITHOUT_GIT
+    said = _last_change(recipe, checkout, "%ct")
+    return int(said) if said else _WITHOUT_GIT
+
+
+def source_revision(recipe: Recipe, checkout: Path) -> str:
+    """Return the last commit that changed what an image is made of."""
+    return _last_change(recipe, checkout, "%H") or "unknown"
+
+
+def _last_change(recipe: Recipe, checkout: Path, shown: str) -> str:
+    log = ["log", "-1", f"--format={shown}", "--", *_inputs(recipe)]
+    done = subprocess.run(
+        [shutil.which("git") or "git", *log],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return "" if done.returncode else done.stdout.strip()
 
 
 def _inputs(recipe: Recipe) -> tuple[str, ...]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from shutil import which
 
 from testbed.images.command import run
 from testbed.images.home import RECIPES
@@ -60,16 +57,3 @@ def _optimizer(checkout: Path, context: Path) -> None:
 
 
 _FURTHER: dict[str, Callable[[Path, Path], None]] = {"optimizer": _optimizer}
-
-
-def revision(checkout: Path) -> str:
-    """Return the commit that is built."""
-    done = subprocess.run(
-        [which("git") or "git", "rev-parse", "HEAD"],
-        cwd=checkout,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "LC_ALL": "C"},
-    )
-    return done.stdout.strip() or "unknown"

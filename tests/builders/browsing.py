@@ -74,6 +74,10 @@ class Page:
         return self.driver.execute_script(script)
 
     def complaints(self) -> list[str]:
-        """Return what the browser logged: errors, and what the policy forbade."""
+        """Return what the browser logged: errors, and what the policy forbade.
+
+        It also logs what befalls pages of its own, like the one that it starts with.
+        """
         log = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
-        return [entry["message"] for entry in log]
+        messages: list[str] = [entry["message"] for entry in log]
+        return [said for said in messages if not said.startswith("chrome://")]

@@ -16,7 +16,7 @@ from testbed.docker.sysctls import NAMES, ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 
-SCENARIOS = ("paper/figure-1", "paper/cross-node-preemption")
+SCENARIOS = ("paper/figure-1",)
 # As asserted without containers by `tests/e2e/scenarios`: placements are deterministic.
 BACKENDS = ("kwok-binary", "kwok-docker", "kind")
 
