@@ -44,3 +44,22 @@ CANNOT: Mapping[Backend, Mapping[Need, str]] = MappingProxyType(
     }
 )
 """Why a backend cannot give what it is asked for."""
+
+_FOR_KWOKCTL = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kubectl",
+    "kwok",
+    "kwokctl",
+    "helm",
+    "stowage-scheduler",
+)
+TOOLS: Mapping[Backend, tuple[str, ...]] = MappingProxyType(
+    {
+        Backend.KWOK_BINARY: _FOR_KWOKCTL,
+        Backend.KWOK_DOCKER: _FOR_KWOKCTL,
+        Backend.KIND: ("kind", "kwok", "helm", "stowage-scheduler"),
+    }
+)
+"""What must be installed to run a scenario."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from testbed.cluster.backend import CANNOT, Backend
+from testbed.cluster.backend import CANNOT, TOOLS, Backend
 from testbed.docker.engine import engine_fault
 from testbed.docker.requirements import start_faults
 from testbed.images.archive import built_archive
@@ -13,22 +13,6 @@ from testbed.images.errors import ImageMissingError, RecipesMissingError
 from testbed.images.recipe import recipe_of, recipes
 from testbed.toolchain.location import binary_file
 from testbed.toolchain.manifest import load_manifest
-
-_ALL = (
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kubectl",
-    "kwok",
-    "kwokctl",
-    "helm",
-    "stowage-scheduler",
-)
-_TOOLS = {
-    Backend.KWOK_BINARY: _ALL,
-    Backend.KWOK_DOCKER: _ALL,
-    Backend.KIND: ("kind", "kwok", "helm", "stowage-scheduler"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +63,7 @@ def _tool_faults(backend: Backend) -> list[str]:
     manifest = load_manifest()
     missing = [
         manifest.tool(name)
-        for name in _TOOLS[backend]
+        for name in TOOLS[backend]
         if not binary_file(manifest.tool(name)).is_file()
     ]
     return [

@@ -37,11 +37,15 @@ AUDIT_ARGUMENTS: Mapping[str, str] = {
     "audit-log-mode": "blocking",
 }
 
+# The data lives as long as the cluster; waiting for the disk protects nothing.
+ETCD_ARGUMENTS: Mapping[str, str] = {"unsafe-no-fsync": "true"}
+
+# One instance needs no election, which costs seconds at the start.
+CONTROLLER_ARGUMENTS: Mapping[str, str] = {"leader-elect": "false"}
+
 _EXTRA_ARGS: ExtraArgs = {
-    # The data lives as long as the cluster; waiting for the disk protects nothing.
-    ETCD: {"unsafe-no-fsync": "true"},
-    # One instance needs no election, which costs seconds at the start.
-    CONTROLLER_MANAGER: {"leader-elect": "false"},
+    ETCD: ETCD_ARGUMENTS,
+    CONTROLLER_MANAGER: CONTROLLER_ARGUMENTS,
     KWOK: FAKE_NODES_ONLY,
     # An address of RFC 5737: nobody goes by it, and without one the API server does not
     # start on a machine that is offline, where it finds no default route.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from testbed.docker.errors import DockerCommandError, EngineUnreachableError
 
@@ -32,19 +32,8 @@ def docker(*arguments: str, timeout_s: float = TIMEOUT_S, engine: str = "") -> s
     EngineUnreachableError
         There is no command line of Docker, or it hangs.
     """
-    try:
-        done = subprocess.run(
-            [_command_line(), *(("--host", engine) if engine else ()), *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise EngineUnreachableError(
-            f"docker {arguments[0]} took more than {timeout_s:g} s"
-        ) from error
+    named = ("--host", engine) if engine else ()
+    done = _run([*named, *arguments], timeout_s, subprocess.PIPE)
     if done.returncode:
         raise DockerCommandError(arguments, done.stderr or done.stdout)
     return done.stdout.rstrip("\n")
@@ -58,18 +47,29 @@ def container_log(name: str, *options: str) -> str:
     DockerCommandError, EngineUnreachableError
         As for `docker`.
     """
-    done = subprocess.run(
-        [_command_line(), "logs", *options, name],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    done = _run(["logs", *options, name], TIMEOUT_S, subprocess.STDOUT)
     if done.returncode:
         raise DockerCommandError(("logs", name), done.stdout)
     return done.stdout
+
+
+def _run(
+    arguments: Sequence[str], timeout_s: float, errors: int
+) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            [_command_line(), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise EngineUnreachableError(
+            f"docker {arguments[0]} took more than {timeout_s:g} s"
+        ) from error
 
 
 def engine_fault(engine: str = "") -> str:
@@ -84,7 +84,7 @@ def engine_fault(engine: str = "") -> str:
     return ""
 
 
-def check_engine(fault: Callable[[], str] = engine_fault) -> None:
+def check_engine() -> None:
     """Check that an engine answers.
 
     Raises
@@ -92,7 +92,7 @@ def check_engine(fault: Callable[[], str] = engine_fault) -> None:
     EngineUnreachableError
         None does; says why.
     """
-    if why := fault():
+    if why := engine_fault():
         raise EngineUnreachableError(why)
 
 

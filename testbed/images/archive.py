@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from testbed import layout
 from testbed.images.content import content_key
 from testbed.images.errors import ImageMissingError
 from testbed.images.home import recipes_home
+from testbed.images.manifest import read_manifest
 from testbed.images.recipe import Recipe
 
 
@@ -40,10 +39,7 @@ class Archive:
     @property
     def image_id(self) -> str:
         """The image's digest: of its configuration, which has those of its layers."""
-        with tarfile.open(self.file) as archive:
-            member = archive.extractfile("manifest.json")
-            manifest = json.load(member) if member else [{}]
-        return str(manifest[0]["Config"]).removesuffix(".json")
+        return str(read_manifest(self.file)["Config"]).removesuffix(".json")
 
 
 def archive_of(recipe: Recipe, base: str = "") -> Archive:

@@ -32,7 +32,7 @@ def content_key(recipe: Recipe, checkout: Path, base: str = "") -> str:
     digest = hashlib.sha256(said.encode())
     if recipe.base and not base:
         digest.update(content_key(recipe_of(recipe.base), checkout).encode())
-    for tool in recipe.tools:
+    for tool in (*recipe.tools, *recipe.tools_as_images):
         digest.update(tool_key(load_manifest().tool(tool)).encode())
     for file in _files(recipe, checkout):
         digest.update(str(file.relative_to(checkout)).encode() + b"\0")

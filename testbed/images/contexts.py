@@ -28,16 +28,12 @@ def prepare(recipe: Recipe, checkout: Path, context: Path, epoch: int) -> None:
     source = checkout / RECIPES / recipe.name
     shutil.copytree(source, context, dirs_exist_ok=True)
     for tool in recipe.tools:
-        # Not their names here: a tool of ours is called as the one it stands for.
         shutil.copy2(tool_path(tool), context / tool)
-    if further := _FURTHER.get(recipe.name):
-        further(checkout, context)
     if (context / "build").is_file():
         script = [str(context / "build"), str(context)]
         run(recipe.name, script, {"SOURCE_DATE_EPOCH": str(epoch)})
-    if recipe.name == "node":
-        add_node_images(context)
-        add_pause_image(context)
+    if further := _FURTHER.get(recipe.name):
+        further(checkout, context)
 
 
 def _optimizer(checkout: Path, context: Path) -> None:
@@ -56,4 +52,12 @@ def _optimizer(checkout: Path, context: Path) -> None:
     )
 
 
-_FURTHER: dict[str, Callable[[Path, Path], None]] = {"optimizer": _optimizer}
+def _node(_checkout: Path, context: Path) -> None:
+    add_node_images(context)
+    add_pause_image(context)
+
+
+_FURTHER: dict[str, Callable[[Path, Path], None]] = {
+    "node": _node,
+    "optimizer": _optimizer,
+}

@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 from testbed.images.program_archive import write_program_archive
+from testbed.images.recipe import NODE_TOOLS
 from testbed.toolchain import tool_path
 from testbed.toolchain.manifest import load_manifest
 
@@ -15,7 +16,6 @@ _REGISTRY = "registry.k8s.io"
 _ETCD = "etcd:3.6.8-0"
 _PAUSE = "pause:3.10.2"
 _PAUSE_PROGRAM = "./usr/bin/catatonit"
-CONTROL_PLANE = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 
 def add_node_images(context: Path) -> None:
@@ -24,8 +24,8 @@ def add_node_images(context: Path) -> None:
     (context / "version").write_text(f"{version}\n", encoding="utf-8")
     folder = context / "images"
     folder.mkdir()
-    wanted = {"etcd": _ETCD} | {name: f"{name}:{version}" for name in CONTROL_PLANE}
-    for tool, image in wanted.items():
+    for tool in NODE_TOOLS:
+        image = _ETCD if tool == "etcd" else f"{tool}:{version}"
         reference = f"{_REGISTRY}/{image}"
         write_program_archive(folder / f"{tool}.tar", reference, tool_path(tool))
 

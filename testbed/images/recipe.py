@@ -22,7 +22,9 @@ class Recipe:
     inputs
         Files and folders of the checkout that its content depends on.
     tools
-        Tools of the manifest that are in it.
+        Tools of the manifest that its build copies.
+    tools_as_images
+        Tools that are in it as images of their own.
     base
         The image that it is built on where nobody names another; "" for none.
     group
@@ -39,6 +41,7 @@ class Recipe:
     base: str = ""
     group: str = "release"
     published: str = ""
+    tools_as_images: tuple[str, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -62,7 +65,8 @@ def recipes() -> dict[str, Recipe]:
             "node",
             "stowage/node",
             kubernetes,
-            tools=("kubelet", "kubeadm", "kubectl", *NODE_TOOLS),
+            tools=("kubelet", "kubeadm", "kubectl"),
+            tools_as_images=NODE_TOOLS,
             group="kind",
             published=f"kindest/node:{kubernetes}",
         ),

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from testbed.cluster.backend import Backend
+from testbed.cluster.backend import TOOLS, Backend
 from testbed.cluster.census import purge_clusters
 from testbed.cluster.choice import existing_cluster
 from testbed.cluster.interruption import ending_cleanly, take_down
@@ -16,17 +16,6 @@ from testbed.run.listener import Listener
 from testbed.run.request import RunRequest
 from testbed.run.stopwatch import Stopwatch
 from testbed.toolchain import tool_path
-
-_TOOLS = (
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kwok",
-    "kwokctl",
-    "helm",
-    "stowage-scheduler",
-)
-_FURTHER_TOOLS = {Backend.KIND: ("kind",)}
 
 
 @contextmanager
@@ -67,7 +56,7 @@ def check_tools(backend: Backend = Backend.KWOK_BINARY) -> None:
     ToolMissingError
         One is not; names the command that installs it.
     """
-    for name in (*_TOOLS, *_FURTHER_TOOLS.get(backend, ())):
+    for name in TOOLS[backend]:
         tool_path(name)
 
 

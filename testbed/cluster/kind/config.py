@@ -7,7 +7,12 @@ from pathlib import Path
 
 import yaml
 
-from testbed.cluster.kwokctl_config import AUDIT_ARGUMENTS, AUDIT_POLICY
+from testbed.cluster.kwokctl_config import (
+    AUDIT_ARGUMENTS,
+    AUDIT_POLICY,
+    CONTROLLER_ARGUMENTS,
+    ETCD_ARGUMENTS,
+)
 from testbed.cluster.ports import LOOPBACK
 
 _POLICY_INSIDE = "/etc/kubernetes/audit-policy.yaml"
@@ -90,10 +95,9 @@ def _cluster() -> Mapping[str, object]:
             ],
         },
         "controllerManager": {
-            "extraArgs": _list({"leader-elect": "false", **_NO_LIMITS_CONTROLLERS})
+            "extraArgs": _list({**CONTROLLER_ARGUMENTS, **_NO_LIMITS_CONTROLLERS})
         },
-        # The data lives as long as the cluster; waiting for the disk protects nothing.
-        "etcd": {"local": {"extraArgs": _list({"unsafe-no-fsync": "true"})}},
+        "etcd": {"local": {"extraArgs": _list(ETCD_ARGUMENTS)}},
     }
 
 

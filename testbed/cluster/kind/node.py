@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from kubernetes.client import ApiClient, AppsV1Api, CoreV1Api
@@ -42,7 +41,7 @@ def prepare_node(api: ApiClient, node: str, timeout_s: float) -> str:
     docker("exec", node, "rm", "--force", _SCHEDULER_MANIFEST)
     wait_until(
         "kind's own scheduler to end",
-        _pods(core),
+        lambda: _scheduler_pods(core),
         lambda names: not names,
         timeout_s=timeout_s,
     )
@@ -77,11 +76,8 @@ def _remove_deployments(api: ApiClient) -> None:
         apps.delete_namespaced_deployment(meta.name, meta.namespace)
 
 
-def _pods(core: CoreV1Api) -> Callable[[], list[str]]:
-    def look() -> list[str]:
-        found: list[Any] = core.list_namespaced_pod(
-            "kube-system", label_selector=_SCHEDULER
-        ).items
-        return [pod.metadata.name for pod in found]
-
-    return look
+def _scheduler_pods(core: CoreV1Api) -> list[str]:
+    found: list[Any] = core.list_namespaced_pod(
+        "kube-system", label_selector=_SCHEDULER
+    ).items
+    return [pod.metadata.name for pod in found]
