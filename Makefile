@@ -92,6 +92,15 @@ bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE
 	@stowage tools install --group metrics
 	@stowage bench compare --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
+.PHONY: bench-invariants
+bench-invariants: $(READY) ## Measure the invariants over 50,000 pods: three minutes (FULL=1: more moves, SMOKE=1: seconds).
+	@stowage bench invariants --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(ROUNDS:%=--rounds %)
+
+.PHONY: bench-live
+bench-live: setup ## Measure plans on live clusters to 5,000 nodes: an hour (FULL=1: hours, SMOKE=1: minutes); resumable; PART=case, rate, ...
+	@python -m benchmarks.live --results $(RESULTS) \
+	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %) $(if $(ONLY),--only "$(ONLY)")
+
 .PHONY: bench-backends
 bench-backends: setup images ## Measure what kwok-binary, kwok-docker and kind cost side by side: four minutes.
 	@stowage docker -- stowage bench backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
@@ -122,8 +131,15 @@ fault: setup ## Break things on purpose, again and again: an hour (TRIES=1: minu
 	@stowage agree --results $(RESULTS) $(if $(PLANS),--plans $(PLANS)) $(if $(SEED),--seed $(SEED))
 	@stowage fault --results $(RESULTS) $(if $(TRIES),--tries $(TRIES)) $(if $(SEED),--seed $(SEED))
 
+.PHONY: soak
+soak: setup ## Turn a mixed world with faults for an hour and look for what grows (HOURS=4; NODES=1000; SEED=7).
+	@stowage tools install --quiet --group metrics
+	@python -m benchmarks.soak --results $(RESULTS) --hours $(or $(HOURS),1) $(NODES:%=--nodes %) $(SEED:%=--seed %)
+
 .PHONY: fuzz
-fuzz: $(READY) ## Throw random bytes at the decoder of plans for ten minutes (FUZZTIME=1h for longer).
+fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler and optimiser, and random bytes at plans (OBJECTS, SEED, FUZZTIME=1m).
+	@cd scheduler && OBJECTS=$(or $(OBJECTS),1000000) SEED=$(or $(SEED),$$RANDOM) \
+	  go test -count=1 -v -timeout 24h -run LegalOddObjects ./oddobjects
 	@cd scheduler && go test -run '^$$' -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),10m) ./plan
 
 .PHONY: fmt
@@ -142,9 +158,11 @@ type: $(READY) ## Check types.
 	@mypy
 	@lint-imports
 
+# Only the race detector needs C; all that is shipped is built without.
 .PHONY: test-go
-test-go: $(READY) ## Run the Go tests.
-	@cd scheduler && go vet ./... && go test -trimpath -shuffle=on ./...
+test-go: $(READY) $(COMPILED) ## Run the Go tests under the race detector.
+	@ci/c-compiler
+	@cd scheduler && go vet ./... && CGO_ENABLED=1 go test -race -trimpath -shuffle=on ./...
 
 .PHONY: test-fast
 test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no browser.

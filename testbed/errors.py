@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+RUN_ENDED = 3
+"""Exit code of a run that could not go on; it is no verdict on what was run."""
+
 
 class StowageError(Exception):
     """What went wrong, and the way out.

@@ -16,6 +16,9 @@ from optimizer.cli.policies import POLICIES
 from optimizer.cli.report import report
 from optimizer.cli.wishes import add_wishes, read_wishes
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.decode import decode_snapshot
+from optimizer.model.decode.faults import Faults
+from optimizer.model.errors import InvalidInputError
 from optimizer.model.options import DEFAULT_STRATEGY
 from optimizer.service.progress import progress_line
 from optimizer.service.settings import WorkerSettings
@@ -89,6 +92,11 @@ def solve_file(
         A file is faulty, or the solve failed.
     """
     snapshot = read_snapshot(path)
+    faults = Faults()
+    decode_snapshot(snapshot, faults)
+    if faults.aside:
+        # Who writes a file wants to know; a cluster's odd objects are left alone.
+        raise InputFaultsError(path, str(InvalidInputError(faults.aside)))
     last = solve_snapshot(snapshot, options, Lines().tell if progress else _untold)
     if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
         raise InputFaultsError(path, last.message)

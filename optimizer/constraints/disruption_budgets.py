@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from optimizer.constraints.matching import selects
 from optimizer.constraints.refusing import class_refusal
-from optimizer.model.pod_class import PodClass
 from optimizer.model.refusal import Refusal
 from optimizer.model.snapshot import DisruptionBudget, Pod, Snapshot
 
@@ -39,8 +38,16 @@ def held_by_budgets(snapshot: Snapshot) -> Held:
     held: set[str] = set()
     refusals: list[Refusal] = []
     members: defaultdict[int, list[Pod]] = defaultdict(list)
+    by_namespace: defaultdict[str, list[int]] = defaultdict(list)
+    for index, budget in enumerate(snapshot.budgets):
+        by_namespace[budget.namespace].append(index)
     for class_id, pods in _running(snapshot).items():
-        covering = _covering(snapshot, snapshot.classes[class_id])
+        pod_class = snapshot.classes[class_id]
+        covering = [
+            index
+            for index in by_namespace[pod_class.namespace]
+            if selects(snapshot.budgets[index].selector, pod_class.labels)
+        ]
         detail = _hindrance([snapshot.budgets[index] for index in covering])
         if detail:
             held.update(pod.uid for pod in pods)
@@ -64,15 +71,6 @@ def _running(snapshot: Snapshot) -> dict[str, list[Pod]]:
         if pod.node is not None:
             running.setdefault(pod.class_id, []).append(pod)
     return running
-
-
-def _covering(snapshot: Snapshot, pod_class: PodClass) -> list[int]:
-    return [
-        index
-        for index, budget in enumerate(snapshot.budgets)
-        if budget.namespace == pod_class.namespace
-        and selects(budget.selector, pod_class.labels)
-    ]
 
 
 def _hindrance(budgets: list[DisruptionBudget]) -> str:

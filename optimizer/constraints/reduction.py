@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -27,6 +27,9 @@ from optimizer.model.packing import Item, Packing
 from optimizer.model.refusal import Refusal
 from optimizer.model.relations import Relations
 from optimizer.model.snapshot import Pod, Snapshot
+
+LEAST_ROOM = -(2**60)
+"""An over-committed node lacks more only by pods that no machine could hold."""
 
 
 def reduce_snapshot(snapshot: Snapshot, *, relations: bool = False) -> Packing:
@@ -74,9 +77,10 @@ class _Reduction:
 
     def packing(self) -> Packing:
         """Return the whole problem, in the smallest equivalent units."""
-        items = tuple(self._items())
-        room = self._room({item.pod_uid for item in items})
-        room, items = scale(room, items)
+        pods = [pod for pod in self.snapshot.pods if self._in_play(pod)]
+        asked = {self.demands[name] for name in {pod.class_id for pod in pods}}
+        room, scaled = scale(self._room({pod.uid for pod in pods}), asked)
+        items = tuple(self._items(pods, scaled))
         return Packing(
             node_names=tuple(node.name for node in self.snapshot.nodes),
             room=room,
@@ -89,20 +93,22 @@ class _Reduction:
     def _shared_demand(self, class_id: str) -> Amounts:
         return tuple(one.takes.get(class_id, 0) for one in self.shared)
 
-    def _items(self) -> Iterator[Item]:
+    def _items(
+        self, pods: Iterable[Pod], scaled: Mapping[Amounts, Amounts]
+    ) -> Iterator[Item]:
         eligibility = Eligibility(self.snapshot)
-        eligible: dict[str, tuple[int, ...]] = {}
-        for pod in self.snapshot.pods:
-            if not self._in_play(pod):
-                continue
-            pod_class = self.snapshot.class_of(pod)
-            if pod_class.id not in eligible:
-                eligible[pod_class.id] = eligibility.nodes(pod_class)
+        # What pods of a class share is looked up once: of pods there are thousands.
+        of_class: dict[str, tuple[int, Amounts, tuple[int, ...]]] = {}
+        for pod in pods:
+            if (known := of_class.get(pod.class_id)) is None:
+                one = self.snapshot.class_of(pod)
+                demanded = scaled[self.demands[one.id]]
+                known = one.priority, demanded, eligibility.nodes(one)
+                of_class[one.id] = known
+            priority, demanded, nodes = known
             home = None if pod.node is None else self.index[pod.node]
-            nodes = eligibility.with_home(eligible[pod_class.id], home)
-            yield Item(
-                pod.uid, pod_class.priority, self.demands[pod_class.id], nodes, home
-            )
+            nodes = eligibility.with_home(nodes, home)
+            yield Item(pod.uid, priority, demanded, nodes, home)
 
     def _relations(self, items: tuple[Item, ...]) -> Relations | None:
         compiler = RelationCompiler(self.snapshot, self.present)
@@ -147,9 +153,13 @@ class _Reduction:
             left = room[self.index[node]]
             for dimension, amount in enumerate(amounts):
                 left[dimension] -= amount
-        return tuple(tuple(amounts) for amounts in room)
+        # Nobody who asks for anything fits either way; the solver counts in 64 bits.
+        return tuple(
+            tuple(max(amount, LEAST_ROOM) for amount in amounts) for amounts in room
+        )
 
     def _refusals(self) -> Iterator[Refusal]:
+        yield from self.snapshot.refusals
         for class_id, refusals in self.refused.items():
             if class_id in self.present:
                 yield from refusals

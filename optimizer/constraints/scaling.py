@@ -7,34 +7,30 @@ answer: sums of multiples fit a room exactly when they fit the largest multiple 
 
 from __future__ import annotations
 
+from collections.abc import Set
 from math import gcd
 
 from optimizer.constraints.resources import Amounts
-from optimizer.model.packing import Item
 
 
 def scale(
-    room: tuple[Amounts, ...], items: tuple[Item, ...]
-) -> tuple[tuple[Amounts, ...], tuple[Item, ...]]:
-    """Return ``room`` and ``items`` in the largest exact unit of each dimension."""
-    if not items:
-        return room, items
-    # Items of one class share one tuple, so that few of them are left to divide.
-    demands = {item.demand for item in items}
+    room: tuple[Amounts, ...], demands: Set[Amounts]
+) -> tuple[tuple[Amounts, ...], dict[Amounts, Amounts]]:
+    """Return ``room``, and each of ``demands``, in the largest exact unit.
+
+    Parameters
+    ----------
+    room
+        Shape ``(nodes, dimensions)``.
+    demands
+        What pods ask for, each once, by dimension.
+    """
+    if not demands:
+        return room, {}
     units = tuple(gcd(*amounts) or 1 for amounts in zip(*demands, strict=True))
-    divided = {amounts: _divide(amounts, units) for amounts in demands}
     return (
         tuple(_divide(amounts, units) for amounts in room),
-        tuple(
-            Item(
-                item.pod_uid,
-                item.priority,
-                divided[item.demand],
-                item.eligible,
-                item.home,
-            )
-            for item in items
-        ),
+        {amounts: _divide(amounts, units) for amounts in demands},
     )
 
 

@@ -38,14 +38,32 @@ def encode_plan(plan: Plan) -> pb.Plan:
     )
 
 
+LONGEST_DETAIL = 400
+"""Characters; whoever reads the answer takes 16 MiB of it."""
+
+CUT = " ..."
+"""Ends a detail that goes on."""
+
+
 def encode_refusals(refusals: Iterable[Refusal]) -> list[pb.Refusal]:
-    """Return ``refusals`` as the contract's messages."""
+    """Return ``refusals`` as the contract's messages, with details of a few lines.
+
+    A detail may name all budgets of a namespace, and there is one for each class.
+    """
     return [
         pb.Refusal(
-            subject=refusal.subject, reason=refusal.reason, detail=refusal.detail
+            subject=refusal.subject,
+            reason=refusal.reason,
+            detail=_shortened(refusal.detail),
         )
         for refusal in refusals
     ]
+
+
+def _shortened(detail: str) -> str:
+    if len(detail) <= LONGEST_DETAIL:
+        return detail
+    return detail[: LONGEST_DETAIL - len(CUT)] + CUT
 
 
 def _nodes_in_use(told: NodesInUse | None) -> pb.NodesInUse | None:

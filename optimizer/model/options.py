@@ -60,7 +60,7 @@ class SolveOptions:
     strategy
         Name of the strategy.
     time_limit_s
-        Wall-clock limit of the whole call.
+        Wall-clock limit of the solve, from when the snapshot has been read.
     policy
         ``STRICT``: a running pod may be left unplaced only for pods of strictly
         higher priority. ``PAPER``: running pods of equal priority may be traded.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from optimizer.model.node import Node
 from optimizer.model.pod_class import PodClass
+from optimizer.model.refusal import Refusal
 from optimizer.model.resources import Resources
 from optimizer.model.selectors import LabelSelector
 
@@ -61,7 +62,8 @@ class Reservation:
 class Snapshot:
     """A cluster at one moment. Names are unique and every reference resolves.
 
-    ``namespaces`` holds the labels of the namespaces that selectors choose from.
+    ``namespaces`` holds the labels of the namespaces that selectors choose from,
+    ``refusals`` what of the nodes, budgets and reservations could not be read.
     """
 
     id: str
@@ -72,6 +74,7 @@ class Snapshot:
     reservations: tuple[Reservation, ...] = ()
     forbidden: frozenset[tuple[str, str]] = frozenset()
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    refusals: tuple[Refusal, ...] = ()
 
     def class_of(self, pod: Pod) -> PodClass:
         """Return the class of ``pod``."""

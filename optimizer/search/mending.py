@@ -129,7 +129,7 @@ def _find(
     """
     if home >= 0 and _fits(kind, home, False, demand, room, used, newcomers):
         return home
-    best, least = -1, 1e18
+    best, least = -1, np.inf
     if failed[kind]:
         return best
     for at in range(len(room)):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from optimizer.model.packing import Item, Packing
+from optimizer.search.clearing import clear_room
 from optimizer.search.exploration import PLACING, explore
 from optimizer.search.mending import Mender
 from optimizer.search.moves import make_quest, seek
@@ -29,6 +30,13 @@ def warm_up_mending() -> None:
     for width in (NARROW, WIDE):
         terrain, state = _ready(width)
         enter(problem.home, 0, nothing_frozen(terrain), terrain, state)
+
+
+def warm_up_clearing() -> None:
+    """Compile, or load, the first plan for many pods, and do nothing with it."""
+    for width in (NARROW, WIDE):
+        terrain, state = _ready(width)
+        clear_room(terrain.home, terrain, state)
 
 
 def warm_up_exploration() -> None:
@@ -51,6 +59,7 @@ def warm_up_wide_moves() -> None:
 
 PARTS: dict[str, Callable[[], None]] = {
     "mending": warm_up_mending,
+    "clearing": warm_up_clearing,
     "wide moves": warm_up_wide_moves,
     "exploration": warm_up_exploration,
     "moves": warm_up_moves,

@@ -24,7 +24,7 @@ from optimizer.model.options import SolveOptions
 from optimizer.model.snapshot import Snapshot
 from optimizer.service.confinement import confine
 from optimizer.service.outbox import Outbox
-from optimizer.service.packets import READY
+from optimizer.service.packets import READ, READY
 from optimizer.service.rehearsal import rehearse
 from optimizer.service.settings import WorkerSettings
 from optimizer.service.telling import Telling
@@ -39,19 +39,20 @@ def solve_one(
 ) -> None:
     """Get ready, take one request from ``connection``, answer it and return.
 
-    The request comes as two messages: the seconds left for the solve, and the
-    contract's `SolveRequest`. Each answer is a `SolveUpdate`.
+    The request comes as two messages: the seconds of the solve, and the contract's
+    `SolveRequest`. When that has been read, `READ` is said, and the seconds begin. Each
+    answer is a `SolveUpdate`.
     """
     confine(settings.memory_limit_bytes)
     rehearse()
     connection.send_bytes(READY)
     try:
         time_limit_s = float(connection.recv_bytes().decode())
-        request = pb.SolveRequest.FromString(connection.recv_bytes())
+        body = connection.recv_bytes()
     except EOFError:
         return
     try:
-        last = _answer(connection, request, time_limit_s, settings, strategies)
+        last = _answer(connection, body, time_limit_s, settings, strategies)
     except InvalidInputError as error:
         last = pb.SolveUpdate(
             end_reason=pb.END_REASON_INFEASIBLE_INPUT, message=str(error)
@@ -72,7 +73,7 @@ def solve_one(
 
 def _answer(
     connection: Connection,
-    request: pb.SolveRequest,
+    body: bytes,
     time_limit_s: float,
     settings: WorkerSettings,
     strategies: Mapping[str, Strategy],
@@ -81,18 +82,20 @@ def _answer(
     # All of a snapshot stays: looking for garbage in it again and again took as long
     # as decoding it.
     gc.disable()
+    request = pb.SolveRequest.FromString(body)
     snapshot, options = _decode(request, settings, strategies)
     gc.freeze()
     gc.enable()
     if not demanded(snapshot):
         # What every strategy begins with, so that it is told apart from solving.
         reduced(snapshot)
+    connection.send_bytes(READ)
     decoded = time.monotonic()
     telling = Telling(connection.send_bytes, options.strategy, started, decoded)
     with Outbox(telling.tell, clock=time.monotonic) as outbox:
         answer = answering(strategies[options.strategy], options).solve(
             snapshot,
-            _within(options, time_limit_s - (decoded - started)),
+            _within(options, time_limit_s),
             clock=time.monotonic,
             publish=outbox.publish,
         )
@@ -120,11 +123,11 @@ def _decode(
     return snapshot, options
 
 
-def _within(options: SolveOptions, time_left_s: float) -> SolveOptions:
+def _within(options: SolveOptions, time_limit_s: float) -> SolveOptions:
     # Steps must not depend on how long anything took.
     if options.deterministic:
         return options
-    return replace(options, time_limit_s=max(0.0, time_left_s))
+    return replace(options, time_limit_s=time_limit_s)
 
 
 def _last(

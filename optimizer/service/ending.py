@@ -13,12 +13,13 @@ def ending(
 ) -> pb.SolveUpdate:
     """Return a last update for ``reason``, with the plan of ``best`` if there is one.
 
-    It names ``strategy``, or else that of ``best``.
+    It names ``strategy``, or else that of ``best``, and tells how long that plan took.
     """
     last = pb.SolveUpdate(
         end_reason=reason, last=True, message=message, strategy=strategy
     )
     if best is not None:
         last.plan.CopyFrom(best.plan)
+        last.durations.CopyFrom(best.durations)
         last.strategy = strategy or best.strategy
     return last

@@ -32,6 +32,7 @@ class Judge:
         self._metrics = metrics
         self._checker: Checker | None = None
         self._sound: pb.Plan | None = None
+        self._checked_s = 0.0
 
     def get_ready(self) -> None:
         """Index the snapshot, which takes a while if it is large."""
@@ -46,7 +47,10 @@ class Judge:
         A plan that fails is withheld: a last update that says `ERROR` is in its place.
         Of a plan that changes nothing only the progress is told, without a check.
         """
-        if not update.HasField("plan") or update.plan == self._sound:
+        if not update.HasField("plan"):
+            return update
+        if update.plan == self._sound:
+            update.durations.verify_s = self._checked_s
             return update
         if not (update.last or changes_something(update)):
             return pb.SolveUpdate(progress=progress_of(update))
@@ -57,7 +61,8 @@ class Judge:
         violations = self._checker.violations(update.plan, stop)
         if violations is None:
             return None
-        update.durations.verify_s = time.monotonic() - started
+        self._checked_s = time.monotonic() - started
+        update.durations.verify_s = self._checked_s
         if not violations:
             self._sound = update.plan
             return update

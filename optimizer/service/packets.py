@@ -14,6 +14,9 @@ LONGEST_PACKET = 1024 * 64
 READY = b"ready"
 """The first message of a child."""
 
+READ = b"read"
+"""The message of a child that has read its request: its time limit begins."""
+
 
 def opening_packet(settings: WorkerSettings) -> bytes:
     """Return the first packet, which tells the nursery what its children may do."""

@@ -1,4 +1,4 @@
-"""One solve in a child: its deadline, its newest answer, its end."""
+"""One solve in a child: its deadlines, its newest answer, its end."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from google.protobuf.message import DecodeError
 
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.service.child_process import ChildProcess
 from optimizer.service.ending import ending
+from optimizer.service.packets import READ
 
 OVERRUN = "the solver overran its time limit and was killed; this is its best plan"
 
+UNREAD = (
+    "the snapshot was not read within {limit_s:.2f} s, and the solver was killed; call "
+    "again when the machine is less busy, or send a smaller snapshot"
+)
+
 
 class Run:
-    """Reads what a child says, keeps the newest, and kills it at the limit.
+    """Reads what a child says, keeps the newest, and kills it at its limits.
+
+    There are two: one for reading the request, and from then on that of the solve.
 
     Reading goes on in a thread of its own, so that neither a slow client nor a slow
     check can put off the kill. The end is told as soon as the child is killed: it does
@@ -29,8 +38,11 @@ class Run:
         A ready child; the run closes it.
     request
         The contract's `SolveRequest`, serialised.
+    reading_limit_s
+        When the child is killed unless it has read the request, in seconds from now.
     time_limit_s, kill_after_s
-        What the child is told, and when it is killed, in seconds from now.
+        What the child is told, and how long after that it is killed, both from the
+        moment when it has read the request.
     on_end
         Called once, when the child works no more.
     prepare
@@ -42,6 +54,7 @@ class Run:
         child: ChildProcess,
         request: bytes,
         *,
+        reading_limit_s: float,
         time_limit_s: float,
         kill_after_s: float,
         on_end: Callable[[], None],
@@ -51,7 +64,11 @@ class Run:
         self._on_end = on_end
         self._prepare = prepare
         self._preparing: threading.Thread | None = None
-        self._deadline = time.monotonic() + kill_after_s
+        self._began = time.monotonic()
+        self._reading_limit_s = reading_limit_s
+        self._solving_limit_s = time_limit_s + kill_after_s
+        self._read_at: float | None = None
+        self._on_read: Callable[[], None] = _nobody
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
         self._best: pb.SolveUpdate | None = None
@@ -73,6 +90,28 @@ class Run:
         self._end(last, killed=True)
 
     @property
+    def ends_by(self) -> float:
+        """When the child is killed at the latest; that is sooner once it has read."""
+        read_at = self._read_at
+        if read_at is None:
+            read_at = self._began + self._reading_limit_s
+        return read_at + self._solving_limit_s
+
+    @property
+    def read_s(self) -> float:
+        """How long the child has taken, or takes by now, to read its request."""
+        read_at = self._read_at
+        return (time.monotonic() if read_at is None else read_at) - self._began
+
+    def on_read(self, told: Callable[[], None]) -> None:
+        """Have ``told`` called when the request has been read; at once if it has."""
+        with self._changed:
+            self._on_read = told
+            if self._read_at is None:
+                return
+        told()
+
+    @property
     def over(self) -> bool:
         """Whether the child works no more."""
         return self._over
@@ -89,34 +128,52 @@ class Run:
                     return
 
     def _pump(self, request: bytes, time_limit_s: float) -> None:
+        # Beside: a child that hangs reads no more, and sending to it would never end.
+        asking = threading.Thread(
+            target=self._ask, args=(request, time_limit_s), daemon=True
+        )
+        asking.start()
         try:
-            last = self._read(request, time_limit_s)
+            last = self._hear()
         except Exception as error:  # the thread's edge: the caller must hear something
             last = self._instead(
                 pb.END_REASON_ERROR, f"{type(error).__name__}: {error}"
             )
-        if last is None:
-            self.give_up()
-        else:
+        if last is not None:
             self._end(last)
+        elif self._read_at is None:
+            message = UNREAD.format(limit_s=self._reading_limit_s)
+            unread = self._instead(pb.END_REASON_TIME_LIMIT, message)
+            self._end(unread, killed=True)
+        else:
+            self.give_up()
         self._have_the_next_ready()
+        asking.join()
         self._child.close()
+
+    def _ask(self, request: bytes, time_limit_s: float) -> None:
+        # That the child has ended is heard where its answers are awaited.
+        with suppress(OSError):
+            self._child.connection.send_bytes(repr(time_limit_s).encode())
+            self._child.connection.send_bytes(request)
 
     def _have_the_next_ready(self) -> None:
         if self._preparing is None:
             self._preparing = threading.Thread(target=self._prepare, daemon=True)
             self._preparing.start()
 
-    def _read(self, request: bytes, time_limit_s: float) -> pb.SolveUpdate | None:
-        """Return the child's last update, or one in its place; None at the limit."""
+    def _hear(self) -> pb.SolveUpdate | None:
+        """Return the child's last update, or one in its place; None at a limit."""
         connection = self._child.connection
         try:
-            connection.send_bytes(repr(time_limit_s).encode())
-            connection.send_bytes(request)
-            while connection.poll(max(0.0, self._deadline - time.monotonic())):
-                update = pb.SolveUpdate.FromString(connection.recv_bytes())
+            while connection.poll(max(0.0, self._next_limit() - time.monotonic())):
+                message = connection.recv_bytes()
                 # Not before: the child is to have read its request in peace.
                 self._have_the_next_ready()
+                if message == READ:
+                    self._has_read()
+                    continue
+                update = pb.SolveUpdate.FromString(message)
                 if update.last:
                     return update
                 self._take(update)
@@ -127,6 +184,20 @@ class Run:
                 pb.END_REASON_ERROR, f"the solver's process talks nonsense: {error}"
             )
         return None
+
+    def _next_limit(self) -> float:
+        if self._read_at is None:
+            return self._began + self._reading_limit_s
+        return self.ends_by
+
+    def _has_read(self) -> None:
+        with self._changed:
+            # Once only: a child must not put off its end.
+            if self._read_at is not None:
+                return
+            self._read_at = time.monotonic()
+            told = self._on_read
+        told()
 
     def _ended(self) -> pb.SolveUpdate:
         """Return the last update of a child that ended without one."""
@@ -165,3 +236,7 @@ class Run:
         with self._changed:
             self._newest = last
             self._changed.notify_all()
+
+
+def _nobody() -> None:
+    """Hear that the request has been read, for whoever does not ask to."""

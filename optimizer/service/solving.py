@@ -25,11 +25,10 @@ from optimizer.service.progress import progress_of
 from optimizer.service.run import Run
 from optimizer.service.settings import MIB, WorkerSettings
 from optimizer.service.time_split import (
-    ANSWER_AFTER_S,
-    KILL_AFTER_S,
+    answer_after_s,
     checking_s,
-    finishing_s,
-    receiving_s,
+    kill_after_s,
+    reading_limit_s,
 )
 from optimizer.service.turns import Turns
 from optimizer.service.vetting import Vetting
@@ -105,7 +104,7 @@ class Solving:
         CallLeftError
             The call is not taken.
         """
-        arrived = time.monotonic() - receiving_s(len(body))
+        arrived = time.monotonic()
         request = self._parse(body)
         limit_s = _time_limit_s(request, self.settings)
         call = Call(on_progress)
@@ -150,26 +149,28 @@ class Solving:
             },
         )
         try:
-            run = self._start(call, request, body, deadline)
+            run = self._start(call, body, deadline)
         except WorkerStartError as error:
             last = ending(pb.END_REASON_ERROR, str(error))
             yield self._account(request, last, arrived)
             return
         with self.metrics.inflight.track_inprogress():
-            last = yield from self._passing(call, request, run, deadline)
+            last = yield from self._passing(call, request, run, len(body))
         if run.killed:
             self.metrics.killed.inc()
+        # Of a child that was killed nobody has heard how long it took.
+        last.durations.decode_s = last.durations.decode_s or run.read_s
         yield self._account(request, last, arrived)
 
     def _passing(
-        self, call: Call, request: pb.SolveRequest, run: Run, deadline: float
+        self, call: Call, request: pb.SolveRequest, run: Run, request_bytes: int
     ) -> Generator[pb.SolveUpdate, None, pb.SolveUpdate]:
         """Yield the updates that pass the checker; return the last one."""
         vetting = Vetting(
             run,
             Judge(request, self.metrics),
-            answer_by=deadline + ANSWER_AFTER_S,
-            checking_s=checking_s(request.snapshot),
+            answer_after_s=answer_after_s(request_bytes),
+            checking_s=checking_s(request_bytes),
         )
         try:
             for update in vetting.updates():
@@ -185,20 +186,20 @@ class Solving:
             vetting.close()
         raise AssertionError("a vetting ended without a last update")
 
-    def _start(
-        self, call: Call, request: pb.SolveRequest, body: bytes, deadline: float
-    ) -> Run:
+    def _start(self, call: Call, body: bytes, deadline: float) -> Run:
         try:
             child = self.workers.take(max(0.0, deadline - time.monotonic()))
         except BaseException:
             self.turns.give_back()
             raise
-        left_s = max(0.0, deadline - time.monotonic())
+        # What was spent on waiting for the turn and for a child is gone; the rest is
+        # the solver's, from when it has read.
         run = Run(
             child,
             body,
-            time_limit_s=left_s - finishing_s(request.snapshot, left_s),
-            kill_after_s=left_s + KILL_AFTER_S,
+            reading_limit_s=reading_limit_s(len(body)),
+            time_limit_s=max(0.0, deadline - time.monotonic()),
+            kill_after_s=kill_after_s(len(body)),
             on_end=self.turns.give_back,
             prepare=self._prepare,
         )

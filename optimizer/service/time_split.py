@@ -1,46 +1,52 @@
-"""How a call's time is split: receiving, solving, and what follows the solve.
+"""How a call's time is split: reading, solving, and what follows the solve.
 
-The caller's limit is for the whole call. So the child is given what is left when its
-last answer must still be checked and sent, and the caller is answered a moment after
-the limit at the latest, with whatever has passed the checker by then.
+The caller's limit is the solver's: it begins when the child has read its snapshot, and
+what comes before and after has bounds of its own, which grow with the request. So a
+caller is answered `grace_s` after its limit at the latest, with whatever has passed the
+checker by then, and knows that before it asks; see `time_limit_s` in the contract.
 """
 
 from __future__ import annotations
 
-from optimizer.contract import optimizer_pb2 as pb
+READING_S, READING_S_PER_BYTE = 1.5, 0.5e-6
+"""The child is killed if it has not read its request by then. Twelve times what 50,000
+pods (8 MB) take a core: a machine may be busy, and terms with many selectors take three
+times as long a byte."""
 
-FINISHING_S = 0.05
-"""Kept back from the child's limit, for its last answer to be checked and sent."""
+KILL_AFTER_S, KILL_AFTER_S_PER_BYTE = 0.05, 0.01e-6
+"""After its limit the child is killed: its last plan is still written until then."""
 
-CHECKING_S = 25e-6
-"""Kept back besides for each pod, node and class: what the checker takes, on a core
-that is shared."""
+ANSWER_AFTER_S, ANSWER_AFTER_S_PER_BYTE = 0.15, 0.14e-6
+"""After that the caller is answered, also if the last plan is still being checked."""
 
-LARGEST_SHARE = 0.2
-"""Of the time left that is kept back for large snapshots; never more, however large."""
-
-RECEIVING_S = 12e-9
-"""What a byte of the request took to arrive before its call was seen (5 MB: 0.06 s)."""
-
-KILL_AFTER_S = 0.015
-"""After the limit the child is killed."""
-
-ANSWER_AFTER_S = 0.025
-"""After the limit the caller is answered, also if the last plan is still checked."""
+CHECKING_S_PER_BYTE = 0.05e-6
+"""What checking one plan takes, about, on a core that is shared."""
 
 
-def finishing_s(snapshot: pb.Snapshot, left_s: float) -> float:
-    """Return the seconds of ``left_s`` that the child is not given."""
-    kept_back_s = min(checking_s(snapshot), LARGEST_SHARE * left_s)
-    return min(FINISHING_S, 0.05 * left_s) + kept_back_s
+def reading_limit_s(request_bytes: int) -> float:
+    """Return the seconds that a child may take to read its request."""
+    return READING_S + READING_S_PER_BYTE * request_bytes
 
 
-def checking_s(snapshot: pb.Snapshot) -> float:
+def kill_after_s(request_bytes: int) -> float:
+    """Return the seconds after its time limit when a child is killed."""
+    return KILL_AFTER_S + KILL_AFTER_S_PER_BYTE * request_bytes
+
+
+def answer_after_s(request_bytes: int) -> float:
+    """Return the seconds after the end of a solve when its caller is answered."""
+    return ANSWER_AFTER_S + ANSWER_AFTER_S_PER_BYTE * request_bytes
+
+
+def checking_s(request_bytes: int) -> float:
     """Return the seconds that checking one plan takes, about."""
-    size = len(snapshot.pods) + len(snapshot.nodes) + len(snapshot.pod_classes)
-    return CHECKING_S * size
+    return CHECKING_S_PER_BYTE * request_bytes
 
 
-def receiving_s(request_bytes: int) -> float:
-    """Return the seconds that a request took before anybody looked at the clock."""
-    return RECEIVING_S * request_bytes
+def grace_s(request_bytes: int) -> float:
+    """Return the seconds after its time limit when a call is answered at the latest."""
+    return (
+        reading_limit_s(request_bytes)
+        + kill_after_s(request_bytes)
+        + answer_after_s(request_bytes)
+    )

@@ -29,18 +29,19 @@ class Vetting:
         The run.
     judge
         Says of each update whether it holds.
-    answer_by
-        When the caller is answered, a moment of `time.monotonic`.
+    answer_after_s
+        When the caller is answered, in seconds after the moment when the run ends at
+        the latest; that is sooner once the snapshot has been read.
     checking_s
         What a check takes, about; until one has been made.
     """
 
     def __init__(
-        self, run: Run, judge: Judge, *, answer_by: float, checking_s: float
+        self, run: Run, judge: Judge, *, answer_after_s: float, checking_s: float
     ) -> None:
         self._run = run
         self._judge = judge
-        self._answer_by = answer_by
+        self._answer_after_s = answer_after_s
         self._checking_s = checking_s
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
@@ -48,14 +49,14 @@ class Vetting:
         self._sound: pb.SolveUpdate | None = None
         self._strategy = ""
         self._over = False
+        run.on_read(self._look_again)
         threading.Thread(target=self._vet, daemon=True).start()
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
-        """Yield updates that hold; the last comes at ``answer_by`` at the latest."""
+        """Yield updates that hold; the last comes in time, whatever it says."""
         while True:
             with self._changed:
-                left_s = self._answer_by - time.monotonic()
-                self._changed.wait_for(self._news, max(0.0, left_s))
+                self._await_news()
                 if self._failure is not None:
                     raise self._failure
                 newest, self._newest = self._newest, None
@@ -72,6 +73,22 @@ class Vetting:
         """Check no more: nobody waits for it."""
         with self._changed:
             self._over = True
+
+    def _await_news(self) -> None:
+        """Return at the next news, or when the caller must be answered."""
+        while not self._news():
+            left_s = self._answer_by() - time.monotonic()
+            if left_s <= 0:
+                return
+            self._changed.wait(left_s)
+
+    def _answer_by(self) -> float:
+        return self._run.ends_by + self._answer_after_s
+
+    def _look_again(self) -> None:
+        """Have whoever waits look how long there is left."""
+        with self._changed:
+            self._changed.notify_all()
 
     def _news(self) -> bool:
         return self._newest is not None or self._failure is not None
@@ -103,10 +120,15 @@ class Vetting:
         checked = self._judge.judge(update, lambda: self._idle(update))
         if checked is not None and checked.HasField("plan"):
             self._checking_s = max(time.monotonic() - began, self._checking_s / 2)
-        if checked is not None and checked.last and not update.last:
+        if checked is None or not checked.last:
+            return checked
+        if not update.last:
             # A plan was withheld: the run must be over when that is told.
             self._run.cancel()
-        return checked
+        if checked.HasField("plan"):
+            return checked
+        # What has passed before is as good as it was.
+        return self._instead(checked.end_reason, checked.message)
 
     def _too_late(self, update: pb.SolveUpdate) -> bool:
         """Tell whether the last plan would have to wait while this one is checked.
@@ -115,7 +137,7 @@ class Vetting:
         """
         if self._sound is None or not update.HasField("plan"):
             return False
-        return time.monotonic() + 2 * self._checking_s > self._answer_by
+        return time.monotonic() + 2 * self._checking_s > self._answer_by()
 
     def _idle(self, update: pb.SolveUpdate) -> bool:
         """Tell whether nobody waits to hear of ``update``.

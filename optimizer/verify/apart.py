@@ -46,7 +46,7 @@ def check_apart(case: Case) -> Iterator[Violation]:
 
 def feuds(case: Case) -> list[Feud]:
     """Return every required anti-affinity of the pods in the snapshot."""
-    there = {pod.class_id for pod in case.snapshot.pods}
+    there = case.present
     found = []
     for name in sorted(there):
         carrier = case.classes[name]

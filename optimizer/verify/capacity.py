@@ -15,14 +15,16 @@ def check_capacity(case: Case) -> Iterator[Violation]:
     A node may be overcommitted before the plan; what matters is that no pod which
     asks for a scarce resource is added to it.
     """
-    asked: defaultdict[str, set[str]] = defaultdict(set)
+    coming: defaultdict[str, list[str]] = defaultdict(list)
     for pod, node in case.arrivals():
-        asked[node.name].update(name for name, _ in case.asked_for(pod.uid))
+        coming[node.name].append(pod.uid)
+    asked: dict[str, set[str]] = {}
     # Nodes that nobody comes to are as they were.
-    load: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for uid, where in case.after.items():
-        if where in asked:
-            used = load[where]
+    load: dict[str, Counter[str]] = {}
+    for where, newcomers in coming.items():
+        asked[where] = {name for uid in newcomers for name, _ in case.asked_for(uid)}
+        used = load[where] = Counter()
+        for uid in (*case.staying_on(where), *newcomers):
             for name, amount in case.asked_for(uid):
                 used[name] += amount
     for reservation in case.snapshot.reservations:

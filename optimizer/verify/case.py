@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from optimizer.contract import optimizer_pb2 as pb
@@ -28,16 +28,25 @@ class Index:
             name: tuple((what, amount) for what, amount in wanted.items() if amount)
             for name, wanted in self.wanted.items()
         }
+        self.priority = {name: one.priority for name, one in self.classes.items()}
         # Reading a field of a message makes a new object each time.
         self.pods: dict[str, pb.Pod] = {}
         self.class_id: dict[str, str] = {}
         self.node: dict[str, str] = {}
+        self.on_node: defaultdict[str, list[str]] = defaultdict(list)
         for pod in snapshot.pods:
-            uid = pod.uid
+            uid, node = pod.uid, pod.node
             self.pods[uid] = pod
             self.class_id[uid] = pod.class_id
-            self.node[uid] = pod.node
-        self.priority = {name: one.priority for name, one in self.classes.items()}
+            self.node[uid] = node
+            self.on_node[node].append(uid)
+        self.present = frozenset(self.class_id.values())
+        waiting = {*self.on_node[""]}
+        self.placed = Counter(
+            self.priority.get(class_id, 0)
+            for uid, class_id in self.class_id.items()
+            if uid not in waiting
+        )
         self.forbidden = {
             (pair.class_id, pair.node) for pair in snapshot.forbidden_pairs
         }
@@ -57,6 +66,12 @@ class Case:
         Whatever else the caller asked for: objective and limits.
     index
         The index of ``snapshot``.
+
+    What a plan does not touch is as it was, and is counted once for all plans: a check
+    takes as long as its plan is large, not as the cluster is.
+
+    A step with a pod that is unknown, or to such a node, is told by a rule of its own.
+    All others look at the rest: ``placements``, ``moves`` and ``evictions``.
     """
 
     snapshot: pb.Snapshot
@@ -69,11 +84,18 @@ class Case:
     pods: dict[str, pb.Pod] = field(init=False)
     before: dict[str, str] = field(init=False)
     after: dict[str, str] = field(init=False)
+    placements: tuple[pb.Placement, ...] = field(init=False)
+    moves: tuple[pb.Move, ...] = field(init=False)
+    evictions: tuple[pb.Eviction, ...] = field(init=False)
+    touched: dict[str, str] = field(init=False)
+    present: frozenset[str] = field(init=False)
+    placed_before: Counter[int] = field(init=False)
     forbidden: set[tuple[str, str]] = field(init=False)
     _wanted: dict[str, Counter[str]] = field(init=False)
     _asked_for: dict[str, tuple[tuple[str, int], ...]] = field(init=False)
     _class_id: dict[str, str] = field(init=False)
     _priority: dict[str, int] = field(init=False)
+    _on_node: dict[str, list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
         index = self.index or Index(self.snapshot)
@@ -82,14 +104,21 @@ class Case:
         self._wanted, self._class_id = index.wanted, index.class_id
         self._priority = index.priority
         self._asked_for = index.asked_for
+        self._on_node = index.on_node
+        self.present, self.placed_before = index.present, index.placed
         self.before = index.node
-        self.after = dict(index.node)
-        for placement in self.plan.placements:
-            self.after[placement.pod_uid] = placement.node
-        for move in self.plan.moves:
-            self.after[move.pod_uid] = move.to_node
-        for eviction in self.plan.evictions:
-            self.after[eviction.pod_uid] = ""
+        pods, nodes, plan = self.pods, self.nodes, self.plan
+        self.placements = tuple(
+            one for one in plan.placements if one.pod_uid in pods and one.node in nodes
+        )
+        self.moves = tuple(
+            one for one in plan.moves if one.pod_uid in pods and one.to_node in nodes
+        )
+        self.evictions = tuple(one for one in plan.evictions if one.pod_uid in pods)
+        self.touched = {one.pod_uid: one.node for one in self.placements}
+        self.touched |= {one.pod_uid: one.to_node for one in self.moves}
+        self.touched |= {one.pod_uid: "" for one in self.evictions}
+        self.after = {**index.node, **self.touched}
 
     @property
     def changes_nothing(self) -> bool:
@@ -106,9 +135,14 @@ class Case:
         """Return each pod that comes to a node, with that node."""
         return [
             (self.pods[uid], self.nodes[node])
-            for uid, node in self.after.items()
+            for uid, node in self.touched.items()
             if node and node != self.before[uid]
         ]
+
+    def staying_on(self, node: str) -> list[str]:
+        """Return the pods that are on ``node`` before the plan and after it."""
+        here = self._on_node.get(node, ())
+        return [uid for uid in here if self.after[uid] == node]
 
     def class_of(self, uid: str) -> pb.PodClass:
         """Return the class of the pod ``uid``."""

@@ -15,7 +15,7 @@ def check_emptied(case: Case) -> Iterator[Violation]:
     """Yield a violation unless every pod keeps a node and fewer nodes are in use."""
     if case.changes_nothing:
         return
-    for eviction in case.plan.evictions:
+    for eviction in case.evictions:
         yield Violation("worth", eviction.pod_uid, "loses its node for consolidation")
     before, after = _counted(case)
     if after >= before:

@@ -31,7 +31,10 @@ def check_gains(case: Case) -> Iterator[Violation]:
     points = [(one.moves, one.placed) for one in case.plan.gain_by_moves]
     if not points:
         return
-    placed = sum(1 for node in case.after.values() if node)
+    placed = sum(case.placed_before.values())
+    placed += sum(
+        bool(node) - bool(case.before[uid]) for uid, node in case.touched.items()
+    )
     if points[-1] != (len(case.plan.moves), placed):
         yield Violation("gains", "plan", f"the curve ends at {points[-1]}")
     for one, other in pairwise(points):
@@ -40,8 +43,8 @@ def check_gains(case: Case) -> Iterator[Violation]:
 
 
 def _by_owner(case: Case) -> Counter[str]:
-    disturbed = [one.pod_uid for one in case.plan.moves]
-    disturbed += [one.pod_uid for one in case.plan.evictions]
+    disturbed = [one.pod_uid for one in case.moves]
+    disturbed += [one.pod_uid for one in case.evictions]
     owners = (case.class_of(uid).owner.uid for uid in disturbed)
     return Counter(owner for owner in owners if owner)
 

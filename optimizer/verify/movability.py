@@ -43,7 +43,7 @@ def check_budgets(case: Case) -> Iterator[Violation]:
 
 def check_unverifiable(case: Case) -> Iterator[Violation]:
     """Yield pods in the plan whose needs this checker cannot check."""
-    touched = {uid for uid, node in case.after.items() if node != case.pods[uid].node}
+    touched = {uid for uid, node in case.touched.items() if node != case.before[uid]}
     problems = {
         name: list(_unverifiable_needs(case.classes[name]))
         for name in {case.pods[uid].class_id for uid in touched}
@@ -84,8 +84,8 @@ def disturbable_pods(case: Case) -> set[str]:
 
 
 def _disturbed(case: Case) -> list[str]:
-    moved = [one.pod_uid for one in case.plan.moves]
-    return moved + [one.pod_uid for one in case.plan.evictions]
+    moved = [one.pod_uid for one in case.moves]
+    return moved + [one.pod_uid for one in case.evictions]
 
 
 def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:

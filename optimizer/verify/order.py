@@ -23,8 +23,8 @@ TERMINATING = "terminating"
 
 def check_order(case: Case) -> Iterator[Violation]:
     """Yield arrivals that affinity or spread refuse whatever came before them."""
-    coming = [(one.pod_uid, one.to_node) for one in case.plan.moves]
-    coming += [(one.pod_uid, one.node) for one in case.plan.placements]
+    coming = [(one.pod_uid, one.to_node) for one in case.moves]
+    coming += [(one.pod_uid, one.node) for one in case.placements]
     if not any(demanding(case.class_of(uid)) for uid, _ in coming):
         return
     scene = Scene(case)

@@ -23,10 +23,10 @@ def check_policy(case: Case) -> Iterator[Violation]:
     if case.policy != pb.POLICY_STRICT:
         return
     # Who waits for a node cannot be evicted: another rule says so.
-    evicted = [one.pod_uid for one in case.plan.evictions if case.before[one.pod_uid]]
+    evicted = [one.pod_uid for one in case.evictions if case.before[one.pod_uid]]
     if not evicted:
         return
-    gained = [case.priority(one.pod_uid) for one in case.plan.placements]
+    gained = [case.priority(one.pod_uid) for one in case.placements]
     disturbable = disturbable_pods(case)
     on_nodes = case.on_nodes()
     company = Company(case)

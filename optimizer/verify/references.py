@@ -23,17 +23,21 @@ def check_snapshot(case: Case) -> Iterator[Violation]:
     """Yield what makes the snapshot itself unfit to judge a plan by."""
     snapshot = case.snapshot
     kinds = (
-        ("pod", [pod.uid for pod in snapshot.pods]),
-        ("node", [node.name for node in snapshot.nodes]),
-        ("class", [one.id for one in snapshot.pod_classes]),
+        ("pod", case.pods, snapshot.pods, "uid"),
+        ("node", case.nodes, snapshot.nodes, "name"),
+        ("class", case.classes, snapshot.pod_classes, "id"),
     )
-    for kind, names in kinds:
-        for name, count in Counter(names).items():
+    for kind, known, messages, key in kinds:
+        # Nearly all are sound, and then there is nothing to count.
+        if len(known) == len(messages):
+            continue
+        for name, count in Counter(getattr(one, key) for one in messages).items():
             if count > 1:
                 yield Violation("snapshot", name, f"{kind} appears {count} times")
-    for pod in snapshot.pods:
-        if pod.class_id not in case.classes:
-            yield Violation("snapshot", pod.uid, f"unknown class {pod.class_id}")
+    if not case.present <= case.classes.keys():
+        for pod in snapshot.pods:
+            if pod.class_id not in case.classes:
+                yield Violation("snapshot", pod.uid, f"unknown class {pod.class_id}")
     held = {reservation.node for reservation in snapshot.reservations}
     for node in sorted({*case.before.values(), *held} - {""}):
         if node not in case.nodes:
@@ -61,9 +65,9 @@ def check_references(case: Case) -> Iterator[Violation]:
 def check_origins(case: Case) -> Iterator[Violation]:
     """Yield pods that are not where the plan takes them from."""
     claims = [
-        *((one.pod_uid, "", "is placed") for one in case.plan.placements),
-        *((one.pod_uid, one.from_node, "is moved") for one in case.plan.moves),
-        *((one.pod_uid, one.node, "is evicted") for one in case.plan.evictions),
+        *((one.pod_uid, "", "is placed") for one in case.placements),
+        *((one.pod_uid, one.from_node, "is moved") for one in case.moves),
+        *((one.pod_uid, one.node, "is evicted") for one in case.evictions),
     ]
     for uid, claimed, verb in claims:
         actual = case.before[uid]
@@ -73,6 +77,6 @@ def check_origins(case: Case) -> Iterator[Violation]:
                 uid,
                 f"{verb} from {claimed or 'pending'}, is at {actual or 'pending'}",
             )
-    for move in case.plan.moves:
+    for move in case.moves:
         if move.from_node == move.to_node:
             yield Violation("origin", move.pod_uid, f"moves to its own {move.to_node}")

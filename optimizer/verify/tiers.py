@@ -15,19 +15,16 @@ EVICTION_WEIGHT = 3
 
 def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
     """Return (priority, placed before, placed after, disruption), highest first."""
-    before: Counter[int] = Counter()
-    after: Counter[int] = Counter()
+    before, after = case.placed_before, case.placed_before.copy()
     disruption: Counter[int] = Counter()
-    priorities = set()
-    for uid, was in case.before.items():
-        priority, now = case.priority(uid), case.after[uid]
-        priorities.add(priority)
-        before[priority] += bool(was)
-        after[priority] += bool(now)
+    for uid, now in case.touched.items():
+        priority, was = case.priority(uid), case.before[uid]
+        after[priority] += bool(now) - bool(was)
         if was and was != now:
             disruption[priority] += MOVE_WEIGHT if now else EVICTION_WEIGHT
     counted = []
     reached = (0, 0, 0)
+    priorities = {case.classes[name].priority for name in case.present}
     for priority in sorted(priorities, reverse=True):
         own = (before[priority], after[priority], disruption[priority])
         reached = (reached[0] + own[0], reached[1] + own[1], reached[2] + own[2])

@@ -306,7 +306,8 @@ const (
 	EndReason_END_REASON_TIME_LIMIT EndReason = 2
 	// The plan is empty; it is optimal if it is proved that nothing can be gained.
 	EndReason_END_REASON_NO_IMPROVEMENT EndReason = 3
-	// The snapshot or the options break the contract; message tells every fault.
+	// The snapshot or the options break the contract; message tells every fault. What spoils one class, node,
+	// budget or reservation alone is a refusal instead.
 	EndReason_END_REASON_INFEASIBLE_INPUT EndReason = 4
 	EndReason_END_REASON_CANCELLED        EndReason = 5
 	// The solve failed; message says how. A plan, if there is one, passed the checker.
@@ -418,7 +419,11 @@ type SolveOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the strategy; empty means the service's default.
 	Strategy string `protobuf:"bytes,1,opt,name=strategy,proto3" json:"strategy,omitempty"`
-	// Wall-clock limit of the whole call in seconds; 0 means the service's default.
+	// Wall-clock limit of the solve in seconds; 0 means the service's default. It begins when
+	// the snapshot has been read; what the call waited for its turn before is taken off it.
+	// Reading, ending and checking have bounds of their own: with a request of B bytes the
+	// last update comes time_limit_s + 1.7 + 0.65e-6 * B seconds after the call at the
+	// latest, so that a caller who waits that long and a moment for the way need not give up.
 	TimeLimitS float64 `protobuf:"fixed64,2,opt,name=time_limit_s,json=timeLimitS,proto3" json:"time_limit_s,omitempty"`
 	Policy     Policy  `protobuf:"varint,3,opt,name=policy,proto3,enum=stowage.optimizer.v1.Policy" json:"policy,omitempty"`
 	// Share of the time limit reserved for the tiers (the paper's alpha), in (0, 1]; 0 means default.
@@ -1460,7 +1465,8 @@ func (x *Owner) GetUid() string {
 	return ""
 }
 
-// Pods with the same scheduling-relevant spec, priority, namespace, labels and owner.
+// Pods with the same scheduling-relevant spec, priority, namespace and owner, and the same of those labels that
+// some selector of the cluster reads; only these are told.
 type PodClass struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3015,10 +3021,13 @@ func (x *Refusal) GetDetail() string {
 type Durations struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Reading the request and, unless pods have demands on other pods, putting the problem
-	// into numbers.
-	DecodeS       float64 `protobuf:"fixed64,1,opt,name=decode_s,json=decodeS,proto3" json:"decode_s,omitempty"`
-	SolveS        float64 `protobuf:"fixed64,2,opt,name=solve_s,json=solveS,proto3" json:"solve_s,omitempty"`
-	VerifyS       float64 `protobuf:"fixed64,3,opt,name=verify_s,json=verifyS,proto3" json:"verify_s,omitempty"`
+	// into numbers: what comes before the time limit begins.
+	DecodeS float64 `protobuf:"fixed64,1,opt,name=decode_s,json=decodeS,proto3" json:"decode_s,omitempty"`
+	// From then on until the plan was found.
+	SolveS float64 `protobuf:"fixed64,2,opt,name=solve_s,json=solveS,proto3" json:"solve_s,omitempty"`
+	// Checking the plan.
+	VerifyS float64 `protobuf:"fixed64,3,opt,name=verify_s,json=verifyS,proto3" json:"verify_s,omitempty"`
+	// The whole call, with waiting for its turn.
 	TotalS        float64 `protobuf:"fixed64,4,opt,name=total_s,json=totalS,proto3" json:"total_s,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

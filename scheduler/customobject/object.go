@@ -2,9 +2,11 @@ package customobject
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,6 +36,12 @@ func (o *Object[Spec, Status]) UID() types.UID { return o.seen.GetUID() }
 // Labels are the object's labels.
 func (o *Object[Spec, Status]) Labels() map[string]string { return o.seen.GetLabels() }
 
+// Generation changes with the spec.
+func (o *Object[Spec, Status]) Generation() int64 { return o.seen.GetGeneration() }
+
+// GetObjectMeta lets informers keep objects that have been read.
+func (o *Object[Spec, Status]) GetObjectMeta() metav1.Object { return o.seen }
+
 // Created is when the object was created.
 func (o *Object[Spec, Status]) Created() time.Time { return o.seen.GetCreationTimestamp().Time }
 
@@ -42,8 +50,14 @@ func (o *Object[Spec, Status]) Reference() *v1.ObjectReference {
 	return &v1.ObjectReference{APIVersion: o.of.Resource.GroupVersion().String(), Kind: o.of.Kind, Name: o.Name(), UID: o.UID()}
 }
 
-// Read reads an object of the API, which is not kept.
+// Read reads an object of the API, or one that has been read, anew. What the API gave must not be changed
+// any more; the result is the caller's own.
 func Read[Spec, Status any](of Type, object any) (*Object[Spec, Status], error) {
+	if known, again := object.(interface {
+		source() *unstructured.Unstructured
+	}); again {
+		object = known.source()
+	}
 	from, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("want a %s, got %T", of.Kind, object)
@@ -55,8 +69,10 @@ func Read[Spec, Status any](of Type, object any) (*Object[Spec, Status], error) 
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, &content); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", of.Kind, from.GetName(), err)
 	}
-	return &Object[Spec, Status]{Spec: content.Spec, Status: content.Status, of: of, seen: from.DeepCopy()}, nil
+	return &Object[Spec, Status]{Spec: content.Spec, Status: content.Status, of: of, seen: from}, nil
 }
+
+func (o *Object[Spec, Status]) source() *unstructured.Unstructured { return o.seen }
 
 // withStatus is the object as it was seen, with the present status.
 func (o *Object[Spec, Status]) withStatus() (*unstructured.Unstructured, error) {
@@ -64,7 +80,7 @@ func (o *Object[Spec, Status]) withStatus() (*unstructured.Unstructured, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", o.of.Kind, o.Name(), err)
 	}
-	object := o.seen.DeepCopy()
-	object.Object["status"] = status
-	return object, nil
+	content := maps.Clone(o.seen.Object)
+	content["status"] = status
+	return &unstructured.Unstructured{Object: content}, nil
 }

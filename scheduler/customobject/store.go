@@ -83,8 +83,3 @@ func (s *Store[Spec, Status]) Delete(ctx context.Context, name string, options m
 	}
 	return err
 }
-
-// DeleteSelected removes all objects that the label selector selects.
-func (s *Store[Spec, Status]) DeleteSelected(ctx context.Context, selector string) error {
-	return s.api.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
-}

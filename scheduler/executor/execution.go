@@ -53,10 +53,20 @@ type Execution struct {
 	evictions []*step
 	byUID     map[types.UID]*step
 	owners    sets.Set[types.UID]
+	classes   snapshot.Classes
 	places    map[snapshot.Kind]map[string]*place
 	reserved  map[types.UID]taken
-	bound     int
-	atOnce    int
+	// waiting are the pods that wait for a node and have an owner in the plan.
+	waiting map[types.UID]waitingPod
+	// vacated are the nodes that evicted pods leave, by kind. Its sets are replaced, never changed.
+	vacated map[snapshot.Kind]sets.Set[string]
+	// moving is the room on each node for replacements under way, needed that for all arrivals to come.
+	moving, needed map[string]resources.Vector
+	// outstanding is the copy of needed that is handed out; nil after a change.
+	outstanding map[string]resources.Vector
+	// arrivals are the places that are still to be filled, bound those that are.
+	arrivals, bound int
+	atOnce          int
 }
 
 // New starts a plan. free is the room that every node has now; atOnce is how many pods of one
@@ -66,21 +76,40 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		atOnce:   atOnce,
 		byUID:    map[types.UID]*step{},
 		owners:   sets.New[types.UID](),
+		classes:  of.Classes,
 		places:   map[snapshot.Kind]map[string]*place{},
 		reserved: map[types.UID]taken{},
+		waiting:  map[types.UID]waitingPod{},
+		moving:   map[string]resources.Vector{},
+		needed:   map[string]resources.Vector{},
 	}
 	for _, placement := range of.Placements {
-		e.placeOf(placement.Pod.Kind(), placement.Node, placement.Pod.Requests).settled++
+		e.change(e.placeOf(placement.Pod.Kind(), placement.Node, placement.Pod.Requests), 1, 0, 0)
 	}
 	for _, move := range of.Moves {
 		e.moves = append(e.moves, e.addStep(move.Pod, move.From, move.To))
-		e.placeOf(move.Pod.Kind(), move.To, move.Pod.Requests).unopened++
+		e.change(e.placeOf(move.Pod.Kind(), move.To, move.Pod.Requests), 0, 0, 1)
 	}
 	for _, eviction := range of.Evictions {
 		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.Node, ""))
 	}
 	spare(of, e.evictions, free)
+	e.vacate()
 	return e
+}
+
+// vacate notes which nodes evicted pods leave for good.
+func (e *Execution) vacate() {
+	e.vacated = map[snapshot.Kind]sets.Set[string]{}
+	for _, step := range e.evictions {
+		if step.state == NotNeeded {
+			continue
+		}
+		if e.vacated[step.kind] == nil {
+			e.vacated[step.kind] = sets.New[string]()
+		}
+		e.vacated[step.kind].Insert(step.from)
+	}
 }
 
 func (e *Execution) addStep(pod *snapshot.Pod, from, to string) *step {
@@ -108,12 +137,7 @@ func (p Progress) Done() bool { return p.Arrivals == 0 && p.Departures == 0 }
 func (e *Execution) Progress() Progress {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	progress := Progress{Arrivals: len(e.reserved), Bound: e.bound}
-	for _, places := range e.places {
-		for _, place := range places {
-			progress.Arrivals += place.outstanding()
-		}
-	}
+	progress := Progress{Arrivals: len(e.reserved) + e.arrivals, Bound: e.bound}
 	for _, step := range e.byUID {
 		if step.state == Waiting || step.state == Evicted {
 			progress.Departures++

@@ -10,6 +10,7 @@ import (
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // randomPlan fills a world and makes a plan from one feasible assignment to another one.
@@ -223,5 +224,70 @@ func TestOutstandingRoomCoversArrivalsThatHaveNotBegun(t *testing.T) {
 
 	if needed.CPUMilli != 11 || needed.MemoryBytes != 22 || needed.Pods != 2 {
 		t.Errorf("outstanding = %+v, want both arrivals", needed)
+	}
+}
+
+// One pod of the workload may be away at a time, and each still terminates when its replacement arrives. Every
+// arrival must be credited to a move of its own, or the workload counts as away for ever and the plan stands still.
+func TestEachArrivalIsThatOfOneMoveAlthoughThePodsStillTerminate(t *testing.T) {
+	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), 4, size(100, 100))
+	of := &plan.Plan{}
+	for i := range 3 {
+		from := fmt.Sprintf("n%d", i)
+		of.Moves = append(of.Moves, plan.Move{Pod: w.add("web", from, size(30, 30), 0), From: from, To: "n3"})
+	}
+	e := executor.New(of, w.free(), 1)
+	var sent []types.UID
+
+	for range of.Moves {
+		wave := e.Next(w.free())
+		if len(wave) != 1 {
+			t.Fatalf("after %v the wave is %v; want one more pod", sent, wave)
+		}
+		uid := wave[0].Pod.Object.UID
+		e.Opened(uid)
+		e.Evicted(uid)
+		sent = append(sent, uid)
+		replacement := w.object("web")
+		e.Reserve(replacement, "n3")
+		e.Bound(replacement.UID)
+	}
+	for _, uid := range sent {
+		e.Gone(uid)
+	}
+
+	if !e.Progress().Done() {
+		t.Errorf("progress %+v", e.Progress())
+	}
+	for uid, state := range e.States() {
+		if state != executor.Bound {
+			t.Errorf("move of %s is %s", uid, state)
+		}
+	}
+}
+
+// A waiting pod may be deleted while the plan makes room for it. Its place goes to the one that its controller creates
+// in its stead; where nobody comes the plan must not wait for it for good.
+func TestPlaceOfAPodThatIsGoneIsGivenUpWhereNobodyComesInstead(t *testing.T) {
+	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), 1, size(100, 100))
+	bare, web := w.add("", "", size(10, 10), 0), w.add("web", "", size(10, 10), 0)
+	gone := w.add("gone", "", size(10, 10), 0)
+	bare.Owner = ""
+	e := executor.New(&plan.Plan{Placements: []plan.Placement{
+		{Pod: bare, Node: "n0"}, {Pod: web, Node: "n0"}, {Pod: gone, Node: "n0"}}}, w.free(), 1)
+	for _, pod := range []*snapshot.Pod{bare, web, gone} {
+		e.Note(pod.Object)
+		e.Forget(pod.Object)
+	}
+	afterBare := e.Progress().Arrivals
+
+	e.Note(w.object("web"))
+	given := e.GiveUpVanished()
+
+	if afterBare != 2 || given != 1 || e.Progress().Arrivals != 1 {
+		t.Errorf("%d places without the bare pod, %d given up, %+v", afterBare, given, e.Progress())
+	}
+	if nodes, planned := e.Nodes(w.object("web"), func(string) resources.Vector { return size(100, 100) }); !planned || len(nodes) != 1 {
+		t.Errorf("the one that came has %v", nodes)
 	}
 }

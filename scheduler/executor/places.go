@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"maps"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +14,7 @@ import (
 
 // place counts the open places of one kind on one node.
 type place struct {
+	node     string
 	requests resources.Vector
 	// settled are for pods that wait already; they are open from the start.
 	settled int
@@ -20,8 +23,6 @@ type place struct {
 	// unopened are for replacements of moves whose turn has not come.
 	unopened int
 }
-
-func (p *place) outstanding() int { return p.settled + p.inFlight + p.unopened }
 
 // taken is a place that a pod holds between Reserve and Bound.
 type taken struct {
@@ -38,32 +39,71 @@ func (e *Execution) placeOf(kind snapshot.Kind, node string, requests resources.
 		e.places[kind] = nodes
 	}
 	if nodes[node] == nil {
-		nodes[node] = &place{requests: requests}
+		nodes[node] = &place{node: node, requests: requests}
 	}
 	return nodes[node]
 }
 
-// placesOf finds the places of a pod, hashing its spec only if its owner is in the plan.
-func (e *Execution) placesOf(pod *v1.Pod) (snapshot.Kind, map[string]*place) {
-	owner := pod.UID
-	if controller := metav1.GetControllerOf(pod); controller != nil {
-		owner = controller.UID
+// change alters the counts of a place and the sums of its node. Nobody else may.
+func (e *Execution) change(p *place, settled, inFlight, unopened int) {
+	p.settled += settled
+	p.inFlight += inFlight
+	p.unopened += unopened
+	addTo(e.moving, p, inFlight)
+	if arrivals := settled + inFlight + unopened; arrivals != 0 {
+		addTo(e.needed, p, arrivals)
+		e.arrivals += arrivals
+		e.outstanding = nil
 	}
+}
+
+// addTo adds what pods of the place take on its node, or takes it away: one pod comes or goes at a time.
+func addTo(sums map[string]resources.Vector, p *place, pods int) {
+	switch {
+	case pods > 0:
+		sums[p.node] = sums[p.node].Plus(p.requests)
+	case pods < 0:
+		sums[p.node] = sums[p.node].Minus(p.requests)
+	}
+}
+
+// Concerns says whether the pod is of an owner that the plan touches. It needs no lock.
+func (e *Execution) Concerns(pod *v1.Pod) bool { return e.owners.Has(ownerOf(pod)) }
+
+// ownerOf is what answers for the pod: its controller, or itself.
+func ownerOf(pod *v1.Pod) types.UID {
+	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
+		return controller.UID
+	}
+	return pod.UID
+}
+
+// kindOf hashes the pod's spec only if its owner is in the plan, and once for each waiting pod.
+func (e *Execution) kindOf(pod *v1.Pod) (kind snapshot.Kind, concerned bool) {
+	owner := ownerOf(pod)
 	if !e.owners.Has(owner) {
-		return snapshot.Kind{}, nil
+		return snapshot.Kind{}, false
 	}
-	kind := snapshot.Kind{Owner: owner, Class: snapshot.ClassID(pod)}
-	return kind, e.places[kind]
+	e.mu.Lock()
+	known := e.waiting[pod.UID]
+	e.mu.Unlock()
+	if known.pod == pod {
+		return known.kind, true
+	}
+	return snapshot.Kind{Owner: owner, Class: e.classes.ID(pod)}, true
 }
 
 // Nodes are those on which the plan has an open place for the pod. planned is false for a pod
 // that is none of the plan's business. A planned pod without nodes has to wait. free is the room
 // that a node has now.
 func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
+	kind, concerned := e.kindOf(pod)
+	if !concerned {
+		return nil, false
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, places := e.placesOf(pod)
-	for node, place := range places {
+	for node, place := range e.places[kind] {
 		switch {
 		case place.inFlight > 0:
 			planned = true
@@ -71,7 +111,7 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 		case place.settled > 0:
 			planned = true
 			// A waiting pod does not overtake the replacements that are on their way there.
-			if place.requests.FitsIn(free(node).Minus(e.inFlight(node))) {
+			if place.requests.FitsIn(free(node).Minus(e.moving[node])) {
 				nodes = append(nodes, node)
 			}
 		}
@@ -81,54 +121,46 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 
 // Vacated are the nodes that the plan evicts pods of the same kind from. While it lasts their
 // replacements must not come back there, also if there is room: they may be in the way otherwise.
+// The caller must not change the set.
 func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
+	if len(e.evictions) == 0 {
+		return nil
+	}
+	kind, concerned := e.kindOf(pod)
+	if !concerned {
+		return nil
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	kind, _ := e.placesOf(pod)
-	vacated := sets.New[string]()
-	for _, step := range e.evictions {
-		if step.kind == kind && step.state != NotNeeded {
-			vacated.Insert(step.from)
-		}
-	}
-	return vacated
+	return e.vacated[kind]
 }
 
-// inFlight is the room that replacements on their way to the node will take.
-func (e *Execution) inFlight(node string) resources.Vector {
-	var sum resources.Vector
-	for _, places := range e.places {
-		if place := places[node]; place != nil {
-			for range place.inFlight {
-				sum = sum.Plus(place.requests)
-			}
-		}
-	}
-	return sum
-}
-
-// Outstanding is the room that the plan still needs on each node.
+// Outstanding is the room that the plan still needs on each node. The caller must not change the map,
+// which nobody else does either.
 func (e *Execution) Outstanding() map[string]resources.Vector {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	needed := map[string]resources.Vector{}
-	for _, places := range e.places {
-		for node, place := range places {
-			for range place.outstanding() {
-				needed[node] = needed[node].Plus(place.requests)
+	if e.outstanding == nil {
+		e.outstanding = make(map[string]resources.Vector, len(e.needed))
+		for node, room := range e.needed {
+			if !room.IsZero() {
+				e.outstanding[node] = room
 			}
 		}
 	}
-	return needed
+	return e.outstanding
 }
 
 // Reserve takes an open place on the node for the pod. It reports false if there is none, which
 // makes the pod an ordinary one.
 func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
+	kind, concerned := e.kindOf(pod)
+	if !concerned {
+		return false
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	kind, places := e.placesOf(pod)
-	place := places[node]
+	place := e.places[kind][node]
 	if _, again := e.reserved[pod.UID]; again {
 		return true
 	}
@@ -136,10 +168,10 @@ func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
 	case place == nil:
 		return false
 	case place.inFlight > 0:
-		place.inFlight--
+		e.change(place, 0, -1, 0)
 		e.reserved[pod.UID] = taken{kind, node, true}
 	case place.settled > 0:
-		place.settled--
+		e.change(place, -1, 0, 0)
 		e.reserved[pod.UID] = taken{kind, node, false}
 	default:
 		return false
@@ -157,9 +189,9 @@ func (e *Execution) Unreserve(uid types.UID) {
 	}
 	delete(e.reserved, uid)
 	if place := e.places[held.kind][held.node]; held.inFlight {
-		place.inFlight++
+		e.change(place, 0, 1, 0)
 	} else {
-		place.settled++
+		e.change(place, 1, 0, 0)
 	}
 }
 
@@ -177,7 +209,8 @@ func (e *Execution) Bound(uid types.UID) bool {
 		return true
 	}
 	for _, move := range e.moves {
-		if move.kind == held.kind && move.to == held.node && move.opened && move.state != Bound {
+		// Each arrival is that of one move: one whose own pod still terminates has arrived already.
+		if move.kind == held.kind && move.to == held.node && move.opened && !move.bound && move.state != Bound {
 			move.arrived()
 			break
 		}
@@ -189,11 +222,5 @@ func (e *Execution) Bound(uid types.UID) bool {
 func (e *Execution) InFlight() map[string]resources.Vector {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	moving := map[string]resources.Vector{}
-	for _, places := range e.places {
-		for node := range places {
-			moving[node] = e.inFlight(node)
-		}
-	}
-	return moving
+	return maps.Clone(e.moving)
 }

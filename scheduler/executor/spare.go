@@ -49,5 +49,6 @@ func (e *Execution) Insist() bool {
 			some = true
 		}
 	}
+	e.vacate()
 	return some
 }

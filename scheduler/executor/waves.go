@@ -58,7 +58,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 func (e *Execution) room(free map[string]resources.Vector) (room map[string]resources.Vector, expected bool) {
 	room = make(map[string]resources.Vector, len(free))
 	for node, vector := range free {
-		room[node] = vector.Minus(e.inFlight(node))
+		room[node] = vector.Minus(e.moving[node])
 	}
 	expected = len(e.reserved) > 0
 	for _, places := range e.places {
@@ -115,18 +115,21 @@ func (e *Execution) anyLeaving() bool {
 // shortestGap breaks a circle of moves. The gap of a pod ends soonest if its eviction lets
 // another move go at once and if it terminates quickly.
 func (e *Execution) shortestGap(waiting []*step, free map[string]resources.Vector) *step {
-	blocks := func(s *step) int {
-		vacated := free[s.from].Minus(e.inFlight(s.from)).Plus(s.pod.Requests)
-		for _, other := range waiting {
-			if other != s && other.to == s.from && other.pod.Requests.FitsIn(vacated) {
-				return 0
-			}
+	coming := map[string][]*step{}
+	for _, step := range waiting {
+		coming[step.to] = append(coming[step.to], step)
+	}
+	blocking := make(map[*step]int, len(waiting))
+	for _, s := range waiting {
+		vacated := free[s.from].Minus(e.moving[s.from]).Plus(s.pod.Requests)
+		blocking[s] = 1
+		if slices.ContainsFunc(coming[s.from], func(other *step) bool { return other != s && other.pod.Requests.FitsIn(vacated) }) {
+			blocking[s] = 0
 		}
-		return 1
 	}
 	return slices.MinFunc(waiting, func(a, b *step) int {
 		return cmp.Or(
-			cmp.Compare(blocks(a), blocks(b)),
+			cmp.Compare(blocking[a], blocking[b]),
 			cmp.Compare(a.grace, b.grace),
 			cmp.Compare(a.pod.Priority, b.pod.Priority),
 			cmp.Compare(a.uid(), b.uid()),

@@ -59,7 +59,7 @@ func (w *world) object(owner string) *v1.Pod {
 
 func (w *world) add(owner, node string, requests resources.Vector, priority int32) *snapshot.Pod {
 	object := w.object(owner)
-	pod := &snapshot.Pod{Object: object, Class: snapshot.ClassID(object), Owner: types.UID(owner),
+	pod := &snapshot.Pod{Object: object, Class: snapshot.Classes{}.ID(object), Owner: types.UID(owner),
 		Node: node, Requests: requests, Priority: priority}
 	if node == "" {
 		w.pending = append(w.pending, &livePod{pod: pod})

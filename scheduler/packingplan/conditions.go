@@ -1,6 +1,7 @@
 package packingplan
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,6 +18,17 @@ const (
 	Executed = "Executed"
 )
 
+// maxText is the length in bytes of what others say in their own words.
+const maxText = 1024
+
+// Shortened is the text, cut off where it is too long for an object.
+func Shortened(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + " ..."
+}
+
 // Set notes that a condition holds, or does not, for a reason in one word.
 func (s *Status) Set(condition string, holds bool, reason, message string, now time.Time) {
 	status := metav1.ConditionFalse
@@ -24,5 +36,5 @@ func (s *Status) Set(condition string, holds bool, reason, message string, now t
 		status = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: condition, Status: status, Reason: reason,
-		Message: message, LastTransitionTime: metav1.NewTime(now)})
+		Message: Shortened(message), LastTransitionTime: metav1.NewTime(now)})
 }

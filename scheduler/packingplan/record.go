@@ -1,6 +1,9 @@
 package packingplan
 
 import (
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+
 	"github.com/stowage/stowage/scheduler/customobject"
 )
 
@@ -25,7 +28,12 @@ func (r *Record) Approved() bool {
 	return r.Status.Phase == Proposed && r.Spec.Mode == Execute && r.Status.CompletionTime != nil
 }
 
-// Read reads an object of the API. The object is not kept.
+// NewInformer watches the plans. It holds *Record, which nobody may change: Read makes one of the caller's own.
+func NewInformer(client dynamic.Interface) cache.SharedIndexInformer {
+	return customobject.NewInformer(objectType, client, Read)
+}
+
+// Read reads an object of the API or a record, which must not be changed any more.
 func Read(object any) (*Record, error) {
 	read, err := customobject.Read[Spec, Status](objectType, object)
 	if err != nil {

@@ -1,6 +1,7 @@
 package packingplan
 
 import (
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -71,9 +72,11 @@ type Status struct {
 	CompletionTime *metav1.Time       `json:"completionTime,omitempty"`
 	SolveSeconds   float64            `json:"solveSeconds,omitempty"`
 	Tiers          []Tier             `json:"tiers,omitempty"`
+	Classes        []Class            `json:"classes,omitempty"`
 	Placements     []Placement        `json:"placements,omitempty"`
 	Moves          []Move             `json:"moves,omitempty"`
 	Evictions      []Eviction         `json:"evictions,omitempty"`
+	Protected      []Protected        `json:"protected,omitempty"`
 	Refusals       []Refusal          `json:"refusals,omitempty"`
 	Objections     []Refusal          `json:"objections,omitempty"`
 }
@@ -87,11 +90,21 @@ type Tier struct {
 	Optimal      bool  `json:"optimal"`
 }
 
+// Class is what the pods of one class need. A restarted scheduler holds their room by it: the pods of moves
+// are gone by then, and their replacements not there yet.
+type Class struct {
+	ID       string          `json:"id"`
+	Priority int32           `json:"priority"`
+	Requests v1.ResourceList `json:"requests,omitempty"`
+}
+
 // Placement gives a pending pod a node.
 type Placement struct {
-	Pod    string `json:"pod"`
-	PodUID string `json:"podUID"`
-	Node   string `json:"node"`
+	Pod      string `json:"pod"`
+	PodUID   string `json:"podUID"`
+	OwnerUID string `json:"ownerUID,omitempty"`
+	Class    string `json:"class,omitempty"`
+	Node     string `json:"node"`
 }
 
 // Move evicts a pod here and binds its replacement there.
@@ -113,6 +126,14 @@ type Eviction struct {
 	Class    string `json:"class,omitempty"`
 	Node     string `json:"node"`
 	State    string `json:"state,omitempty"`
+}
+
+// Protected is what one rule kept where it is.
+type Protected struct {
+	Reason     string `json:"reason"`
+	Pods       int32  `json:"pods"`
+	Example    string `json:"example"`
+	InTheWayOf int32  `json:"inTheWayOf,omitempty"`
 }
 
 // Refusal is what the optimiser left alone, and why.

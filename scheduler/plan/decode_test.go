@@ -234,8 +234,8 @@ func TestCordonedNodesTakeWhoToleratesIt(t *testing.T) {
 			t.Errorf("%s on %s: %v, want %q", pair[0], pair[1], err, want)
 		}
 	}
-	if len(s.Message.ForbiddenPairs) != 2 {
-		t.Errorf("the optimiser is told %v, want both classes kept off n2", s.Message.ForbiddenPairs)
+	if open, leaving := s.Message.Nodes[0].Allocatable, s.Message.Nodes[1].Allocatable; open.Pods == 0 || leaving.Pods != 0 {
+		t.Errorf("the optimiser is told of room for %d pods on n1 and %d on n2, want none on n2", open.Pods, leaving.Pods)
 	}
 }
 
@@ -274,5 +274,25 @@ func TestPlanForAChangedNodeIsRefused(t *testing.T) {
 	}
 	if err := plan.CheckNodesUnchanged(decoded, before, figureOne()); err != nil {
 		t.Errorf("unchanged nodes: %v", err)
+	}
+}
+
+// A node may be created anew between two looks at the cluster, as when a scheduler takes over: that is a change,
+// not a reason to crash.
+func TestANodeThatComesOrGoesHasChanged(t *testing.T) {
+	with, without := figureOne(), snapshot.Build(snapshot.Input{ID: "s1"})
+	checked, err := plan.Decode(&contract.Plan{SnapshotId: "s1", Placements: placements("three", "n2"),
+		Moves: moves("two", "n2", "n1")}, with, plan.Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, looks := range [][2]*snapshot.Snapshot{{with, without}, {without, with}, {without, without}} {
+		var refused *plan.RefusedError
+		if err := plan.CheckNodesUnchanged(checked, looks[0], looks[1]); !errors.As(err, &refused) || refused.Reason != plan.NodeChanged {
+			t.Errorf("%v, want a refusal for %s", err, plan.NodeChanged)
+		}
+	}
+	if err := plan.CheckNodesUnchanged(checked, with, with); err != nil {
+		t.Error(err)
 	}
 }

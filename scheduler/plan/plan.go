@@ -2,6 +2,7 @@ package plan
 
 import (
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -46,6 +47,8 @@ type Plan struct {
 	Evictions  []Eviction
 	// Optimal says that no plan is better in any tier, by the optimiser's word.
 	Optimal bool
+	// Classes tell the classes of pods as the plan knows them.
+	Classes snapshot.Classes
 }
 
 // Empty says that the plan changes nothing.
@@ -63,6 +66,21 @@ func (p *Plan) Disturbed() []*snapshot.Pod {
 		pods = append(pods, eviction.Pod)
 	}
 	return pods
+}
+
+// Nodes are those that pods of the plan leave or arrive on, each once.
+func (p *Plan) Nodes() []string {
+	nodes := sets.New[string]()
+	for _, placement := range p.Placements {
+		nodes.Insert(placement.Node)
+	}
+	for _, move := range p.Moves {
+		nodes.Insert(move.From, move.To)
+	}
+	for _, eviction := range p.Evictions {
+		nodes.Insert(eviction.Node)
+	}
+	return nodes.UnsortedList()
 }
 
 // NodesAfter is where the plan's pods are once it is done; "" for the evicted.
@@ -95,7 +113,7 @@ func Decode(message *contract.Plan, of *snapshot.Snapshot, policy Policy) (*Plan
 // is a *RefusedError.
 func Check(message *contract.Plan, on *snapshot.Snapshot, policy Policy) (*Plan, error) {
 	reader := &reader{on: on, seen: map[types.UID]bool{}, plan: &Plan{
-		SnapshotID: message.SnapshotId, Optimal: message.Optimal}}
+		SnapshotID: message.SnapshotId, Optimal: message.Optimal, Classes: on.Classes}}
 	if err := reader.read(message); err != nil {
 		return nil, err
 	}
@@ -123,10 +141,15 @@ func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
 	}
 }
 
-// CheckNodesUnchanged refuses a plan that sends pods to a node that is not what it was.
+// CheckNodesUnchanged refuses a plan that sends pods to a node that is not what it was: one that came or went
+// in the meantime is not.
 func CheckNodesUnchanged(plan *Plan, before, now *snapshot.Snapshot) error {
 	for _, node := range plan.NodesAfter() {
-		if node != "" && before.Nodes[node].State != now.Nodes[node].State {
+		if node == "" {
+			continue
+		}
+		then, still := before.Nodes[node], now.Nodes[node]
+		if then == nil || still == nil || then.State != still.State {
 			return refuse(NodeChanged, "node %q changed while the plan was made", node)
 		}
 	}

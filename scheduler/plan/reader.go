@@ -7,8 +7,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// maxSteps keeps a plan small enough for one PackingPlan object.
-const maxSteps = 4000
+// MaxSteps is about as much as fits into one PackingPlan object.
+const MaxSteps = 4000
 
 // reader resolves names to pods of the snapshot and applies the rules about one pod at a time.
 type reader struct {
@@ -18,8 +18,8 @@ type reader struct {
 }
 
 func (r *reader) read(message *contract.Plan) error {
-	if steps := len(message.Placements) + len(message.Moves) + len(message.Evictions); steps > maxSteps {
-		return refuse(TooLarge, "%d steps, at most %d fit into one plan", steps, maxSteps)
+	if steps := len(message.Placements) + len(message.Moves) + len(message.Evictions); steps > MaxSteps {
+		return refuse(TooLarge, "%d steps, at most %d fit into one plan", steps, MaxSteps)
 	}
 	for _, placement := range message.Placements {
 		if err := r.readPlacement(placement); err != nil {

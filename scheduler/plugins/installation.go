@@ -91,15 +91,19 @@ func (i *Installation) Attach(
 		}
 		stages[name] = stage
 	}
-	rooms, err := i.keepReservations(ctx, to, profiles, stages)
+	reserves, err := i.keepReservations(ctx, to, profiles, stages)
 	if err != nil {
 		return err
+	}
+	var ledger *reservation.Ledger
+	if reserves {
+		ledger = i.ledger
 	}
 	for _, plugin := range i.reserving {
 		plugin.Attach(lease)
 	}
 	for name, plugin := range i.optimizers {
-		plugin.Attach(stages[name], rooms, lease)
+		plugin.Attach(stages[name], ledger, lease)
 		leadership.Announce(to, plugin.Lead)
 	}
 	return nil

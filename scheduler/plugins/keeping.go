@@ -3,53 +3,96 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/leadership"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/reservation/keeper"
 )
 
-// keepReservations starts the books, and the keeper as soon as the process leads. It returns nil if no
+const (
+	// wakeEvery is how often the pods that wait for reserved room are woken up at most.
+	wakeEvery = 250 * time.Millisecond
+	// knownWithin is how long a process that begins to schedule waits until it knows what is reserved. Where
+	// the custom resources are not installed, it never will.
+	knownWithin = 2 * time.Second
+	// knownTick is how often it looks.
+	knownTick = 5 * time.Millisecond
+)
+
+// keepReservations starts the ledger, and the keeper as soon as the process leads. It reports false if no
 // profile has the plugin, or there is no API server.
 func (i *Installation) keepReservations(
 	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, stages map[string]*rehearsal.Stage,
-) (*reservation.Rooms, error) {
+) (bool, error) {
 	first := i.firstReserving(profiles)
 	if first == "" || to.Profiles[first].KubeConfig() == nil {
-		return nil, nil
+		return false, nil
 	}
 	handle := to.Profiles[first]
 	made, err := client(handle)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	informer := reservation.NewInformer(made)
-	store := reservation.NewStore(made)
+	from := reservation.Informers{Reservations: reservation.NewInformer(made), Plans: packingplan.NewInformer(made),
+		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer()}
 	keeping := keeper.New(keeper.Parts{
-		Clock: clock.RealClock{}, Store: store, Ledger: i.ledger, Stage: stages[first], Informer: informer,
-		Recorder: handle.EventRecorder(), Retention: i.reserving[first].Args.Retention(), Changed: i.changed,
+		Clock: clock.RealClock{}, Store: reservation.NewStore(made), Ledger: i.ledger, Stage: stages[first],
+		Informer: from.Reservations, Recorder: handle.EventRecorder(), Retention: i.reserving[first].Args.Retention(),
 	})
-	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
-	if err := i.ledger.Keep(klog.FromContext(ctx), informer, pods, func() { i.changed(); keeping.Wake() }); err != nil {
-		return nil, fmt.Errorf("%s: %w", reservations.Name, err)
+	known, err := i.ledger.Keep(klog.FromContext(ctx), from, keeping.Wake)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", reservations.Name, err)
 	}
-	go informer.RunWithContext(ctx)
-	leadership.Announce(to, func() { go keeping.Run(ctx) })
-	return &reservation.Rooms{Store: store, Ledger: i.ledger}, nil
+	for _, plugin := range i.reserving {
+		if err := plugin.Watch(from.Pods); err != nil {
+			return false, err
+		}
+	}
+	for _, informer := range []cache.SharedIndexInformer{from.Reservations, from.Plans} {
+		go informer.RunWithContext(ctx)
+	}
+	go i.wakeTurnedAway(ctx)
+	leadership.Announce(to, func() {
+		awaitLedger(ctx, known)
+		go keeping.Run(ctx)
+	})
+	return true, nil
 }
 
-// changed wakes up the pods of every profile that wait for reserved room.
-func (i *Installation) changed() {
-	for _, plugin := range i.reserving {
-		plugin.Changed()
+// awaitLedger keeps a process that begins to schedule from giving away what is reserved before it knows of it.
+func awaitLedger(ctx context.Context, known func() bool) {
+	err := wait.PollUntilContextTimeout(ctx, knownTick, knownWithin, true, func(context.Context) (bool, error) {
+		return known(), nil
+	})
+	if err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Scheduling begins although it is not known what is reserved",
+			"waited", knownWithin)
 	}
+}
+
+// wakeTurnedAway wakes up the pods of every profile to which a node was refused on which room has come free.
+func (i *Installation) wakeTurnedAway(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-i.ledger.News():
+			freed := i.ledger.Freed()
+			for _, plugin := range i.reserving {
+				plugin.Freed(freed)
+			}
+		}
+	}, wakeEvery)
 }
 
 func (i *Installation) firstReserving(profiles []config.KubeSchedulerProfile) string {

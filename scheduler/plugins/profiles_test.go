@@ -63,10 +63,11 @@ func TestDeterministicProfilesLeaveNothingToChance(t *testing.T) {
 // TestPreemptionIsOffWhereItWouldInterfere: two hands that make room undo each other's work.
 func TestPreemptionIsOffWhereItWouldInterfere(t *testing.T) {
 	for profile, want := range map[string][]string{
-		"default":                 {"DynamicResources", "DefaultPreemption"},
-		"deterministic":           {"DynamicResources"},
-		"optimizer":               {"DynamicResources", "PriorityOptimizer"},
-		"optimizer-deterministic": {"DynamicResources", "PriorityOptimizer"},
+		"default":       {"DynamicResources", "DefaultPreemption"},
+		"deterministic": {"DynamicResources"},
+		// Reservations makes no room either: it remembers who waits for what is reserved.
+		"optimizer":               {"DynamicResources", "PriorityOptimizer", "Reservations"},
+		"optimizer-deterministic": {"DynamicResources", "PriorityOptimizer", "Reservations"},
 		// The cache makes no room: it sends a pod whose cached node was refused on its way again.
 		"score-cache": {"ScoreCache", "DynamicResources", "DefaultPreemption"},
 	} {

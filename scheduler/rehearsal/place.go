@@ -134,3 +134,19 @@ func (s *Stage) Free(ctx context.Context) (map[string]resources.Vector, error) {
 	}
 	return free, nil
 }
+
+// FreeOn is the same of the nodes named; one that is gone is left out.
+func (s *Stage) FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+		return nil, err
+	}
+	free := make(map[string]resources.Vector, len(nodes))
+	for _, name := range nodes {
+		if node, err := s.snapshot.NodeInfos().Get(name); err == nil {
+			free[name] = resources.FreeOn(node)
+		}
+	}
+	return free, nil
+}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -105,7 +104,9 @@ type replay struct {
 	execution *executor.Execution
 	arrivals  []*arrival
 	gone      map[types.UID]bool
-	early     []types.UID
+	// nodes are those that pods of the plan leave or arrive on.
+	nodes []string
+	early []types.UID
 }
 
 // newReplay shows the plugins a world of its own.
@@ -125,25 +126,9 @@ func (s *Stage) newReplay(of *plan.Plan) (*replay, error) {
 	for _, placement := range of.Placements {
 		expect(placement.Pod, placement.Node, "")
 	}
-	r.execution = executor.New(of, r.freeOf(of), 0)
+	r.nodes = of.Nodes()
+	r.execution = executor.New(of, r.world.freeOn(r.nodes), 0)
 	return r, nil
-}
-
-// freeOf is the room on the nodes of the plan.
-func (r *replay) freeOf(of *plan.Plan) map[string]resources.Vector {
-	free := map[string]resources.Vector{}
-	look := func(node string) { free[node] = r.world.free(node) }
-	for _, placement := range of.Placements {
-		look(placement.Node)
-	}
-	for _, move := range of.Moves {
-		look(move.From)
-		look(move.To)
-	}
-	for _, eviction := range of.Evictions {
-		look(eviction.Node)
-	}
-	return free
 }
 
 // unbound is the pod as the scheduler will see it: the waiting pod itself, or the replacement
@@ -180,7 +165,7 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 
 // unblock makes one of those who wait for their turn go early.
 func (r *replay) unblock() bool {
-	uid, some := r.execution.Unblock(r.world.frees())
+	uid, some := r.execution.Unblock(r.world.freeOn(r.nodes))
 	if some {
 		r.early = append(r.early, uid)
 	}
@@ -188,7 +173,7 @@ func (r *replay) unblock() bool {
 }
 
 func (r *replay) evict(ctx context.Context) (some bool, err error) {
-	for _, departure := range r.execution.Next(r.world.frees()) {
+	for _, departure := range r.execution.Next(r.world.freeOn(r.nodes)) {
 		uid := departure.Pod.Object.UID
 		if err := r.world.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
 			return false, err

@@ -19,23 +19,31 @@ func (w *world) StorageInfos() fwk.StorageInfoLister { return w }
 // List implements fwk.NodeInfoLister.
 func (w *world) List() ([]fwk.NodeInfo, error) { return w.nodes, nil }
 
+// relatedNodes are the nodes with pods that want others near or far, or far of necessity.
+type relatedNodes struct{ affinity, antiAffinity []fwk.NodeInfo }
+
 // HavePodsWithAffinityList implements fwk.NodeInfoLister.
-func (w *world) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
-	return w.those(func(node fwk.NodeInfo) bool { return len(node.GetPodsWithAffinity()) > 0 }), nil
-}
+func (w *world) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return w.relate().affinity, nil }
 
 // HavePodsWithRequiredAntiAffinityList implements fwk.NodeInfoLister.
 func (w *world) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
-	return w.those(func(node fwk.NodeInfo) bool { return len(node.GetPodsWithRequiredAntiAffinity()) > 0 }), nil
+	return w.relate().antiAffinity, nil
 }
 
-func (w *world) those(are func(fwk.NodeInfo) bool) (nodes []fwk.NodeInfo) {
+func (w *world) relate() *relatedNodes {
+	if w.related != nil {
+		return w.related
+	}
+	w.related = &relatedNodes{}
 	for _, node := range w.nodes {
-		if are(node) {
-			nodes = append(nodes, node)
+		if len(node.GetPodsWithAffinity()) > 0 {
+			w.related.affinity = append(w.related.affinity, node)
+		}
+		if len(node.GetPodsWithRequiredAntiAffinity()) > 0 {
+			w.related.antiAffinity = append(w.related.antiAffinity, node)
 		}
 	}
-	return nodes
+	return w.related
 }
 
 // Get implements fwk.NodeInfoLister.

@@ -41,7 +41,7 @@ func (r *refusing) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node
 	return nil
 }
 
-func newCluster(t *testing.T, refuses *refusing, nodes []*v1.Node, pods ...*v1.Pod) *cluster {
+func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.Pod) *cluster {
 	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
@@ -76,7 +76,7 @@ func newCluster(t *testing.T, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 		Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName}})}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +95,7 @@ func (c *cluster) replay(t *testing.T, of *plan.Plan) map[string]string {
 
 func (c *cluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
 	t.Helper()
+	of.Classes = c.seen.Classes
 	_, ctx := ktesting.NewTestContext(t)
 	outcome, err := c.stage.Replay(ctx, of)
 	must(t, err)

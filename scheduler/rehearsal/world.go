@@ -21,7 +21,9 @@ type world struct {
 	nodes            []fwk.NodeInfo
 	index            map[string]int
 	copied           sets.Set[string]
-	trials           map[string]*trial
+	// related are the nodes with pods that want others near or far; nil after a change among them.
+	related *relatedNodes
+	trials  map[string]*trial
 }
 
 // trial is what PreFilter says to a class of pods in the present state.
@@ -55,6 +57,7 @@ func (w *world) node(name string) (fwk.NodeInfo, error) {
 	if !w.copied.Has(name) {
 		w.nodes[i] = w.nodes[i].Snapshot()
 		w.copied.Insert(name)
+		w.related = nil
 	}
 	return w.nodes[i], nil
 }
@@ -68,11 +71,11 @@ func (w *world) free(name string) resources.Vector {
 	return resources.FreeOn(node)
 }
 
-// frees is the room on every node.
-func (w *world) frees() map[string]resources.Vector {
-	free := make(map[string]resources.Vector, len(w.nodes))
-	for _, node := range w.nodes {
-		free[node.Node().Name] = resources.FreeOn(node)
+// freeOn is the room on the nodes.
+func (w *world) freeOn(names []string) map[string]resources.Vector {
+	free := make(map[string]resources.Vector, len(names))
+	for _, name := range names {
+		free[name] = w.free(name)
 	}
 	return free
 }
@@ -114,7 +117,7 @@ func (w *world) leave(ctx context.Context, pod *v1.Pod, name string) error {
 	if err := node.RemovePod(klog.FromContext(ctx), pod); err != nil {
 		return fmt.Errorf("pod %s/%s is not on node %q: %w", pod.Namespace, pod.Name, name, err)
 	}
-	clear(w.trials)
+	w.changed(pod)
 	return nil
 }
 
@@ -131,6 +134,14 @@ func (w *world) arrive(pod *v1.Pod, name string) error {
 		return err
 	}
 	node.AddPodInfo(info)
-	clear(w.trials)
+	w.changed(pod)
 	return nil
+}
+
+// changed forgets what a pod that comes or goes makes out of date.
+func (w *world) changed(pod *v1.Pod) {
+	clear(w.trials)
+	if pod.Spec.Affinity != nil {
+		w.related = nil
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Taken is the reservation that a pod took from, as its annotation says it.
+// Taken is the reservation or the plan that a pod took room from, as its annotation says it.
 type Taken struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`

@@ -4,63 +4,78 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/stowage/stowage/scheduler/customobject"
+	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// NewInformer watches the reservations.
-func NewInformer(client dynamic.Interface) cache.SharedIndexInformer {
-	return dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(Resource).Informer()
+// Informers are what the ledger is kept from.
+type Informers struct {
+	Reservations, Plans, Pods cache.SharedIndexInformer
 }
 
 // Keep keeps the ledger in step with what the informers show, in every process: one that begins
-// to lead knows already what is reserved. changed is called after each change, without any lock.
-func (l *Ledger) Keep(logger klog.Logger, reservations, pods cache.SharedIndexInformer, changed func()) error {
-	enter := func(object any) {
-		record, err := Read(object)
-		if err != nil {
-			logger.Error(err, "Ignoring a Reservation that cannot be read")
-			return
-		}
+// to lead knows already what is reserved. changed is called after each change of a reservation and when a
+// pod that took from one is gone, without any lock. The function that it returns says whether the ledger
+// knows all that was there.
+func (l *Ledger) Keep(logger klog.Logger, from Informers, changed func()) (synced func() bool, err error) {
+	reservations, err := from.Reservations.AddEventHandler(eachRecord(logger, func(record *Record) {
 		l.Put(record)
 		changed()
+	}, func(record *Record) {
+		l.Remove(record.UID())
+		changed()
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("watching reservations: %w", err)
 	}
-	if _, err := reservations.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    enter,
-		UpdateFunc: func(_, object any) { enter(object) },
-		DeleteFunc: func(object any) {
-			if record, err := Read(lastKnown(object)); err == nil {
-				l.Remove(record.UID())
-				changed()
-			}
-		},
-	}); err != nil {
-		return fmt.Errorf("watching reservations: %w", err)
+	plans, err := from.Plans.AddEventHandler(eachRecord(logger, l.putPlan, func(record *packingplan.Record) {
+		l.EndPlan(record.UID())
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("watching plans: %w", err)
 	}
-	see := func(object any) {
-		if pod, ok := object.(*v1.Pod); ok {
-			l.See(pod)
+	pods, err := from.Pods.AddEventHandler(eachRecord(logger, l.See, func(pod *v1.Pod) {
+		if l.Release(pod.UID) {
+			changed()
 		}
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("watching pods: %w", err)
 	}
-	if _, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    see,
-		UpdateFunc: func(_, object any) { see(object) },
-		DeleteFunc: func(object any) {
-			if pod, ok := lastKnown(object).(*v1.Pod); ok && l.Release(pod.UID) {
-				changed()
-			}
-		},
-	}); err != nil {
-		return fmt.Errorf("watching pods: %w", err)
-	}
-	return nil
+	return func() bool { return reservations.HasSynced() && plans.HasSynced() && pods.HasSynced() }, nil
 }
 
-func lastKnown(object any) any {
-	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		return tombstone.Obj
+// putPlan holds the room of a plan for as long as it is being carried out. A plan that has not come so far
+// holds none, and may come so far.
+func (l *Ledger) putPlan(record *packingplan.Record) {
+	switch phase := record.Status.Phase; {
+	case phase == packingplan.Executing:
+		l.HoldPlan(record.UID(), record.Name(), ArrivalsOf(record))
+	case phase.Final():
+		l.EndPlan(record.UID())
 	}
-	return object
+}
+
+// eachRecord handles what an informer shows of objects that could be read.
+func eachRecord[Record any](logger klog.Logger, put, remove func(Record)) cache.ResourceEventHandler {
+	with := func(handle func(Record), object any) {
+		if record, ok := object.(Record); ok {
+			handle(record)
+			return
+		}
+		var wanted Record
+		err := fmt.Errorf("want a %T, got a %T", wanted, object)
+		if metadata, _ := meta.Accessor(object); metadata != nil {
+			logger.Error(err, "Ignoring an object that cannot be read", "name", metadata.GetName())
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { with(put, object) },
+		UpdateFunc: func(_, object any) { with(put, object) },
+		DeleteFunc: func(object any) { with(remove, customobject.LastKnown(object)) },
+	}
 }

@@ -6,163 +6,185 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/lru"
 
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Ledger is what is reserved on every node, and what pods have taken of it. It is safe for
-// concurrent use.
+// Ledger is what is reserved on every node, by Reservations and for the pods of plans, and what pods have
+// taken of it. It is safe for concurrent use, and keeps nothing that a caller could change.
 type Ledger struct {
-	mu      sync.RWMutex
+	mu sync.RWMutex
+	// entries are the reservations that have a node, onNode those of each node.
 	entries map[types.UID]*entry
-	// gone are the reservations that were struck last: whoever still writes about one of them is late.
+	onNode  map[string]map[types.UID]*entry
+	// priorities counts the entries by their priority.
+	priorities map[int32]int
+	owners     ownerIndex
+	plans      map[types.UID]*planRoom
+	// accounts are what pods say they took, by that from which they took it; claimed says it by pod.
+	accounts map[types.UID]*account
+	claimed  map[types.UID]types.UID
+	// version counts the changes of accounts.
+	version uint64
+	// gone are the reservations and plans that ended last: whoever still writes about one of them is late.
 	gone *lru.Cache
-	// takers are the pods that have taken from a reservation, also one that is not known (yet).
-	takers map[types.UID]taker
+	// freed are the nodes on which there may be room for pods that were turned away, since it was asked last.
+	freed sets.Set[string]
+	// news holds a message while freed holds a node.
+	news chan struct{}
 }
 
-// entry is a reservation that has a node.
+// entry is a reservation that has a node. It never changes.
 type entry struct {
-	record   *Record
-	node     string
+	uid        types.UID
+	name, node string
+	generation int64
+	priority   int32
+	// open: its owners may take from it. Before, they wait until there is room for all that was reserved.
+	open     bool
 	capacity resources.Vector
+	owners   []owner
 }
 
-// open says that owners may take from the reservation. The pods of a plan may come as soon as there
-// is room for them; the others wait until there is room for all that was reserved.
-func (e *entry) open() bool {
-	return e.record.Status.Phase == Available || e.record.Plan() != ""
-}
-
-type taker struct {
-	from     types.UID
-	pod      *v1.Pod
-	requests resources.Vector
-}
-
-// goneRemembered is how many reservations are known to be gone: far more than can end while a
+// goneRemembered is how many reservations and plans are known to be gone: far more than can end while a
 // single status is being written.
 const goneRemembered = 10_000
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{entries: map[types.UID]*entry{}, takers: map[types.UID]taker{}, gone: lru.New(goneRemembered)}
+	return &Ledger{
+		entries: map[types.UID]*entry{}, onNode: map[string]map[types.UID]*entry{}, priorities: map[int32]int{},
+		owners: newOwnerIndex(), plans: map[types.UID]*planRoom{},
+		accounts: map[types.UID]*account{}, claimed: map[types.UID]types.UID{},
+		gone: lru.New(goneRemembered), freed: sets.New[string](), news: make(chan struct{}, 1),
+	}
 }
 
 // Put enters a reservation as it is now. One without a node, or that failed, or that has been
 // removed meanwhile, holds nothing.
 func (l *Ledger) Put(record *Record) {
+	now := entryOf(record)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, gone := l.gone.Get(record.UID()); gone {
+	if l.isGone(record.UID()) {
 		return
 	}
-	live := record.Status.Phase == Available || record.Status.Phase == Waiting
-	if !live || record.Status.NodeName == "" {
-		if known := l.entries[record.UID()]; known != nil && record.Status.Phase == Pending && record.Plan() != "" {
-			return // the plan knows already where; the status is yet to be written
+	was := l.entries[record.UID()]
+	l.replace(was, now)
+	switch {
+	case was != nil && (now == nil || now.node != was.node || now.generation != was.generation):
+		l.free(was.node)
+	case now != nil && now.open && (was == nil || !was.open):
+		l.free(now.node) // for its owners
+	}
+	if now != nil && (was == nil || was.node != now.node || was.generation != now.generation) {
+		l.recount(record.UID())
+	}
+}
+
+// entryOf is nil for a reservation that holds nothing.
+func entryOf(record *Record) *entry {
+	status := &record.Status
+	if status.Phase != Available && status.Phase != Waiting || status.NodeName == "" {
+		return nil
+	}
+	return &entry{uid: record.UID(), name: record.Name(), node: status.NodeName, generation: record.Generation(),
+		priority: record.Priority(), open: status.Phase == Available, capacity: record.Requests(),
+		owners: parseOwners(record.Spec.Owners)}
+}
+
+func (l *Ledger) replace(was, now *entry) {
+	if was != nil {
+		delete(l.entries, was.uid)
+		delete(l.onNode[was.node], was.uid)
+		if len(l.onNode[was.node]) == 0 {
+			delete(l.onNode, was.node)
 		}
-		delete(l.entries, record.UID())
-		return
+		if l.priorities[was.priority]--; l.priorities[was.priority] == 0 {
+			delete(l.priorities, was.priority)
+		}
+		l.owners.remove(was)
 	}
-	l.entries[record.UID()] = &entry{record: record, node: record.Status.NodeName, capacity: record.Requests()}
+	if now != nil {
+		l.entries[now.uid] = now
+		if l.onNode[now.node] == nil {
+			l.onNode[now.node] = map[types.UID]*entry{}
+		}
+		l.onNode[now.node][now.uid] = now
+		l.priorities[now.priority]++
+		l.owners.add(now)
+	}
 }
 
 // Withdraw takes back what was entered of a reservation, which may be entered again.
 func (l *Ledger) Withdraw(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.entries, uid)
+	l.withdraw(uid)
+}
+
+func (l *Ledger) withdraw(uid types.UID) {
+	if was := l.entries[uid]; was != nil {
+		l.replace(was, nil)
+		l.free(was.node)
+	}
 }
 
 // Remove strikes a reservation that is gone, for good.
 func (l *Ledger) Remove(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.strike(uid)
+	l.withdraw(uid)
+	l.bury(uid)
 }
 
-// RemovePlan strikes all that was reserved for a plan, for good.
-func (l *Ledger) RemovePlan(plan string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for uid, one := range l.entries {
-		if one.record.Plan() == plan {
-			l.strike(uid)
-		}
+// bury makes sure that nothing is entered any more about what has ended.
+func (l *Ledger) bury(uid types.UID) {
+	l.gone.Add(uid, nil)
+	l.closeAccount(uid)
+}
+
+func (l *Ledger) isGone(uid types.UID) bool {
+	_, gone := l.gone.Get(uid)
+	return gone
+}
+
+// free notes that pods which were turned away on the node may pass now.
+func (l *Ledger) free(node string) {
+	l.freed.Insert(node)
+	select {
+	case l.news <- struct{}{}:
+	default:
 	}
 }
 
-func (l *Ledger) strike(uid types.UID) {
-	delete(l.entries, uid)
-	l.gone.Add(uid, struct{}{})
-}
+// News has a message whenever there are freed nodes.
+func (l *Ledger) News() <-chan struct{} { return l.news }
 
-// Standing is what is held on each node for others than a plan's pods.
-func (l *Ledger) Standing() map[string]resources.Vector {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	allocated := l.allocated()
-	held := map[string]resources.Vector{}
-	for uid, one := range l.entries {
-		if one.record.Plan() == "" {
-			held[one.node] = held[one.node].Plus(allocated.leave(uid, one.capacity))
-		}
-	}
-	return held
-}
-
-// See takes note of a pod as the API shows it.
-func (l *Ledger) See(pod *v1.Pod) {
-	taken, some := TakenBy(pod)
-	finished := podutil.IsPodTerminal(pod)
+// Freed are the nodes on which room may have come free for pods that were turned away, since it was asked last.
+func (l *Ledger) Freed() sets.Set[string] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case some && pod.Spec.NodeName != "" && !finished:
-		l.takers[pod.UID] = taker{taken.UID, pod, resources.OfPod(pod)}
-	case finished:
-		delete(l.takers, pod.UID)
-	}
-}
-
-// Release gives back what a pod took, and reports whether it took anything.
-func (l *Ledger) Release(pod types.UID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, took := l.takers[pod]
-	delete(l.takers, pod)
-	return took
+	freed := l.freed
+	l.freed = sets.New[string]()
+	return freed
 }
 
 // Empty says that nothing is reserved anywhere.
 func (l *Ledger) Empty() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return len(l.entries) == 0
+	return len(l.entries)+len(l.plans) == 0
 }
 
-// Held is the room on each node that the pod must leave alone: that of reservations which are
-// not for it, unless its priority is higher than theirs. The pods of a plan do not stand in each
-// other's way: the plan sees to their order. In a rehearsal the rooms of plans do not count: the
-// plan itself is what is tried.
-func (l *Ledger) Held(pod *v1.Pod, rehearsal bool) map[string]resources.Vector {
+// Standing is what Reservations hold on each node, beside the room of plans.
+func (l *Ledger) Standing() map[string]resources.Vector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	priority := corev1helpers.PodPriority(pod)
-	allocated := l.allocated()
-	plans := l.plansOf(pod)
 	held := map[string]resources.Vector{}
-	for uid, one := range l.entries {
-		plan := one.record.Plan()
-		own := one.open() && one.record.Owns(pod) || plans.Has(plan)
-		if own || priority > one.record.Priority() || uid == pod.UID || rehearsal && plan != "" {
-			continue
-		}
-		held[one.node] = held[one.node].Plus(allocated.leave(uid, one.capacity))
+	for _, one := range l.entries {
+		held[one.node] = held[one.node].Plus(l.left(one))
 	}
 	return held
 }
@@ -170,77 +192,63 @@ func (l *Ledger) Held(pod *v1.Pod, rehearsal bool) map[string]resources.Vector {
 // HasRoom says whether what is still held of the reservation is free on its node, beside what is
 // held of all others there.
 func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {
+	capacity, node := record.Requests(), record.Status.NodeName
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	allocated := l.allocated()
-	for uid, one := range l.entries {
-		if uid != record.UID() && one.node == record.Status.NodeName && one.record.Status.Phase == Available {
-			free = free.Minus(allocated.leave(uid, one.capacity))
+	for uid, one := range l.onNode[node] {
+		if uid != record.UID() && one.open {
+			free = free.Minus(l.left(one))
 		}
 	}
-	return allocated.leave(record.UID(), record.Requests()).FitsIn(free)
-}
-
-// plansOf are the plans in which the pod has a room.
-func (l *Ledger) plansOf(pod *v1.Pod) sets.Set[string] {
-	plans := sets.New[string]()
-	for _, one := range l.entries {
-		if plan := one.record.Plan(); plan != "" && !plans.Has(plan) && one.record.Owns(pod) {
-			plans.Insert(plan)
+	for _, plan := range l.plans {
+		for _, place := range plan.onNode[node] {
+			if place.takenBy == "" {
+				free = free.Minus(place.Requests)
+			}
 		}
 	}
-	return plans
+	return capacity.Minus(l.allocated(record.UID())).AtLeastNothing().FitsIn(free)
 }
 
-// Offer is what is left of a reservation that a pod may take from.
-type Offer struct {
-	Record         *Record
-	Capacity, Left resources.Vector
+// left is what is left of a reservation's capacity.
+func (l *Ledger) left(one *entry) resources.Vector {
+	return one.capacity.Minus(l.allocated(one.uid)).AtLeastNothing()
 }
 
-// Offers are the reservations on each node that the pod may take from, and that have enough left.
-func (l *Ledger) Offers(pod *v1.Pod) map[string][]Offer {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.offers(pod)
-}
-
-func (l *Ledger) offers(pod *v1.Pod) map[string][]Offer {
-	requests := resources.OfPod(pod)
-	// A reservation holds room, which several pods may share; how many a node takes is its own limit.
-	requests.Pods = 0
-	allocated := l.allocated()
-	offers := map[string][]Offer{}
-	for uid, one := range l.entries {
-		if !one.open() || !one.record.Owns(pod) {
-			continue
-		}
-		left := allocated.leave(uid, one.capacity)
-		if requests.FitsIn(left) {
-			offers[one.node] = append(offers[one.node], Offer{one.record, one.capacity, left})
-		}
-	}
-	return offers
-}
-
-// Take lets the pod take from the reservation on the node that is filled most by it. ok is false
-// if there is none for it.
+// Take lets the pod take the place that a plan has for it on the node, or from the reservation there that is
+// filled most by it. ok is false if there is none for it.
 func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
+	requests := resources.OfPod(pod)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	offers := l.offers(pod)[node]
-	if len(offers) == 0 {
-		return Taken{}, false
-	}
-	requests := resources.OfPod(pod)
-	best := offers[0]
-	for _, offer := range offers[1:] {
-		if fuller(offer, best, requests) {
-			best = offer
+	for uid, plan := range l.plans {
+		if plan.placeFor(pod, node, requests) != nil && (!ok || uid < taken.UID) {
+			taken, ok = Taken{plan.name, uid}, true
 		}
 	}
-	l.takers[pod.UID] = taker{best.Record.UID(), pod, requests}
-	return Taken{Name: best.Record.Name(), UID: best.Record.UID()}, true
+	if !ok {
+		taken, ok = l.fullest(pod, node, requests)
+	}
+	if ok {
+		l.claim(pod, node, requests, taken.UID)
+	}
+	return taken, ok
+}
+
+func (l *Ledger) fullest(pod *v1.Pod, node string, requests resources.Vector) (Taken, bool) {
+	var best *Offer
+	for _, one := range l.onNode[node] {
+		if !one.open || !anySelects(one.owners, pod) {
+			continue
+		}
+		if offer, enough := l.offer(one, requests); enough && (best == nil || fuller(offer, *best, requests)) {
+			best = &offer
+		}
+	}
+	if best == nil {
+		return Taken{}, false
+	}
+	return Taken{best.Name, best.uid}, true
 }
 
 // fuller says whether one is filled more than the other once the pod has taken from it. Names
@@ -251,41 +259,5 @@ func fuller(one, other Offer, requests resources.Vector) bool {
 	if a != b {
 		return a > b
 	}
-	return one.Record.Name() < other.Record.Name()
-}
-
-// Account is what pods have taken of one reservation.
-type Account struct {
-	Allocated resources.Vector
-	Pods      []*v1.Pod
-}
-
-// Accounts are those of all reservations, by UID.
-func (l *Ledger) Accounts() map[types.UID]Account {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	accounts := map[types.UID]Account{}
-	for _, one := range l.takers {
-		account := accounts[one.from]
-		account.Allocated = account.Allocated.Plus(one.requests)
-		account.Pods = append(account.Pods, one.pod)
-		accounts[one.from] = account
-	}
-	return accounts
-}
-
-// allocations are what has been taken of each reservation.
-type allocations map[types.UID]resources.Vector
-
-// leave is what is left of a reservation's capacity.
-func (a allocations) leave(of types.UID, capacity resources.Vector) resources.Vector {
-	return capacity.Minus(a[of]).AtLeastNothing()
-}
-
-func (l *Ledger) allocated() allocations {
-	allocated := allocations{}
-	for _, one := range l.takers {
-		allocated[one.from] = allocated[one.from].Plus(one.requests)
-	}
-	return allocated
+	return one.Name < other.Name
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func held(l *reservation.Ledger, pod *v1.Pod, node string) int64 {
-	return l.Held(pod, false)[node].CPUMilli
+	held, _ := l.For(pod, false).Held(node)
+	return held.CPUMilli
 }
 
 // Reserved room is taken for everybody but its owners and pods of higher priority.
@@ -41,7 +42,7 @@ func TestWhatIsTakenIsNoLongerHeld(t *testing.T) {
 	taken, ok := l.Take(owner, "n1")
 	after := held(l, stranger, "n1")
 	_, again := l.Take(podOf("a", "q", "1", 0), "n1")
-	account := l.Accounts()[record.UID()]
+	account := l.Account(record.UID())
 	released := l.Release(owner.UID)
 
 	if !ok || taken.UID != record.UID() || after != 500 || again || account.Allocated.CPUMilli != 1500 || len(account.Pods) != 1 {
@@ -94,7 +95,7 @@ func TestBooksAreTheSameWhenWrittenAnewFromThePods(t *testing.T) {
 	}
 	anew.Put(record)
 
-	a, b := live.Accounts()[record.UID()], anew.Accounts()[record.UID()]
+	a, b := live.Account(record.UID()), anew.Account(record.UID())
 	if a.Allocated.CPUMilli != 2000 || b.Allocated.CPUMilli != 2000 || len(a.Pods) != 2 || len(b.Pods) != 2 {
 		t.Errorf("live %+v, anew %+v", a.Allocated, b.Allocated)
 	}
@@ -108,53 +109,19 @@ func TestAnAnnotationWithoutANodeCountsForNothing(t *testing.T) {
 		pod.Annotations = map[string]string{reservation.AllocatedAnnotation: text}
 		l.See(pod)
 	}
-	if account := l.Accounts()[record.UID()]; len(account.Pods) != 0 {
+	if account := l.Account(record.UID()); len(account.Pods) != 0 {
 		t.Errorf("account %+v", account)
 	}
 }
 
-// Room that is not free yet is for nobody; that of a plan is for its pods as soon as it is there.
-func TestWaitingRoomIsOpenToThePodsOfAPlanOnly(t *testing.T) {
+// Room that is not free yet is for nobody.
+func TestWaitingRoomIsOpenToNobody(t *testing.T) {
 	l, owner := reservation.NewLedger(), podOf("a", "p", "1", 0)
 	l.Put(reserved(t, "r", "n1", "1", "a", inPhase("Waiting")))
-	waiting := held(l, owner, "n1")
 	_, took := l.Take(owner, "n1")
-	l.Put(reserved(t, "r", "n1", "1", "a", inPhase("Waiting"), ofPlan("plan-1")))
-	planned := held(l, owner, "n1")
-	_, tookPlanned := l.Take(owner, "n1")
 
-	if waiting != 1000 || took || planned != 0 || !tookPlanned {
-		t.Errorf("held %d, took %t; of a plan: held %d, took %t", waiting, took, planned, tookPlanned)
-	}
-}
-
-// A plan makes room step by step: who may come already must not be kept out by the room that is
-// held for those who come later.
-func TestRoomsOfOnePlanDoNotStandInEachOthersWay(t *testing.T) {
-	l := reservation.NewLedger()
-	l.Put(reserved(t, "plan-1-0", "n1", "1", "a", inPhase("Waiting"), ofPlan("plan-1")))
-	l.Put(reserved(t, "plan-1-1", "n1", "3", "b", inPhase("Waiting"), ofPlan("plan-1")))
-	l.Put(reserved(t, "standing", "n1", "2", "c"))
-
-	first, stranger := held(l, podOf("a", "p", "1", 0), "n1"), held(l, podOf("d", "s", "1", 0), "n1")
-
-	if first != 2000 || stranger != 6000 {
-		t.Errorf("%d held against a pod of the plan, %d against a stranger", first, stranger)
-	}
-}
-
-// A plan's own rooms must not stand in the way of its rehearsal, nor count for the next snapshot.
-func TestRoomsOfPlansDoNotCountInRehearsals(t *testing.T) {
-	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
-	l.Put(reserved(t, "plan-1-0", "n1", "1", "a", ofPlan("plan-1")))
-	l.Put(reserved(t, "standing", "n1", "2", "a"))
-
-	if l.Held(stranger, true)["n1"].CPUMilli != 2000 || held(l, stranger, "n1") != 3000 || l.Standing()["n1"].CPUMilli != 2000 {
-		t.Errorf("rehearsal %v, live %v, standing %v", l.Held(stranger, true), l.Held(stranger, false), l.Standing())
-	}
-	l.RemovePlan("plan-1")
-	if held(l, stranger, "n1") != 2000 {
-		t.Errorf("%d held after the plan", held(l, stranger, "n1"))
+	if got := held(l, owner, "n1"); got != 1000 || took {
+		t.Errorf("held %d, took %t", got, took)
 	}
 }
 

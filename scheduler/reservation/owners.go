@@ -6,24 +6,50 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
+// owner is an Owner whose selector has been parsed.
+type owner struct {
+	object     *v1.ObjectReference
+	controller *ControllerReference
+	// labels is nil where no selector is given.
+	labels labels.Selector
+}
+
+func parseOwners(spec []Owner) []owner {
+	owners := make([]owner, 0, len(spec))
+	for _, one := range spec {
+		if one.Object == nil && one.Controller == nil && one.LabelSelector == nil {
+			continue // it names nothing, and so nobody
+		}
+		parsed := owner{object: one.Object, controller: one.Controller}
+		if one.LabelSelector != nil {
+			selector, err := metav1.LabelSelectorAsSelector(one.LabelSelector)
+			if err != nil {
+				continue
+			}
+			parsed.labels = selector
+		}
+		owners = append(owners, parsed)
+	}
+	return owners
+}
+
 // Owns says whether the pod is one of those the reservation is for. An owner that names nothing
 // selects nobody.
-func (r *Record) Owns(pod *v1.Pod) bool {
-	for i := range r.Spec.Owners {
-		if r.Spec.Owners[i].selects(pod) {
+func (r *Record) Owns(pod *v1.Pod) bool { return anySelects(parseOwners(r.Spec.Owners), pod) }
+
+func anySelects(owners []owner, pod *v1.Pod) bool {
+	for i := range owners {
+		if owners[i].selects(pod) {
 			return true
 		}
 	}
 	return false
 }
 
-func (o *Owner) selects(pod *v1.Pod) bool {
-	if o.Object == nil && o.Controller == nil && o.LabelSelector == nil {
-		return false
-	}
-	return (o.Object == nil || isObject(o.Object, pod)) &&
-		(o.Controller == nil || o.Controller.controls(pod)) &&
-		(o.LabelSelector == nil || labelsMatch(o.LabelSelector, pod))
+func (o *owner) selects(pod *v1.Pod) bool {
+	return (o.object == nil || isObject(o.object, pod)) &&
+		(o.controller == nil || o.controller.controls(pod)) &&
+		(o.labels == nil || o.labels.Matches(labels.Set(pod.Labels)))
 }
 
 func isObject(reference *v1.ObjectReference, pod *v1.Pod) bool {
@@ -40,11 +66,6 @@ func (c *ControllerReference) controls(pod *v1.Pod) bool {
 		sameOrUnset(c.APIVersion, of.APIVersion) && sameOrUnset(c.Kind, of.Kind) &&
 		sameOrUnset(c.Name, of.Name) && sameOrUnset(string(c.UID), string(of.UID)) &&
 		(c.Name != "" || c.UID != "")
-}
-
-func labelsMatch(selector *metav1.LabelSelector, pod *v1.Pod) bool {
-	matching, err := metav1.LabelSelectorAsSelector(selector)
-	return err == nil && matching.Matches(labels.Set(pod.Labels))
 }
 
 func sameOrUnset(wanted, got string) bool { return wanted == "" || wanted == got }

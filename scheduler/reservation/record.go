@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -22,9 +24,6 @@ var objectType = customobject.Type{Resource: Resource, Kind: Kind}
 type Record struct {
 	customobject.Object[Spec, Status]
 }
-
-// Plan is the name of the plan the reservation was made for, or "".
-func (r *Record) Plan() string { return r.Labels()[PlanLabel] }
 
 // Requests is what the reservation is to hold.
 func (r *Record) Requests() resources.Vector { return resources.OfPod(r.Pod()) }
@@ -107,7 +106,13 @@ func (s *Status) Condition(condition string) *Condition {
 	return nil
 }
 
-// Read reads an object of the API. The object is not kept.
+// NewInformer watches the reservations. It holds *Record, which nobody may change: Read makes one of the
+// caller's own.
+func NewInformer(client dynamic.Interface) cache.SharedIndexInformer {
+	return customobject.NewInformer(objectType, client, Read)
+}
+
+// Read reads an object of the API or a record, which must not be changed any more.
 func Read(object any) (*Record, error) {
 	read, err := customobject.Read[Spec, Status](objectType, object)
 	if err != nil {
@@ -117,6 +122,13 @@ func Read(object any) (*Record, error) {
 		read.Status.Phase = Pending
 	}
 	return &Record{*read}, nil
+}
+
+// Copy is a record whose status may be changed.
+func (r *Record) Copy() *Record {
+	copied := *r
+	copied.Status = *r.Status.DeepCopy()
+	return &copied
 }
 
 // DeepCopy is a status of its own.

@@ -12,10 +12,7 @@ var Resource = schema.GroupVersionResource{Group: "stowage.dev", Version: "v1alp
 // Kind is the kind of the objects.
 const Kind = "Reservation"
 
-// PlanLabel names the plan for which the scheduler created a reservation.
-const PlanLabel = "stowage.dev/plan"
-
-// AllocatedAnnotation is where a pod says which reservation it took from.
+// AllocatedAnnotation is where a pod says which reservation, or room of a plan, it took from.
 const AllocatedAnnotation = "stowage.dev/reservation-allocated"
 
 // Phase is how far a reservation has come.

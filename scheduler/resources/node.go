@@ -18,7 +18,9 @@ func ofFramework(amount fwk.Resource) Vector {
 		CPUMilli:              amount.GetMilliCPU(),
 		MemoryBytes:           amount.GetMemory(),
 		EphemeralStorageBytes: amount.GetEphemeralStorage(),
-		Extended:              make(map[string]int64, len(amount.GetScalarResources())),
+	}
+	if scalars := amount.GetScalarResources(); len(scalars) > 0 {
+		vector.Extended = make(map[string]int64, len(scalars))
 	}
 	for name, value := range amount.GetScalarResources() {
 		vector.Extended[string(name)] = value

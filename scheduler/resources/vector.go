@@ -24,50 +24,66 @@ type Vector struct {
 // OfPod is what a pod asks for as the scheduler counts it: init containers, sidecars, pod-level
 // requests, resizes in progress and overhead. The pod itself counts as one of Pods.
 func OfPod(pod *v1.Pod) Vector {
-	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
-		UseStatusResources: true,
-		InPlacePodLevelResourcesVerticalScalingEnabled: true,
-	})
-	vector := OfList(requests)
+	vector := OfList(requestsOf(pod))
 	vector.Pods = 1
 	return vector
 }
 
-// OfList reads a resource list, for example a node's allocatable.
+func requestsOf(pod *v1.Pod) v1.ResourceList {
+	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	})
+}
+
+// OfList reads a resource list, for example a node's allocatable. What is beyond 64 bits is counted as the
+// scheduler counts it, but never as less than nothing.
 func OfList(list v1.ResourceList) Vector {
 	var vector Vector
 	for name, quantity := range list {
 		switch name {
 		case v1.ResourceCPU:
-			vector.CPUMilli = quantity.MilliValue()
+			vector.CPUMilli = max(0, quantity.MilliValue())
 		case v1.ResourceMemory:
-			vector.MemoryBytes = quantity.Value()
+			vector.MemoryBytes = max(0, quantity.Value())
 		case v1.ResourceEphemeralStorage:
-			vector.EphemeralStorageBytes = quantity.Value()
+			vector.EphemeralStorageBytes = max(0, quantity.Value())
 		case v1.ResourcePods:
-			vector.Pods = quantity.Value()
+			vector.Pods = max(0, quantity.Value())
 		default:
 			if vector.Extended == nil {
 				vector.Extended = map[string]int64{}
 			}
-			vector.Extended[string(name)] = quantity.Value()
+			vector.Extended[string(name)] = max(0, quantity.Value())
 		}
 	}
 	return vector
 }
 
-// Plus is the sum.
-func (v Vector) Plus(other Vector) Vector { return v.combine(other, 1) }
+// Plus is the sum; it ends at the ends of the 64-bit range.
+func (v Vector) Plus(other Vector) Vector {
+	return v.combine(other, func(amount int64) int64 { return amount })
+}
 
 // Minus is the difference; it may be negative, as on an over-committed node.
-func (v Vector) Minus(other Vector) Vector { return v.combine(other, -1) }
+func (v Vector) Minus(other Vector) Vector { return v.combine(other, negative) }
 
-func (v Vector) combine(other Vector, sign int64) Vector {
+// IsZero says that it is nothing at all.
+func (v Vector) IsZero() bool {
+	for _, value := range v.Extended {
+		if value != 0 {
+			return false
+		}
+	}
+	return v.CPUMilli == 0 && v.MemoryBytes == 0 && v.EphemeralStorageBytes == 0 && v.Pods == 0
+}
+
+func (v Vector) combine(other Vector, signed func(int64) int64) Vector {
 	sum := Vector{
-		CPUMilli:              v.CPUMilli + sign*other.CPUMilli,
-		MemoryBytes:           v.MemoryBytes + sign*other.MemoryBytes,
-		EphemeralStorageBytes: v.EphemeralStorageBytes + sign*other.EphemeralStorageBytes,
-		Pods:                  v.Pods + sign*other.Pods,
+		CPUMilli:              add(v.CPUMilli, signed(other.CPUMilli)),
+		MemoryBytes:           add(v.MemoryBytes, signed(other.MemoryBytes)),
+		EphemeralStorageBytes: add(v.EphemeralStorageBytes, signed(other.EphemeralStorageBytes)),
+		Pods:                  add(v.Pods, signed(other.Pods)),
 	}
 	if len(v.Extended) == 0 && len(other.Extended) == 0 {
 		return sum
@@ -77,7 +93,7 @@ func (v Vector) combine(other Vector, sign int64) Vector {
 		sum.Extended[name] = value
 	}
 	for name, value := range other.Extended {
-		sum.Extended[name] += sign * value
+		sum.Extended[name] = add(sum.Extended[name], signed(value))
 	}
 	return sum
 }
@@ -109,16 +125,16 @@ func (v Vector) ShortOf(free Vector) string {
 // List is the vector as a resource list, without what there is nothing of.
 func (v Vector) List() v1.ResourceList {
 	list := v1.ResourceList{}
-	add := func(name v1.ResourceName, quantity *resource.Quantity) {
+	set := func(name v1.ResourceName, quantity *resource.Quantity) {
 		if !quantity.IsZero() {
 			list[name] = *quantity
 		}
 	}
-	add(v1.ResourceCPU, resource.NewMilliQuantity(v.CPUMilli, resource.DecimalSI))
-	add(v1.ResourceMemory, bytes(v.MemoryBytes))
-	add(v1.ResourceEphemeralStorage, bytes(v.EphemeralStorageBytes))
+	set(v1.ResourceCPU, resource.NewMilliQuantity(v.CPUMilli, resource.DecimalSI))
+	set(v1.ResourceMemory, bytes(v.MemoryBytes))
+	set(v1.ResourceEphemeralStorage, bytes(v.EphemeralStorageBytes))
 	for name, amount := range v.Extended {
-		add(v1.ResourceName(name), resource.NewQuantity(amount, resource.DecimalSI))
+		set(v1.ResourceName(name), resource.NewQuantity(amount, resource.DecimalSI))
 	}
 	return list
 }
@@ -131,15 +147,21 @@ func bytes(amount int64) *resource.Quantity {
 	return resource.NewQuantity(amount, resource.DecimalSI)
 }
 
-// Message is the vector in the contract's form.
+// Message is the vector in the contract's form and range.
 func (v Vector) Message() *contract.Resources {
-	return &contract.Resources{
-		CpuMilli:              v.CPUMilli,
-		MemoryBytes:           v.MemoryBytes,
-		EphemeralStorageBytes: v.EphemeralStorageBytes,
-		Pods:                  v.Pods,
-		Extended:              v.Extended,
+	message := &contract.Resources{
+		CpuMilli:              told(v.CPUMilli),
+		MemoryBytes:           told(v.MemoryBytes),
+		EphemeralStorageBytes: told(v.EphemeralStorageBytes),
+		Pods:                  told(v.Pods),
 	}
+	if len(v.Extended) > 0 {
+		message.Extended = make(map[string]int64, len(v.Extended))
+		for name, value := range v.Extended {
+			message.Extended[name] = told(value)
+		}
+	}
+	return message
 }
 
 // AtLeastNothing is the vector with nothing in the place of every negative amount.
@@ -165,17 +187,17 @@ func (v Vector) AtLeastNothing() Vector {
 // there is any.
 func (v Vector) ShareOf(capacity Vector) float64 {
 	sum, count := 0.0, 0
-	add := func(amount, of int64) {
+	share := func(amount, of int64) {
 		if of > 0 {
 			sum += float64(amount) / float64(of)
 			count++
 		}
 	}
-	add(v.CPUMilli, capacity.CPUMilli)
-	add(v.MemoryBytes, capacity.MemoryBytes)
-	add(v.EphemeralStorageBytes, capacity.EphemeralStorageBytes)
+	share(v.CPUMilli, capacity.CPUMilli)
+	share(v.MemoryBytes, capacity.MemoryBytes)
+	share(v.EphemeralStorageBytes, capacity.EphemeralStorageBytes)
 	for _, name := range slices.Sorted(maps.Keys(capacity.Extended)) {
-		add(v.Extended[name], capacity.Extended[name])
+		share(v.Extended[name], capacity.Extended[name])
 	}
 	if count == 0 {
 		return 0

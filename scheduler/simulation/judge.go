@@ -87,7 +87,11 @@ func (s *Simulator) newCourt(r *run, question Question) (*court, error) {
 	if err != nil {
 		return nil, err
 	}
-	observer := priorityoptimizer.NewObserver(handle, r.clock.Now)
+	args, err := question.arguments()
+	if err != nil {
+		return nil, err
+	}
+	observer := priorityoptimizer.NewObserver(handle, args)
 	if err := r.watch(); err != nil {
 		return nil, err
 	}

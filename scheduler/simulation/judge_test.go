@@ -44,7 +44,8 @@ func figure1(plans ...*contract.Plan) simulation.Question {
 
 func question(instance simulation.Instance, plans ...*contract.Plan) simulation.Question {
 	instance.ID = "s1"
-	asked := simulation.Question{Instance: instance}
+	asked := simulation.Question{Instance: instance,
+		Arguments: json.RawMessage(`{"evictSingletons": true, "evictNotReady": true}`)}
 	for _, one := range plans {
 		if one.SnapshotId == "" {
 			one.SnapshotId = "s1"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/stowage/stowage/scheduler/plan"
@@ -21,6 +22,9 @@ type Question struct {
 	Instance
 	// Policy is Strict, as it is without one, Paper, or Consolidate.
 	Policy priorityoptimizer.Policy `json:"policy,omitempty"`
+	// Arguments are those of the plugin PriorityOptimizer, whose rules say who may be disturbed; what is
+	// left out has its default.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Forbidden are what earlier rehearsals refused.
 	Forbidden []ForbiddenPair `json:"forbidden,omitempty"`
 	// Plans are in the contract's JSON form. Without any, the snapshot alone is asked for.
@@ -56,6 +60,9 @@ func (question *Question) faults() []error {
 		faults = append(faults, fmt.Errorf("policy: %q is none of %s, %s and %s", question.Policy,
 			priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate))
 	}
+	if _, err := question.arguments(); err != nil {
+		faults = append(faults, fmt.Errorf("arguments: %w", err))
+	}
 	pods, nodes := map[string]bool{}, map[string]bool{}
 	for i := range question.Pods {
 		pods[key(&question.Pods[i])] = true
@@ -72,6 +79,13 @@ func (question *Question) faults() []error {
 		}
 	}
 	return faults
+}
+
+func (question *Question) arguments() (*priorityoptimizer.PriorityOptimizerArgs, error) {
+	if question.Arguments == nil {
+		return priorityoptimizer.DecodeArgs(nil)
+	}
+	return priorityoptimizer.DecodeArgs(&runtime.Unknown{Raw: question.Arguments, ContentType: runtime.ContentTypeJSON})
 }
 
 func (question *Question) policy() plan.Policy {

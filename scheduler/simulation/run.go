@@ -61,8 +61,9 @@ func (r *run) reportFailures() {
 		ctx context.Context, fw framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
 		nominating *fwk.NominatingInfo, start time.Time,
 	) {
-		handle(ctx, fw, pod, status, nominating, start)
+		// Once it is back in the queue, the informer's news of it are written there.
 		result := outcome{pod: pod.Pod}
+		handle(ctx, fw, pod, status, nominating, start)
 		if !status.IsRejected() {
 			result.err = status.AsError()
 		}

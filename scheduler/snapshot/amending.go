@@ -8,9 +8,10 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
-// Forbid keeps every pod of the class off the node from now on.
+// Forbid keeps every pod of the class off the node from now on. Classes and nodes that are not in the snapshot,
+// as those of a lesson about pods that have gone, are nothing to keep apart.
 func (s *Snapshot) Forbid(class, node string) {
-	if s.Forbids(class, node) {
+	if s.classes[class] == nil || s.Nodes[node] == nil || s.forbidden.Has(Pair{class, node}) {
 		return
 	}
 	s.forbidden.Insert(Pair{class, node})
@@ -18,7 +19,10 @@ func (s *Snapshot) Forbid(class, node string) {
 }
 
 // Forbids says whether pods of the class are kept off the node.
-func (s *Snapshot) Forbids(class, node string) bool { return s.forbidden.Has(Pair{class, node}) }
+func (s *Snapshot) Forbids(class, node string) bool {
+	known := s.Nodes[node]
+	return known != nil && known.Leaving || s.forbidden.Has(Pair{class, node})
+}
 
 // Pin keeps a running pod where it is, for the reason given.
 func (s *Snapshot) Pin(uid types.UID, reason string) {
@@ -27,17 +31,19 @@ func (s *Snapshot) Pin(uid types.UID, reason string) {
 		return
 	}
 	pod.Immovable = reason
-	message := s.message(uid)
-	message.Movable, message.ImmovableReason = false, reason
+	pod.message.Movable, pod.message.ImmovableReason = false, reason
 }
 
 // Drop leaves a waiting pod out.
 func (s *Snapshot) Drop(uid types.UID) {
-	if pod := s.Pods[uid]; pod == nil || pod.Node != "" {
+	pod := s.Pods[uid]
+	if pod == nil || pod.Node != "" {
 		return
 	}
 	delete(s.Pods, uid)
-	s.Message.Pods = slices.DeleteFunc(s.Message.Pods, func(pod *contract.Pod) bool { return pod.Uid == string(uid) })
+	if at, found := slices.BinarySearchFunc(s.Message.Pods, pod.message, compareMessages); found {
+		s.Message.Pods = slices.Delete(s.Message.Pods, at, at+1)
+	}
 }
 
 // Waiting are the waiting pods that the plan places.
@@ -49,9 +55,4 @@ func (s *Snapshot) Waiting(placed *contract.Plan) []*Pod {
 		}
 	}
 	return waiting
-}
-
-func (s *Snapshot) message(uid types.UID) *contract.Pod {
-	index := slices.IndexFunc(s.Message.Pods, func(pod *contract.Pod) bool { return pod.Uid == string(uid) })
-	return s.Message.Pods[index]
 }

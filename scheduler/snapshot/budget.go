@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,26 +19,53 @@ type Budget struct {
 	// Allowed is how many of its pods may be disturbed, all in all.
 	Allowed  int32
 	selector labels.Selector
+	// message is nil if the budget cannot be told; it is spent then.
+	message *contract.DisruptionBudget
 }
 
 // budgetIndex finds the disruption budgets of a pod.
 type budgetIndex struct {
 	byNamespace map[string][]*Budget
+	all         []*Budget
 }
 
 func matchBudgets(objects []*policyv1.PodDisruptionBudget) *budgetIndex {
 	index := &budgetIndex{byNamespace: map[string][]*Budget{}}
 	for _, object := range objects {
-		one := &Budget{Namespace: object.Namespace, Name: object.Name, Allowed: object.Status.DisruptionsAllowed}
-		var err error
-		if one.selector, err = metav1.LabelSelectorAsSelector(object.Spec.Selector); err != nil {
-			// Fail closed: a budget that cannot be read covers its whole namespace and is spent.
-			one.selector, one.Allowed = labels.Everything(), 0
-		}
+		one := budgetOf(object)
 		index.byNamespace[object.Namespace] = append(index.byNamespace[object.Namespace], one)
+		index.all = append(index.all, one)
 	}
+	slices.SortFunc(index.all, func(a, b *Budget) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	fit(index.all, largestBudgets)
 	return index
 }
+
+func budgetOf(object *policyv1.PodDisruptionBudget) *Budget {
+	one := &Budget{Namespace: object.Namespace, Name: object.Name, Allowed: object.Status.DisruptionsAllowed,
+		message: &contract.DisruptionBudget{
+			Namespace:          object.Namespace,
+			Name:               object.Name,
+			Selector:           selectorMessage(object.Spec.Selector),
+			DisruptionsAllowed: object.Status.DisruptionsAllowed,
+		}}
+	var err error
+	if one.selector, err = metav1.LabelSelectorAsSelector(object.Spec.Selector); err != nil {
+		// Fail closed: a budget that cannot be read covers its whole namespace and is spent.
+		one.selector = labels.Everything()
+		one.shrink()
+	} else if _, some := marshalled(one.message); !some {
+		one.shrink()
+	}
+	return one
+}
+
+func (b *Budget) weight() int { return proto.Size(b.message) }
+
+// shrink keeps the budget from the optimiser. Nobody moves its pods then, so that it need not know.
+func (b *Budget) shrink() { b.Allowed, b.message = 0, nil }
 
 // of are the budgets that cover the pod.
 func (i *budgetIndex) of(pod *v1.Pod) []*Budget {
@@ -50,19 +78,12 @@ func (i *budgetIndex) of(pod *v1.Pod) []*Budget {
 	return found
 }
 
-func budgetMessages(objects []*policyv1.PodDisruptionBudget) []*contract.DisruptionBudget {
-	objects = slices.Clone(objects)
-	slices.SortFunc(objects, func(a, b *policyv1.PodDisruptionBudget) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+func (i *budgetIndex) messages() []*contract.DisruptionBudget {
 	var messages []*contract.DisruptionBudget
-	for _, object := range objects {
-		messages = append(messages, &contract.DisruptionBudget{
-			Namespace:          object.Namespace,
-			Name:               object.Name,
-			Selector:           selectorMessage(object.Spec.Selector),
-			DisruptionsAllowed: object.Status.DisruptionsAllowed,
-		})
+	for _, one := range i.all {
+		if one.message != nil {
+			messages = append(messages, one.message)
+		}
 	}
 	return messages
 }

@@ -4,22 +4,59 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"sort"
+	"io"
+	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
-	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// identity is all of a pod that matters to where it may run, in a form that marshals the same
+// Classes tell pods apart by all that matters to where they may run. Of their labels only those matter that
+// some selector of the cluster reads: labels such as the name of a StatefulSet's pod would else make a class
+// of every pod. So one value of Classes belongs to one snapshot, and to whatever is planned by it. The zero
+// value reads no label.
+type Classes struct {
+	labels sets.Set[string]
+}
+
+// ID is the identifier of the pod's class.
+func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod), pod.Labels) }
+
+func (c Classes) id(spec string, labels map[string]string) string {
+	digest := sha256.New()
+	// A hash never fails to be written to.
+	_, _ = io.WriteString(digest, spec)
+	read := c.read(labels)
+	for _, key := range slices.Sorted(maps.Keys(read)) {
+		_, _ = io.WriteString(digest, key+"\x00"+read[key]+"\x00")
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:8])
+}
+
+// read are those of the labels that identify a class.
+func (c Classes) read(labels map[string]string) map[string]string {
+	var read map[string]string
+	for key, value := range labels {
+		if c.labels.Has(key) {
+			if read == nil {
+				read = map[string]string{}
+			}
+			read[key] = value
+		}
+	}
+	return read
+}
+
+// identity is all of a pod but its labels that matters to where it may run, in a form that marshals the same
 // way each time. Names and UIDs of pods are not in it: a replacement must hash to the same class.
 type identity struct {
 	Namespace     string
-	Labels        map[string]string
 	Owner         *metav1.OwnerReference
 	Priority      int32
 	SchedulerName string
@@ -44,15 +81,15 @@ type hostPort struct {
 	Port         int32
 }
 
-// ClassID is the identifier of the pod's class.
-func ClassID(pod *v1.Pod) string {
+// specOf is a digest of the pod's identity.
+func specOf(pod *v1.Pod) string {
 	encoded, err := json.Marshal(identityOf(pod))
 	if err != nil {
 		// Plain structs of strings and numbers always marshal; a class of its own is safe.
-		return "pod-" + string(pod.UID)
+		return "pod " + string(pod.UID)
 	}
 	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:8])
+	return string(sum[:])
 }
 
 // ControllerUID is the UID of the pod's controller, or empty.
@@ -66,7 +103,6 @@ func ControllerUID(pod *v1.Pod) types.UID {
 func identityOf(pod *v1.Pod) identity {
 	id := identity{
 		Namespace:     pod.Namespace,
-		Labels:        pod.Labels,
 		Owner:         metav1.GetControllerOf(pod),
 		Priority:      corev1helpers.PodPriority(pod),
 		SchedulerName: pod.Spec.SchedulerName,
@@ -118,34 +154,4 @@ func hostPorts(pod *v1.Pod) []hostPort {
 		}
 	}
 	return ports
-}
-
-// classes collects the classes of one snapshot.
-type classes struct {
-	namespaces []*v1.Namespace
-	volumes    Volumes
-	byID       map[string]*contract.PodClass
-}
-
-func newClasses(namespaces []*v1.Namespace, volumes Volumes) *classes {
-	return &classes{namespaces: namespaces, volumes: volumes, byID: map[string]*contract.PodClass{}}
-}
-
-func (c *classes) of(pod *v1.Pod) *contract.PodClass {
-	id := ClassID(pod)
-	class, known := c.byID[id]
-	if !known {
-		class = c.message(id, identityOf(pod))
-		c.byID[id] = class
-	}
-	return class
-}
-
-func (c *classes) messages() []*contract.PodClass {
-	messages := make([]*contract.PodClass, 0, len(c.byID))
-	for _, class := range c.byID {
-		messages = append(messages, class)
-	}
-	sort.Slice(messages, func(i, j int) bool { return messages[i].Id < messages[j].Id })
-	return messages
 }

@@ -15,15 +15,3 @@ func (n *Node) Takes(pod *Pod) bool {
 	return !n.Cordoned ||
 		corev1helpers.TolerationsTolerateTaint(klog.Background(), pod.Object.Spec.Tolerations, &cordon, false)
 }
-
-// forbidLeaving keeps everybody off nodes that are being deleted, whatever they tolerate.
-func (s *Snapshot) forbidLeaving(nodes []*v1.Node) {
-	for _, node := range nodes {
-		if node.DeletionTimestamp == nil {
-			continue
-		}
-		for _, class := range s.Message.PodClasses {
-			s.Forbid(class.Id, node.Name)
-		}
-	}
-}

@@ -1,26 +1,26 @@
 package snapshot
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"io"
+	"maps"
 	"slices"
-	"sort"
+	"strconv"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
-
-	"github.com/stowage/stowage/scheduler/contract"
 )
+
+// Fingerprint is equal for equal states, whatever the pods are called. It is of all that was told to the
+// optimiser, with what was forbidden, pinned and dropped since the snapshot was taken.
+func (s *Snapshot) Fingerprint() string { return s.FingerprintAfter(nil) }
 
 // FingerprintAfter is the fingerprint of the state in which the given pods have the given nodes
 // ("" is pending) and all others are as they are now. Pods that change nodes count as settled
 // there. FingerprintAfter(nil) is the present state's.
 func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
-	lines := make([]string, 0, len(s.Pods))
+	lines := make([]string, 0, len(s.Pods)+len(s.forbidden))
 	for uid, pod := range s.Pods {
 		node, reason := pod.Node, pod.Immovable
 		if changed, ok := nodes[uid]; ok && changed != node {
@@ -29,36 +29,43 @@ func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
 		if node == "" {
 			reason = ""
 		}
-		lines = append(lines, fmt.Sprintf("%s %q %q", pod.Class, node, reason))
+		lines = append(lines, pod.Class+" "+node+" "+reason+" "+strconv.Itoa(int(pod.message.DeletionCost)))
 	}
-	sort.Strings(lines)
+	for pair := range s.forbidden {
+		lines = append(lines, "not "+pair.Class+" "+pair.Node)
+	}
+	slices.Sort(lines)
 	digest := sha256.New()
-	for _, line := range slices.Concat(lines, s.nodeLines, budgetLines(s.Pods)) {
-		// A hash never fails to be written to.
-		_, _ = io.WriteString(digest, line+"\n")
+	for _, part := range [][]string{lines, s.heldLines, s.nodeLines(), s.classLines()} {
+		for _, line := range part {
+			// A hash never fails to be written to.
+			_, _ = io.WriteString(digest, line+"\n")
+		}
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:16])
 }
 
-// budgetLines are all of the budgets that can change an answer: those that cover a pod.
-func budgetLines(pods map[types.UID]*Pod) []string {
-	lines := sets.New[string]()
-	for _, pod := range pods {
-		for _, one := range pod.Budgets {
-			lines.Insert(fmt.Sprintf("%s/%s allows %d", one.Namespace, one.Name, one.Allowed))
-		}
+func (s *Snapshot) nodeLines() []string {
+	lines := make([]string, 0, len(s.Nodes))
+	for _, node := range s.Nodes {
+		lines = append(lines, node.State)
 	}
-	return sets.List(lines)
+	slices.Sort(lines)
+	return lines
 }
 
-// NodeState is equal for two looks at a node between which nothing changed that matters.
-func NodeState(node *v1.Node) string { return nodeLine(nodeMessage(node)) }
-
-// nodeLine is all of a node that can change an answer.
-func nodeLine(node *contract.Node) string {
-	encoded, err := json.Marshal([]any{node.Name, node.Allocatable, node.Labels, node.Taints, node.Unschedulable})
-	if err != nil {
-		return node.Name // plain messages always marshal
+// classLines are what the optimiser is told of the classes, with the budgets that cover them: others cannot
+// change an answer.
+func (s *Snapshot) classLines() []string {
+	lines := make([]string, 0, len(s.classes))
+	for _, id := range slices.Sorted(maps.Keys(s.classes)) {
+		class := s.classes[id]
+		line := id + " " + string(class.digest[:])
+		budgets := slices.SortedFunc(slices.Values(class.budgets), func(a, b *Budget) int { return cmp.Compare(a.Name, b.Name) })
+		for _, one := range budgets {
+			line += " " + one.Name + " allows " + strconv.Itoa(int(one.Allowed))
+		}
+		lines = append(lines, line)
 	}
-	return string(encoded)
+	return lines
 }

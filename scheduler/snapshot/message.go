@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"time"
 
@@ -10,22 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/resources"
 )
-
-func nodeMessage(node *v1.Node) *contract.Node {
-	message := &contract.Node{
-		Name:          node.Name,
-		Allocatable:   resources.OfList(node.Status.Allocatable).Message(),
-		Labels:        node.Labels,
-		Unschedulable: node.Spec.Unschedulable || node.DeletionTimestamp != nil,
-	}
-	for _, taint := range node.Spec.Taints {
-		message.Taints = append(message.Taints, &contract.Taint{
-			Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
-	}
-	return message
-}
 
 func podMessage(pod *Pod, now time.Time) *contract.Pod {
 	return &contract.Pod{
@@ -41,38 +28,50 @@ func podMessage(pod *Pod, now time.Time) *contract.Pod {
 	}
 }
 
+// comparePods is the order of pods in a message.
+func comparePods(a, b *v1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}
+
+func compareMessages(a, b *contract.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Uid, b.Uid))
+}
+
 func namespaceMessages(namespaces []*v1.Namespace) []*contract.Namespace {
 	messages := make([]*contract.Namespace, 0, len(namespaces))
-	for _, namespace := range namespaces {
-		messages = append(messages, &contract.Namespace{Name: namespace.Name, Labels: namespace.Labels})
+	all := make([]namespace, 0, len(namespaces))
+	for _, one := range namespaces {
+		message := &contract.Namespace{Name: one.Name, Labels: one.Labels}
+		messages, all = append(messages, message), append(all, namespace{message})
 	}
-	sort.Slice(messages, func(i, j int) bool { return messages[i].Name < messages[j].Name })
+	fit(all, largestNamespaces)
+	slices.SortFunc(messages, func(a, b *contract.Namespace) int { return cmp.Compare(a.Name, b.Name) })
 	return messages
 }
 
-func (c *classes) message(id string, of identity) *contract.PodClass {
+func (c *classes) message(id string, of identity, labels map[string]string) *contract.PodClass {
 	requests := of.Requests.Message()
 	requests.Pods = 0 // the contract: every pod counts as one
 	class := &contract.PodClass{
-		Id:                      id,
-		Namespace:               of.Namespace,
-		Labels:                  of.Labels,
-		Priority:                of.Priority,
-		Requests:                requests,
-		NodeSelector:            of.NodeSelector,
-		RequiredNodeAffinity:    nodeTermMessages(of.NodeAffinity),
-		RequiredPodAffinity:     c.affinityMessages(of.Affinity),
-		RequiredPodAntiAffinity: c.affinityMessages(of.AntiAffinity),
-		Unsupported:             of.Unsupported,
-
-		PreferredNodeAffinity:    preferredNodeMessages(of.PreferredNodes),
-		PreferredPodAffinity:     c.preferredPodMessages(of.PreferredPods),
-		PreferredPodAntiAffinity: c.preferredPodMessages(of.PreferredApart),
+		Id:           id,
+		Namespace:    of.Namespace,
+		Labels:       labels,
+		Priority:     of.Priority,
+		Requests:     requests,
+		NodeSelector: of.NodeSelector,
+		Unsupported:  slices.Clone(of.Unsupported),
+	}
+	if !slices.Contains(of.Unsupported, unreadableNodeAffinity) {
+		class.RequiredNodeAffinity = nodeTermMessages(of.NodeAffinity)
+		class.PreferredNodeAffinity = preferredNodeMessages(of.PreferredNodes)
+	}
+	if !slices.Contains(of.Unsupported, unreadablePodSelector) {
+		c.addPodTerms(class, of)
 	}
 	volumes, known := c.volumeAffinity(of.Namespace, of.Claims)
 	class.VolumeNodeAffinity = volumes
 	if !known {
-		class.Unsupported = append([]string{"volumes"}, class.Unsupported...)
+		class.Unsupported = append([]string{openVolumes}, class.Unsupported...)
 	}
 	if of.Owner != nil {
 		class.Owner = &contract.Owner{Kind: of.Owner.Kind, Name: of.Owner.Name, Uid: string(of.Owner.UID)}
@@ -80,14 +79,21 @@ func (c *classes) message(id string, of identity) *contract.PodClass {
 	for _, toleration := range of.Tolerations {
 		class.Tolerations = append(class.Tolerations, tolerationMessage(toleration))
 	}
-	for _, constraint := range of.Spread {
-		class.TopologySpread = append(class.TopologySpread, spreadMessage(constraint))
-	}
 	for _, port := range of.HostPorts {
 		class.HostPorts = append(class.HostPorts, &contract.HostPort{
 			Protocol: port.Protocol, HostIp: port.IP, Port: port.Port})
 	}
 	return class
+}
+
+func (c *classes) addPodTerms(class *contract.PodClass, of identity) {
+	class.RequiredPodAffinity = c.affinityMessages(of.Affinity)
+	class.RequiredPodAntiAffinity = c.affinityMessages(of.AntiAffinity)
+	class.PreferredPodAffinity = c.preferredPodMessages(of.PreferredPods)
+	class.PreferredPodAntiAffinity = c.preferredPodMessages(of.PreferredApart)
+	for _, constraint := range of.Spread {
+		class.TopologySpread = append(class.TopologySpread, spreadMessage(constraint))
+	}
 }
 
 func tolerationMessage(toleration v1.Toleration) *contract.Toleration {

@@ -1,11 +1,13 @@
 package snapshot
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/stowage/stowage/scheduler/contract"
 )
@@ -18,18 +20,32 @@ type Rules struct {
 	Namespaces labels.Selector
 	// MinAge is how long a pod must have run before it is disturbed.
 	MinAge time.Duration
+	// MaxGracePeriod is the longest grace period of a pod that may be disturbed; zero: any.
+	MaxGracePeriod time.Duration
 	// LocalStorage lets pods with data on their node be disturbed.
 	LocalStorage bool
+	// KeepJobs leaves pods of Jobs alone.
+	KeepJobs bool
+	// KeepStatefulSets leaves pods of StatefulSets alone that no disruption budget covers.
+	KeepStatefulSets bool
+	// KeepSingletons leaves a pod alone that no disruption budget covers and beside which no other of
+	// its controller is ready.
+	KeepSingletons bool
+	// KeepNotReady leaves pods alone that are not ready.
+	KeepNotReady bool
 }
 
-// subject is a running pod, and all that rules look at.
+// subject is a running pod, and all that rules look at. Of the class they read no more than the
+// priority, and what is unsupported.
 type subject struct {
 	pod       *v1.Pod
 	class     *contract.PodClass
 	namespace *v1.Namespace
 	budgets   []*Budget
-	now       time.Time
-	rules     Rules
+	// stands are the pods of its controller that are ready, itself too.
+	stands int
+	now    time.Time
+	rules  Rules
 }
 
 // rule is one reason why a running pod may not be disturbed.
@@ -51,6 +67,14 @@ var lasting = []rule{
 	{Bare, isBare},
 	{DaemonSet, isOfDaemonSet},
 	{UnknownController, isOfUnknownController},
+	{Job, isOfJob},
+	{LongGracePeriod, takesLongToEnd},
+}
+
+// unbudgeted are the lasting rules for pods of which no disruption budget says what they can bear.
+var unbudgeted = []rule{
+	{StatefulSet, isOfStatefulSet},
+	{Singleton, standsAlone},
 }
 
 // passing are the rules that hold for now.
@@ -58,8 +82,47 @@ var passing = []rule{
 	{Terminating, isTerminating},
 	{Binding, isBinding},
 	{NotStarted, hasNotStarted},
+	{NotReady, isNotReady},
 	{TooYoung, isTooYoung},
 	{DisruptionBudget, isKeptByBudgets},
+}
+
+// What has no known end is looked at again after as long as the pod is there, within these bounds: most pods
+// start soon or not at all.
+const (
+	lookAgainSoon = 5 * time.Second
+	lookAgainLate = 5 * time.Minute
+)
+
+// passes is when the reason may hold no longer, if nobody tells: that pods have started, and are ready, wakes
+// up nobody who waits for their room. Zero: not by itself, or at no known time.
+func (s subject) passes(reason string) time.Time {
+	switch {
+	case s.now.IsZero():
+	case reason == TooYoung && s.pod.Status.StartTime != nil:
+		return s.pod.Status.StartTime.Add(s.rules.MinAge)
+	case reason == TooYoung, reason == NotStarted, reason == NotReady:
+		age := s.now.Sub(s.pod.CreationTimestamp.Time)
+		return s.now.Add(min(max(age, lookAgainSoon), lookAgainLate))
+	}
+	return time.Time{}
+}
+
+// ProtectedNow is why the pod, as the API server shows it now, may not be disturbed, or "". It asks
+// all rules that look at nothing but the pod and its namespace, and leaves disruption budgets to the
+// Eviction API. A namespace that is not known is nil.
+func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rules) string {
+	class := &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod)}
+	of := subject{pod: pod, class: class, namespace: namespace, now: now, rules: rules}
+	if reason := firstOf(lasting, of); reason != "" {
+		return reason
+	}
+	return firstOf(passing, of)
+}
+
+// IsPassing says that the reason holds for now only.
+func IsPassing(reason string) bool {
+	return slices.ContainsFunc(passing, func(one rule) bool { return one.reason == reason })
 }
 
 // firstOf is the reason of the first rule that applies, or "".
@@ -75,6 +138,9 @@ func firstOf(rules []rule, to subject) string {
 // protection is why the running pod may not be disturbed, now and once it is at rest elsewhere.
 func protection(of subject) (now, atRest string) {
 	atRest = firstOf(lasting, of)
+	if atRest == "" && len(of.budgets) == 0 {
+		atRest = firstOf(unbudgeted, of)
+	}
 	switch {
 	case of.pod.DeletionTimestamp != nil:
 		return Terminating, atRest

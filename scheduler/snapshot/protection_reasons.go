@@ -15,8 +15,13 @@ const (
 	OptedOut           = "opted-out"
 	LocalStorage       = "local-storage"
 	Unsupported        = "unsupported"
+	Job                = "job"
+	StatefulSet        = "statefulset"
+	Singleton          = "singleton"
+	LongGracePeriod    = "long-grace-period"
 	DisruptionBudget   = "disruption-budget"
 	NotStarted         = "not-started"
+	NotReady           = "not-ready"
 	TooYoung           = "too-young"
 	CoolingDown        = "cooling-down"
 )

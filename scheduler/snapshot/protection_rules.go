@@ -4,7 +4,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
 // DoNotMove is the annotation with which a pod opts out of being moved.
@@ -95,6 +97,53 @@ func isOfUnknownController(s subject) bool {
 	return owner != nil && !replacing.Has(owner.Kind)
 }
 
+// isOfJob: a Job may count an eviction as a failure, of which its backoffLimit allows so many.
+func isOfJob(s subject) bool { return s.rules.KeepJobs && controllerKind(s.pod) == "Job" }
+
+// takesLongToEnd: what asks for so much time has much to put away, and holds up the plan as long.
+func takesLongToEnd(s subject) bool {
+	grace := int64(v1.DefaultTerminationGracePeriodSeconds)
+	if asked := s.pod.Spec.TerminationGracePeriodSeconds; asked != nil {
+		grace = *asked
+	}
+	return s.rules.MaxGracePeriod > 0 && float64(grace) > s.rules.MaxGracePeriod.Seconds()
+}
+
+// isOfStatefulSet: its replacement has the same name, and so comes only when the pod is gone.
+func isOfStatefulSet(s subject) bool {
+	return s.rules.KeepStatefulSets && controllerKind(s.pod) == "StatefulSet"
+}
+
+// standsAlone: while it moves, nobody serves in its place.
+func standsAlone(s subject) bool {
+	others := s.stands
+	if isReady(s.pod) {
+		others--
+	}
+	return s.rules.KeepSingletons && others < 1
+}
+
+func controllerKind(pod *v1.Pod) string {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return owner.Kind
+	}
+	return ""
+}
+
+// readyPods counts by controller the pods that are ready.
+func readyPods(pods []*v1.Pod) map[types.UID]int {
+	ready := map[types.UID]int{}
+	for _, pod := range pods {
+		if owner := ControllerUID(pod); owner != "" && isReady(pod) {
+			ready[owner]++
+		}
+	}
+	return ready
+}
+
+// isReady says whether the pod serves, and goes on to.
+func isReady(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) }
+
 func isTerminating(s subject) bool { return s.pod.DeletionTimestamp != nil }
 
 // isBinding: the API does not know yet where it runs.
@@ -103,9 +152,13 @@ func isBinding(s subject) bool { return s.pod.Spec.NodeName == "" }
 // hasNotStarted: the Eviction API lets such a pod go whatever its budgets say, so we protect it.
 func hasNotStarted(s subject) bool { return s.pod.Status.Phase == v1.PodPending }
 
-// isTooYoung counts from the pod's start; one that has not started is of no age.
+// isNotReady: it has not done yet what it was started for the last time.
+func isNotReady(s subject) bool { return s.rules.KeepNotReady && !podutil.IsPodReady(s.pod) }
+
+// isTooYoung counts from the pod's start; one that has not started is of no age. Nobody is too young
+// at no time.
 func isTooYoung(s subject) bool {
-	if s.rules.MinAge <= 0 {
+	if s.rules.MinAge <= 0 || s.now.IsZero() {
 		return false
 	}
 	return s.pod.Status.StartTime == nil || s.now.Sub(s.pod.Status.StartTime.Time) < s.rules.MinAge

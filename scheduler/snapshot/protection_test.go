@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -29,6 +30,14 @@ func started(at metav1.Time) func(*v1.Pod) {
 	return func(pod *v1.Pod) { pod.Status.StartTime = &at }
 }
 
+func grace(seconds int64) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Spec.TerminationGracePeriodSeconds = &seconds }
+}
+
+func ready(pod *v1.Pod) {
+	pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+}
+
 func inNamespace(name string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Namespace = name } }
 
 // One row a rule, and beside it a pod that the rule only just leaves alone: whoever is disturbed
@@ -43,6 +52,10 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 	none := func(*snapshot.Rules) {}
 	ages := func(rules *snapshot.Rules) { rules.MinAge = 10 * time.Minute }
 	disks := func(rules *snapshot.Rules) { rules.LocalStorage = true }
+	careful := func(rules *snapshot.Rules) {
+		rules.MaxGracePeriod = 2 * time.Minute
+		rules.KeepJobs, rules.KeepStatefulSets, rules.KeepNotReady = true, true, true
+	}
 	teams := func(rules *snapshot.Rules) { rules.Namespaces = labels.SelectorFromSet(labels.Set{"team": "a"}) }
 	cases := []struct {
 		reason string
@@ -81,12 +94,19 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 		{snapshot.UnknownController, none, ownedBy("Rollout")},
 		{"", none, ownedBy("StatefulSet")},
 		{"", none, ownedBy("Job")},
+		{snapshot.Job, careful, ownedBy("Job")},
+		{snapshot.StatefulSet, careful, ownedBy("StatefulSet")},
+		{snapshot.LongGracePeriod, careful, grace(121)},
+		{"", careful, ready},
+		{"", none, grace(86400)},
+		{snapshot.NotReady, careful, func(*v1.Pod) {}},
 		{snapshot.Terminating, none, func(pod *v1.Pod) { pod.DeletionTimestamp = &now }},
 		{snapshot.NotStarted, none, phase(v1.PodPending)},
 		{"", none, phase(v1.PodRunning)},
 		{snapshot.TooYoung, ages, started(lately)},
 		{snapshot.TooYoung, ages, func(*v1.Pod) {}},
 		{"", ages, started(longAgo)},
+		{"", careful, func(pod *v1.Pod) { ready(pod); grace(120)(pod) }},
 	}
 	for i, c := range cases {
 		pod, applied := aPod("p", "n1", c.change), rules()
@@ -100,6 +120,114 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 		}
 		if message := s.Message.Pods[0]; message.Movable != (c.reason == "") || message.ImmovableReason != c.reason {
 			t.Errorf("row %d: the optimiser is told movable %t, %q", i, message.Movable, message.ImmovableReason)
+		}
+	}
+}
+
+// A disruption budget is the owner's word on what his pods can bear. Where there is none, a pod that nobody
+// stands in for, and one whose replacement waits until it is gone, stay where they are.
+func TestAPodThatNobodyStandsInForIsMovedOnlyUnderABudget(t *testing.T) {
+	now := metav1.Now()
+	other := func(changes ...func(*v1.Pod)) *v1.Pod { return aPod("other", "n1", changes...) }
+	foreign := func(pod *v1.Pod) { pod.OwnerReferences[0].UID = "rs-b" }
+	cases := map[string]struct {
+		other   *v1.Pod
+		kind    string
+		allowed int32
+		want    string
+	}{
+		"beside a ready one":       {other(ready), "ReplicaSet", -1, ""},
+		"beside one not ready":     {other(), "ReplicaSet", -1, snapshot.Singleton},
+		"beside a stranger":        {other(ready, foreign), "ReplicaSet", -1, snapshot.Singleton},
+		"beside one that leaves":   {other(ready, func(p *v1.Pod) { p.DeletionTimestamp = &now }), "ReplicaSet", -1, snapshot.Singleton},
+		"alone under a budget":     {other(ready, foreign), "ReplicaSet", 1, ""},
+		"alone, the budget spent":  {other(ready, foreign), "ReplicaSet", 0, snapshot.DisruptionBudget},
+		"stateful without budget":  {other(ready), "StatefulSet", -1, snapshot.StatefulSet},
+		"stateful under a budget":  {other(ready), "StatefulSet", 1, ""},
+		"stateful, budget is none": {other(ready), "StatefulSet", 0, snapshot.DisruptionBudget},
+	}
+	for name, c := range cases {
+		applied := rules()
+		applied.KeepSingletons, applied.KeepStatefulSets = true, true
+		pod := aPod("p", "n1", ready, ownedBy(c.kind))
+		var budgets []*policyv1.PodDisruptionBudget
+		if c.allowed >= 0 {
+			budgets = append(budgets, aBudget("b", "a", c.allowed))
+		}
+
+		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")},
+			Pods: []*v1.Pod{pod, c.other}, Budgets: budgets, Rules: applied})
+
+		if got := s.Pods[pod.UID].Immovable; got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Nobody tells a waiting pod that others have become old enough to move, so that the question must be asked again at
+// that time; and no earlier than the first of them, or it is asked in vain.
+func TestTheEarliestEndOfAPassingRuleIsTold(t *testing.T) {
+	at := func(seconds int) func(*v1.Pod) {
+		return started(metav1.NewTime(noon.Add(time.Duration(seconds-60) * time.Second)))
+	}
+	pending := func(pod *v1.Pod) { pod.Status.Phase = v1.PodPending }
+	made := func(ago time.Duration) func(*v1.Pod) {
+		return func(pod *v1.Pod) { pod.CreationTimestamp = metav1.NewTime(noon.Add(-ago)) }
+	}
+	bare := func(pod *v1.Pod) { pod.OwnerReferences = nil }
+	cases := map[string]struct {
+		pods []*v1.Pod
+		want time.Time
+	}{
+		"the older of two":             {[]*v1.Pod{aPod("a", "n1", at(30)), aPod("b", "n1", at(20))}, noon.Add(20 * time.Second)},
+		"none young":                   {[]*v1.Pod{aPod("a", "n1", started(longAgo))}, time.Time{}},
+		"young, and protected anyhow":  {[]*v1.Pod{aPod("a", "n1", at(30), bare)}, time.Time{}},
+		"one that is about to start":   {[]*v1.Pod{aPod("a", "n1", made(time.Second), pending)}, noon.Add(5 * time.Second)},
+		"one that takes long to start": {[]*v1.Pod{aPod("a", "n1", made(time.Minute), pending)}, noon.Add(time.Minute)},
+		"one that never starts":        {[]*v1.Pod{aPod("a", "n1", made(time.Hour), pending)}, noon.Add(5 * time.Minute)},
+		"one that waits":               {[]*v1.Pod{aPod("a", "")}, time.Time{}},
+	}
+	for name, c := range cases {
+		applied := rules()
+		applied.MinAge = time.Minute
+
+		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: c.pods, Now: noon, Rules: applied})
+
+		if !s.NextChange.Equal(c.want) {
+			t.Errorf("%s: %s, want %s", name, s.NextChange, c.want)
+		}
+	}
+}
+
+// Between a plan and its last eviction a pod's owner may say no, or the pod may become one that must be left
+// alone: whoever evicts asks again, of the pod as it is then.
+func TestALivePodIsProtectedByEveryRuleThatNeedsNoMoreThanThePod(t *testing.T) {
+	applied := rules()
+	applied.MinAge = 10 * time.Minute
+	applied.Namespaces = labels.SelectorFromSet(labels.Set{"team": "a"})
+	now := metav1.Now()
+	cases := []struct {
+		reason    string
+		namespace *v1.Namespace
+		change    func(*v1.Pod)
+	}{
+		{"", team("default", "a"), func(*v1.Pod) {}},
+		{snapshot.ProtectedNamespace, team("default", "b"), func(*v1.Pod) {}},
+		{snapshot.ProtectedNamespace, nil, func(*v1.Pod) {}},
+		{snapshot.OptedOut, team("default", "a"), annotated(snapshot.DoNotMove, "true")},
+		{snapshot.SystemCritical, team("default", "a"), priority(2_000_000_000)},
+		{snapshot.Unsupported, team("default", "a"), func(pod *v1.Pod) {
+			pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}}
+		}},
+		{snapshot.Bare, team("default", "a"), func(pod *v1.Pod) { pod.OwnerReferences = nil }},
+		{snapshot.Terminating, team("default", "a"), func(pod *v1.Pod) { pod.DeletionTimestamp = &now }},
+		{snapshot.TooYoung, team("default", "a"), started(lately)},
+	}
+	for i, c := range cases {
+		pod := aPod("p", "n1", started(longAgo), c.change)
+
+		if got := snapshot.ProtectedNow(pod, c.namespace, noon, applied); got != c.reason {
+			t.Errorf("row %d: %q, want %q", i, got, c.reason)
 		}
 	}
 }

@@ -1,14 +1,16 @@
 package snapshot
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
@@ -30,6 +32,10 @@ type Input struct {
 	Now time.Time
 	// Reserved are pods of which this scheduler knows the node although the API does not yet.
 	Reserved map[types.UID]string
+	// Selectors are further ones that choose pods by their labels, as those of reservations' owners do.
+	Selectors []*metav1.LabelSelector
+	// Cache may be nil; it saves most of the work if it was given to the snapshot before.
+	Cache *Cache
 	// Held is the room on each node that is reserved for others.
 	Held  map[string]resources.Vector
 	Rules Rules
@@ -43,6 +49,8 @@ type Node struct {
 	Used resources.Vector
 	// Cordoned nodes take only pods that tolerate it.
 	Cordoned bool
+	// Leaving nodes are being deleted; they take nobody.
+	Leaving bool
 	// State is equal for two looks at the node between which nothing changed that matters.
 	State string
 }
@@ -63,7 +71,8 @@ type Pod struct {
 	// Unsupported is set if no plan may place the pod.
 	Unsupported bool
 	// atRest is the reason that will hold once the pod has settled on a node.
-	atRest string
+	atRest  string
+	message *contract.Pod
 }
 
 // NeverPreempts says that nobody is to be evicted for the pod, whatever its priority.
@@ -78,10 +87,13 @@ type Snapshot struct {
 	Nodes   map[string]*Node
 	Pods    map[types.UID]*Pod
 	Message *contract.Snapshot
-	// Fingerprint is equal for equal states, whatever the pods are called.
-	Fingerprint string
+	// Classes tell the classes of pods, also of those that come later.
+	Classes Classes
+	// NextChange is when a rule that protects a pod only for now may be over; zero: not by itself.
+	NextChange time.Time
 
-	nodeLines []string
+	classes   map[string]*class
+	heldLines []string
 	forbidden sets.Set[Pair]
 }
 
@@ -96,6 +108,15 @@ func (s *Snapshot) Pending() int {
 	return count
 }
 
+// Free is the room on every node of the snapshot.
+func (s *Snapshot) Free() map[string]resources.Vector {
+	free := make(map[string]resources.Vector, len(s.Nodes))
+	for name, node := range s.Nodes {
+		free[name] = node.Allocatable.Minus(node.Used)
+	}
+	return free
+}
+
 // Build takes the snapshot.
 func Build(input Input) *Snapshot {
 	s := &Snapshot{
@@ -106,41 +127,43 @@ func Build(input Input) *Snapshot {
 
 		forbidden: sets.New[Pair](),
 	}
-	s.addNodes(input.Nodes)
-	index := indexes{
-		budgets:    matchBudgets(input.Budgets),
-		classes:    newClasses(input.Namespaces, input.Volumes),
-		namespaces: make(map[string]*v1.Namespace, len(input.Namespaces)),
+	cache := input.Cache
+	if cache == nil {
+		cache = &Cache{}
 	}
-	for _, namespace := range input.Namespaces {
-		index.namespaces[namespace.Name] = namespace
-	}
-	for _, pod := range sortedPods(input.Pods) {
-		s.addPod(pod, input, index)
-	}
+	cache.begin()
+	defer cache.end()
+	nodes := s.addNodes(input.Nodes, cache)
+	budgets := matchBudgets(input.Budgets)
+	s.addPods(input, cache, budgets)
 	s.addHeld(input.Held)
-	s.Message.PodClasses = index.classes.messages()
-	s.forbidLeaving(input.Nodes)
+	for _, one := range nodes {
+		one.reads = sync.OnceValue(func() sets.Set[string] { return nodeLabelsReadBy(s.Message.PodClasses) })
+	}
+	fit(nodes, largestNodes)
 	s.Message.Namespaces = namespaceMessages(input.Namespaces)
-	s.Message.DisruptionBudgets = budgetMessages(input.Budgets)
-	s.Fingerprint = s.FingerprintAfter(nil)
+	s.Message.DisruptionBudgets = budgets.messages()
 	return s
 }
 
-func (s *Snapshot) addNodes(nodes []*v1.Node) {
-	nodes = append([]*v1.Node(nil), nodes...)
-	sort.Slice(nodes, func(i, j int) bool { return nodes[i].Name < nodes[j].Name })
-	for _, node := range nodes {
-		message := nodeMessage(node)
-		s.Message.Nodes = append(s.Message.Nodes, message)
+func (s *Snapshot) addNodes(nodes []*v1.Node, cache *Cache) []*labelled {
+	nodes = slices.Clone(nodes)
+	slices.SortFunc(nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	s.Message.Nodes = make([]*contract.Node, len(nodes))
+	all := make([]*labelled, len(nodes))
+	for i, node := range nodes {
+		known := cache.ofNode(node)
+		s.Message.Nodes[i] = known.message
+		all[i] = &labelled{message: &s.Message.Nodes[i], size: known.size}
 		s.Nodes[node.Name] = &Node{
 			Name:        node.Name,
-			Allocatable: resources.OfList(node.Status.Allocatable),
+			Allocatable: known.allocatable,
 			Cordoned:    node.Spec.Unschedulable,
-			State:       nodeLine(message),
+			Leaving:     node.DeletionTimestamp != nil,
+			State:       known.state,
 		}
-		s.nodeLines = append(s.nodeLines, s.Nodes[node.Name].State)
 	}
+	return all
 }
 
 // addHeld counts reserved room as taken.
@@ -153,45 +176,79 @@ func (s *Snapshot) addHeld(held map[string]resources.Vector) {
 		node.Used = node.Used.Plus(room)
 		s.Message.Reservations = append(s.Message.Reservations, &contract.Reservation{
 			Name: "on " + name, Node: name, Held: room.Message()})
-		s.nodeLines = append(s.nodeLines, fmt.Sprintf("%s holds %+v", name, room))
+		s.heldLines = append(s.heldLines, fmt.Sprintf("%s holds %+v", name, room))
 	}
 }
 
-// indexes find what a pod refers to.
-type indexes struct {
-	budgets    *budgetIndex
-	classes    *classes
-	namespaces map[string]*v1.Namespace
+func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
+	pods := make([]*known, 0, len(input.Pods))
+	for _, pod := range input.Pods {
+		pods = append(pods, cache.of(pod))
+	}
+	s.Classes = cache.use(selectedLabels(input, pods))
+	slices.SortFunc(pods, func(a, b *known) int { return comparePods(a.pod, b.pod) })
+	found := &classes{by: s.Classes, namespaces: input.Namespaces, volumes: input.Volumes, budgets: budgets,
+		found: map[string]*class{}}
+	namespaces := make(map[string]*v1.Namespace, len(input.Namespaces))
+	for _, one := range input.Namespaces {
+		namespaces[one.Name] = one
+	}
+	counted := make([]seen, 0, len(pods))
+	for _, pod := range pods {
+		node := nodeOf(pod.pod, input.Reserved)
+		if _, there := s.Nodes[node]; node != "" && !there {
+			continue // its room went with the node
+		}
+		if counts(pod.pod, node, input.Rules) {
+			counted = append(counted, seen{pod, node, found.of(cache.classOf(pod), pod.pod)})
+		}
+	}
+	// Only now are all classes known, and those too large to be told unsupported.
+	s.Message.PodClasses, s.classes = found.messages(), found.found
+	s.Message.Pods = make([]*contract.Pod, 0, len(counted))
+	ready := readyPods(input.Pods)
+	for _, one := range counted {
+		s.addPod(one, subject{pod: one.pod.pod, stands: ready[ControllerUID(one.pod.pod)], class: one.class.message, budgets: one.class.budgets,
+			namespace: namespaces[one.pod.pod.Namespace], now: input.Now, rules: input.Rules})
+	}
 }
 
-func (s *Snapshot) addPod(object *v1.Pod, input Input, index indexes) {
-	node := nodeOf(object, input.Reserved)
-	if !counts(object, node, input.Rules) {
-		return
-	}
-	if _, known := s.Nodes[node]; node != "" && !known {
-		return // its room went with the node
-	}
-	class := index.classes.of(object)
+// seen is a pod that belongs into the snapshot.
+type seen struct {
+	pod   *known
+	node  string
+	class *class
+}
+
+func (s *Snapshot) addPod(one seen, of subject) {
 	pod := &Pod{
-		Object:      object,
-		Class:       class.Id,
-		Owner:       ControllerUID(object),
-		Priority:    class.Priority,
-		Requests:    resources.OfPod(object),
-		Node:        node,
-		Budgets:     index.budgets.of(object),
-		Unsupported: len(class.Unsupported) > 0,
+		Object:      of.pod,
+		Class:       of.class.Id,
+		Owner:       ControllerUID(of.pod),
+		Priority:    of.class.Priority,
+		Requests:    one.pod.requests,
+		Node:        one.node,
+		Budgets:     of.budgets,
+		Unsupported: len(of.class.Unsupported) > 0,
 	}
 	var now string
-	now, pod.atRest = protection(subject{pod: object, class: class, budgets: pod.Budgets,
-		namespace: index.namespaces[object.Namespace], now: input.Now, rules: input.Rules})
-	if node != "" {
+	now, pod.atRest = protection(of)
+	if pod.Node != "" {
 		pod.Immovable = now
-		s.Nodes[node].Used = s.Nodes[node].Used.Plus(pod.Requests)
+		s.noteChange(of.passes(now))
+		node := s.Nodes[pod.Node]
+		node.Used = node.Used.Plus(pod.Requests)
 	}
-	s.Pods[object.UID] = pod
-	s.Message.Pods = append(s.Message.Pods, podMessage(pod, input.Now))
+	pod.message = podMessage(pod, of.now)
+	s.Pods[of.pod.UID] = pod
+	s.Message.Pods = append(s.Message.Pods, pod.message)
+}
+
+// noteChange keeps the earliest of the moments; zero is none.
+func (s *Snapshot) noteChange(at time.Time) {
+	if !at.IsZero() && (s.NextChange.IsZero() || at.Before(s.NextChange)) {
+		s.NextChange = at
+	}
 }
 
 // nodeOf is the pod's node, also while its binding is still under way.
@@ -212,18 +269,4 @@ func counts(pod *v1.Pod, node string, rules Rules) bool {
 	}
 	return pod.DeletionTimestamp == nil && pod.Spec.SchedulerName == rules.SchedulerName &&
 		len(pod.Spec.SchedulingGates) == 0
-}
-
-func sortedPods(pods []*v1.Pod) []*v1.Pod {
-	pods = append([]*v1.Pod(nil), pods...)
-	sort.Slice(pods, func(i, j int) bool {
-		if pods[i].Namespace != pods[j].Namespace {
-			return pods[i].Namespace < pods[j].Namespace
-		}
-		if pods[i].Name != pods[j].Name {
-			return pods[i].Name < pods[j].Name
-		}
-		return pods[i].UID < pods[j].UID
-	})
-	return pods
 }

@@ -115,10 +115,10 @@ func TestClassAndFingerprintDoNotDependOnNames(t *testing.T) {
 	if one.Pods["uid-a"].Class != two.Pods["uid-z"].Class {
 		t.Error("the class depends on a pod's name")
 	}
-	if one.Fingerprint != two.Fingerprint {
+	if one.Fingerprint() != two.Fingerprint() {
 		t.Error("the fingerprint depends on pods' names")
 	}
-	if one.Fingerprint == other.Fingerprint {
+	if one.Fingerprint() == other.Fingerprint() {
 		t.Error("two states have one fingerprint")
 	}
 }
@@ -131,7 +131,7 @@ func TestFingerprintAfterIsThatOfTheStateReached(t *testing.T) {
 	reached := build(nodes, aPod("a2", "n2"), aPod("b2", ""), aPod("c", "n1"))
 	predicted := before.FingerprintAfter(map[types.UID]string{"uid-a": "n2", "uid-b": "", "uid-c": "n1"})
 
-	if predicted != reached.Fingerprint {
+	if predicted != reached.Fingerprint() {
 		t.Error("the predicted fingerprint is not that of the state reached")
 	}
 }
@@ -145,13 +145,55 @@ func TestFingerprintSeesNodeChanges(t *testing.T) {
 		"allocatable":   func(n *v1.Node) { n.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("5") },
 		"being deleted": func(n *v1.Node) { now := metav1.Now(); n.DeletionTimestamp = &now },
 	}
-	plain := build([]*v1.Node{aNode("n1", "4", "8Gi")}).Fingerprint
+	plain := build([]*v1.Node{aNode("n1", "4", "8Gi")}).Fingerprint()
 	for name, change := range changes {
 		node := aNode("n1", "4", "8Gi")
 		change(node)
-		if build([]*v1.Node{node}).Fingerprint == plain {
+		if build([]*v1.Node{node}).Fingerprint() == plain {
 			t.Errorf("%s does not change the fingerprint", name)
 		}
+	}
+}
+
+// An answer is for all that was told, amendments among it: when a workload is done cooling down, or a claim is
+// bound, the optimiser is asked again.
+func TestFingerprintSeesAllThatIsTold(t *testing.T) {
+	pods := []*v1.Pod{aPod("runs", "n1", mounting("c")), aPod("waits", "")}
+	blue := v1.PodAffinityTerm{TopologyKey: "zone", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}}
+	apart := aPod("apart", "", func(p *v1.Pod) {
+		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{blue}}}
+	})
+	built := func(volumes snapshot.Volumes, labels string) *snapshot.Snapshot {
+		return snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: append(pods, apart),
+			Volumes: volumes, Namespaces: []*v1.Namespace{team("blue", labels)}, Rules: rules()})
+	}
+	bound := disks{map[string]*v1.PersistentVolumeClaim{"c": aClaim("v")}, map[string]*v1.PersistentVolume{"v": {}}}
+	plain := built(bound, "a").Fingerprint()
+	for name, change := range map[string]func() *snapshot.Snapshot{
+		"a claim that is not bound": func() *snapshot.Snapshot { return built(disks{}, "a") },
+		"a namespace's labels":      func() *snapshot.Snapshot { return built(bound, "b") },
+		"a pin": func() *snapshot.Snapshot {
+			s := built(bound, "a")
+			s.Pin("uid-runs", snapshot.CoolingDown)
+			return s
+		},
+		"a forbidden pair": func() *snapshot.Snapshot {
+			s := built(bound, "a")
+			s.Forbid(s.Pods["uid-waits"].Class, "n1")
+			return s
+		},
+		"a pod that is left out": func() *snapshot.Snapshot {
+			s := built(bound, "a")
+			s.Drop("uid-waits")
+			return s
+		},
+	} {
+		if change().Fingerprint() == plain {
+			t.Errorf("%s does not change the fingerprint", name)
+		}
+	}
+	if built(bound, "a").Fingerprint() != plain {
+		t.Error("two looks at one state have two fingerprints")
 	}
 }
 
@@ -160,7 +202,7 @@ func TestFingerprintSeesNodeChanges(t *testing.T) {
 func TestFingerprintSeesTheBudgetsThatCoverAPod(t *testing.T) {
 	with := func(app string, allowed int32) string {
 		return snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("p", "n1")},
-			Budgets: []*policyv1.PodDisruptionBudget{aBudget("b", app, allowed)}, Rules: rules()}).Fingerprint
+			Budgets: []*policyv1.PodDisruptionBudget{aBudget("b", app, allowed)}, Rules: rules()}).Fingerprint()
 	}
 	if with("a", 1) == with("a", 2) {
 		t.Error("what a budget allows does not change the fingerprint")

@@ -2,24 +2,85 @@ package snapshot
 
 import (
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// unsupported names what the pod needs beyond the contract. No plan touches such a pod.
+// What pods need beyond the contract. No plan touches them.
+const (
+	openVolumes    = "volumes"
+	resourceClaims = "resource-claims"
+	podGroup       = "pod-group"
+	// Kubernetes accepts what the scheduler then cannot read; it says so of the pod itself.
+	unreadableNodeAffinity = "node-affinity-that-the-scheduler-cannot-read"
+	unreadablePodSelector  = "pod-selector-that-the-scheduler-cannot-read"
+	// uncountable is more of a resource than any machine has, so that sums overflow.
+	uncountable = "more-than-any-machine-has"
+	notText     = "bytes-that-are-no-text"
+	tooLarge    = "selectors-too-large"
+)
+
+// unsupported names what the pod needs beyond the contract.
 func unsupported(pod *v1.Pod) []string {
 	var needs []string
-	for i := range pod.Spec.Volumes {
-		if bindsToNodes(&pod.Spec.Volumes[i].VolumeSource) {
-			needs = append(needs, "volumes")
-			break
+	add := func(need string, applies bool) {
+		if applies {
+			needs = append(needs, need)
 		}
 	}
-	if len(pod.Spec.ResourceClaims) > 0 {
-		needs = append(needs, "resource-claims")
-	}
-	if pod.Spec.SchedulingGroup != nil {
-		needs = append(needs, "pod-group")
-	}
+	add(openVolumes, hasOpenVolumes(pod))
+	add(resourceClaims, len(pod.Spec.ResourceClaims) > 0)
+	add(podGroup, pod.Spec.SchedulingGroup != nil)
+	add(unreadableNodeAffinity, !readableNodes(pod.Spec.Affinity))
+	add(unreadablePodSelector, !readablePods(pod))
+	add(uncountable, !resources.Countable(pod))
 	return needs
+}
+
+func hasOpenVolumes(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		if bindsToNodes(&pod.Spec.Volumes[i].VolumeSource) {
+			return true
+		}
+	}
+	return false
+}
+
+// readableNodes says whether the scheduler makes sense of every term. Kubernetes takes Gt with a value that is
+// no number.
+func readableNodes(affinity *v1.Affinity) bool {
+	if affinity == nil || affinity.NodeAffinity == nil {
+		return true
+	}
+	if required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		if _, err := nodeaffinity.NewNodeSelector(required); err != nil {
+			return false
+		}
+	}
+	_, err := nodeaffinity.NewPreferredSchedulingTerms(
+		affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	return err == nil
+}
+
+func readablePods(pod *v1.Pod) bool {
+	for _, term := range podAffinityTerms(pod) {
+		if !readable(term.LabelSelector) || !readable(term.NamespaceSelector) {
+			return false
+		}
+	}
+	for _, constraint := range pod.Spec.TopologySpreadConstraints {
+		if !readable(constraint.LabelSelector) {
+			return false
+		}
+	}
+	return true
+}
+
+func readable(selector *metav1.LabelSelector) bool {
+	_, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil
 }
 
 // bindsToNodes says whether the scheduler has anything to decide about the volume. What is made

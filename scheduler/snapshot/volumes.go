@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/stowage/stowage/scheduler/contract"
 )
@@ -40,6 +41,9 @@ func (c *classes) volumeAffinity(namespace string, claims []string) (selectors [
 			return nil, false
 		}
 		if affinity := volume.Spec.NodeAffinity; affinity != nil && affinity.Required != nil {
+			if _, err := nodeaffinity.NewNodeSelector(affinity.Required); err != nil {
+				return nil, false // the scheduler cannot read it either
+			}
 			if terms, some := labelTerms(affinity.Required); some {
 				selectors = append(selectors, &contract.NodeSelector{Terms: terms})
 			}

@@ -12,7 +12,7 @@ from testbed.agreement.draft import Draft, named
 from testbed.agreement.families import FAMILIES
 from testbed.agreement.protections import protect_some
 from testbed.agreement.volumes import add_volumes
-from testbed.simulate import Question, Simulator
+from testbed.simulate import EVERY_HARM, Question, Simulator
 
 STRICT_SHARE = 0.8
 MOST_FORBIDDEN = 3
@@ -41,6 +41,8 @@ def random_cluster(name: str, draw: Random, simulator: Simulator) -> Question:
         draft.instance(name),
         policy=pb.POLICY_STRICT if draw.random() < STRICT_SHARE else pb.POLICY_PAPER,
         forbidden=_forbidden(draw, draft),
+        # Small workloads without a kubelet, of which hardly anybody could move.
+        arguments=EVERY_HARM,
     )
 
 

@@ -17,6 +17,7 @@ from testbed.bench.figures.grids import grid_figures, trios
 from testbed.bench.figures.large import large_figures
 from testbed.bench.figures.service import service_figures
 from testbed.bench.fingerprint import fingerprint
+from testbed.bench.fleet import fleet_calls
 from testbed.bench.journal import Journal
 from testbed.bench.library import Library
 from testbed.bench.part import EVERY_PART, Part
@@ -84,7 +85,10 @@ def run_benchmark(
         session = Session(scope, strategy, library, journal, service, say)
         if missing:
             overhead_s = overheads(scope, strategy, library, service())
-            readiness = Readiness(cold_s, warm_s, overhead_s)
+            fleet = fleet_calls(
+                service(), strategy, scope.fleet_nodes, scope.fleet_calls
+            )
+            readiness = Readiness(cold_s, warm_s, overhead_s, fleet)
             write_readiness(known, readiness)
         session.run(parts)
     figures = list(_figures(session, readiness))

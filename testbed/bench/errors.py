@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from testbed.errors import StowageError
 
 
@@ -32,12 +30,3 @@ class NoAnswerError(StowageError):
 
     def __init__(self, why: str) -> None:
         super().__init__(f"the optimiser gave no answer: {why}")
-
-
-class JournalBrokenError(StowageError):
-    """A line of the journal is no record."""
-
-    def __init__(self, path: Path, line: int, why: str) -> None:
-        super().__init__(
-            f"{path}:{line}: is no record ({why}); remove the line or the file"
-        )

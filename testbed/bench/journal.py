@@ -1,12 +1,11 @@
-"""The journal: each record is a line on disk before the next call begins."""
+"""What has been measured, by case and arm."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from testbed.bench.errors import JournalBrokenError
-from testbed.bench.record import Record, read_record
+from testbed import journal
+from testbed.bench.record import Record
 
 
 class Journal:
@@ -19,16 +18,13 @@ class Journal:
 
     Raises
     ------
-    JournalBrokenError
-        A line other than the last is no record. An unfinished last line is what an
-        interrupted run leaves, and is dropped.
+    StowageError
+        A line other than the last is no record.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._records: dict[tuple[str, str], Record] = {}
-        if path.is_file():
-            self._read(path)
+        self._file = journal.Journal(path, Record)
+        self._records = {(one.case, one.arm): one for one in self._file.records()}
 
     def __contains__(self, key: tuple[str, str]) -> bool:
         return key in self._records
@@ -46,20 +42,5 @@ class Journal:
 
     def add(self, record: Record) -> None:
         """Write ``record`` down."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record.document()) + "\n")
+        self._file.add(record)
         self._records[record.case, record.arm] = record
-
-    def _read(self, path: Path) -> None:
-        text = path.read_text(encoding="utf-8")
-        lines = text.splitlines()
-        if text and not text.endswith("\n"):
-            lines.pop()
-            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        for number, line in enumerate(lines, start=1):
-            try:
-                record = read_record(json.loads(line))
-            except (ValueError, KeyError, TypeError) as error:
-                raise JournalBrokenError(path, number, str(error)) from None
-            self._records[record.case, record.arm] = record

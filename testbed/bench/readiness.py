@@ -10,6 +10,7 @@ from typing import Any
 
 from testbed.bench.arm import Arm
 from testbed.bench.case import Case, Family
+from testbed.bench.fleet import FleetCall
 from testbed.bench.library import Library
 from testbed.bench.measurement import measure
 from testbed.bench.scope import OVERHEAD_CELL, Scope
@@ -29,11 +30,14 @@ class Readiness:
         Start to ready, without and with compiled code in the cache.
     overhead_s
         A call's time at the caller, less the time that the child solved.
+    fleet
+        Calls about the largest cluster, at the chart's default limit.
     """
 
     cold_s: tuple[float, ...] = ()
     warm_s: tuple[float, ...] = ()
     overhead_s: tuple[float, ...] = ()
+    fleet: tuple[FleetCall, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return the samples as JSON values."""
@@ -42,7 +46,11 @@ class Readiness:
     def covers(self, scope: Scope) -> bool:
         """Tell whether there are as many samples as ``scope`` asks for."""
         calls = len(self.overhead_s)
-        return len(self.warm_s) >= scope.starts and calls >= scope.calls
+        return (
+            len(self.warm_s) >= scope.starts
+            and calls >= scope.calls
+            and len(self.fleet) >= scope.fleet_calls
+        )
 
 
 def read_readiness(path: Path) -> Readiness:
@@ -50,7 +58,9 @@ def read_readiness(path: Path) -> Readiness:
     if not path.is_file():
         return Readiness()
     samples = json.loads(path.read_text(encoding="utf-8"))
-    return Readiness(**{name: tuple(values) for name, values in samples.items()})
+    fleet = tuple(FleetCall(**call) for call in samples.pop("fleet"))
+    lists = {name: tuple(values) for name, values in samples.items()}
+    return Readiness(**lists, fleet=fleet)
 
 
 def write_readiness(path: Path, readiness: Readiness) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from testbed.bench.value import Value
 
@@ -76,22 +75,3 @@ class Record:
     def proved(self) -> bool:
         """Whether nothing better exists, also with the pods left alone."""
         return self.optimal and not self.refused
-
-    def document(self) -> dict[str, Any]:
-        """Return the record as JSON values."""
-        return asdict(self)
-
-
-def read_record(document: dict[str, Any]) -> Record:
-    """Return the record of a document.
-
-    Raises
-    ------
-    KeyError, TypeError
-        It is none.
-    """
-    values = dict(document)
-    values["value"] = tuple((kept, one, calm) for kept, one, calm in values["value"])
-    values["refused"] = tuple(values["refused"])
-    values["tiers"] = tuple(TierClaim(**tier) for tier in values["tiers"])
-    return Record(**values)

@@ -41,6 +41,8 @@ class Scope:
         Starts of the service, cold and warm each.
     calls
         Calls for the overhead.
+    fleet_nodes, fleet_calls
+        Nodes of the largest cluster, and calls about it.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Scope:
     searched: int = 0
     starts: int = 3
     calls: int = 30
+    fleet_nodes: int = 5000
+    fleet_calls: int = 5
 
     def grid_cases(self) -> Iterator[Case]:
         """Yield the cases of both grids: first instances of all cells before second.
@@ -103,6 +107,8 @@ SMOKE = Scope(
     searched=1,
     starts=1,
     calls=3,
+    fleet_nodes=200,
+    fleet_calls=2,
 )
 
 SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}

@@ -1,4 +1,4 @@
-"""`stowage bench`: figures of optimiser, score cache and schedulers on this machine."""
+"""`stowage bench`: figures of all parts and of other schedulers on this machine."""
 
 from __future__ import annotations
 
@@ -124,3 +124,19 @@ def backends(
     with ending_cleanly():
         said = run_benchmark(rounds, results, _say)
     typer.echo(said)
+
+
+@bench.command("invariants")
+def invariants(
+    *,
+    scope: Annotated[
+        ScopeName,
+        typer.Option(help="smoke: 1,000 pods; default: 50,000; full: and more moves."),
+    ] = ScopeName.DEFAULT,
+    rounds: Annotated[int, typer.Option(min=1, help="Times each is checked.")] = 3,
+    results: Results = RESULTS,
+) -> None:
+    """Measure what checking the invariants of a large run costs; needs no cluster."""
+    from testbed.bench.invariants.benchmark import run_benchmark  # noqa: PLC0415
+
+    typer.echo(run_benchmark(scope, rounds, results, _say))

@@ -73,7 +73,8 @@ def compare(
     """Compare schedulers, interleaved and paired, and say what can be said.
 
     Exits with 0 if every run could be measured, 1 if one could not, 2 if the input is
-    at fault.
+    at fault, 3 if the comparison could not go on: a process of its cluster ended, or a
+    disk is full.
     """
     # numpy, Jinja and the client take seconds that other commands do not need.
     from testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415

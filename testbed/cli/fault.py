@@ -48,7 +48,8 @@ def fault(
     """Try scenarios with a fault; resumable, and tries of several calls add up.
 
     Exits with 0 if nothing was lost in any try, 1 if something was, 2 if the input is
-    at fault.
+    at fault, 3 if the tries could not go on: a process of the cluster ended that no
+    fault was to end, or a disk is full.
     """
     # The client takes most of a second to import, which `stowage --help` does not need.
     from testbed.faults.session import run_faults  # noqa: PLC0415

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import sys
+from typing import NoReturn
 
 import typer
 
-from testbed.errors import StowageError
+from testbed.errors import RUN_ENDED, StowageError
 
 app = typer.Typer(
     name="stowage",
@@ -22,5 +25,17 @@ def main() -> None:
     try:
         app()
     except StowageError as error:
-        print(f"stowage: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(error.exit_code)
+        _fail(str(error), error.exit_code)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _fail(f"there is no room left to write to ({error})", RUN_ENDED)
+    finally:
+        # Else the interpreter looks through all objects once more before it ends, which
+        # takes a second on a busy machine.
+        gc.freeze()
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"stowage: {message}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

@@ -65,7 +65,8 @@ def run(
 
     Those labelled `full` take long: they run by that label or by their own name only.
 
-    Exits with 0 if every check holds, 1 if one does not, 2 if the input is at fault.
+    Exits with 0 if every check holds, 1 if one does not, 2 if the input is at fault, 3
+    if the run could not go on: a process of its cluster ended, or a disk is full.
     """
     # The client takes most of a second to import, which `stowage --help` does not need.
     from testbed.cli.run_session import RunSession  # noqa: PLC0415
@@ -84,5 +85,5 @@ def run(
     except StowageError as error:
         typer.echo(f"stowage: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error
-    request = RunRequest(chosen, repeat, cluster, keep_cluster, backend)
+    request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,))
     raise typer.Exit(session.run(request))

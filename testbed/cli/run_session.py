@@ -66,11 +66,14 @@ class RunSession(Listener):
         listener = Listeners(self._progress, self._bundle, self._keeper, self)
         runner = Runner(request, self._run_id, listener)
         try:
-            return 0 if runner.run().passed else 1
+            outcome = runner.run()
         except KeyboardInterrupt:
             return INTERRUPTED
         finally:
             self._progress.close()
+        if outcome.error:
+            return outcome.error_code
+        return 0 if outcome.passed else 1
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and print the tables."""

@@ -34,6 +34,13 @@ def whatif(
     max_moves: Annotated[
         int | None, typer.Option(min=0, help="Plans with at most so many moves.")
     ] = None,
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            help="Values of the chart, as helm get values --all -o yaml prints them: "
+            "their priorityOptimizer says which pods may be moved, not the defaults."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
     """Say how many pending pods would fit, after which moves, and what lies idle.
@@ -49,7 +56,7 @@ def whatif(
     from testbed.toolchain import install_tools  # noqa: PLC0415
     from testbed.whatif.asking import Asking, Wishes  # noqa: PLC0415
     from testbed.whatif.from_cluster import read_context  # noqa: PLC0415
-    from testbed.whatif.from_files import read_files  # noqa: PLC0415
+    from testbed.whatif.from_files import read_files, rules_of  # noqa: PLC0415
     from testbed.whatif.tables import sentences, tables  # noqa: PLC0415
 
     inventory = read_files(file) if file else read_context(context, kubeconfig)
@@ -61,7 +68,8 @@ def whatif(
         Simulator(profile) as simulator,
         running_service() as service,
     ):
-        wishes = Wishes(time_limit_s, max_moves)
+        arguments = rules_of(values) if values else {}
+        wishes = Wishes(time_limit_s, max_moves, arguments)
         found = Asking(judge, simulator, service).findings(inventory, wishes)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), indent=2))

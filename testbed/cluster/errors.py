@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from testbed.errors import StowageError
+from testbed.errors import RUN_ENDED, StowageError
 
 
 class ClusterNameError(StowageError):
@@ -152,4 +152,45 @@ class NodesNotReadyError(StowageError):
             f"{len(names)} nodes were not Ready within {timeout_s:g} s, "
             f"{names[0]} the first of them; "
             "see logs/kwok-controller.log in the cluster's folder"
+        )
+
+
+class RunEndedError(StowageError):
+    """What a run needs is gone, so that it cannot go on.
+
+    The base of the causes: no verdict on what was run.
+    """
+
+    exit_code = RUN_ENDED
+
+
+class ProcessEndedError(RunEndedError):
+    """A process of the cluster ended while a run worked with it."""
+
+    def __init__(self, name: str, how: str, log: Path, tail: Sequence[str]) -> None:
+        self.name = name
+        text = "\n  ".join(tail) or "(it wrote nothing)"
+        super().__init__(
+            f"{name} has ended{f' ({how})' if how else ''}, and the run with it. "
+            f"Its last lines ({log.name}):\n  {text}"
+        )
+
+
+class ThreadEndedError(RunEndedError):
+    """A thread that observes ended while a run relied on it."""
+
+    def __init__(self, name: str, how: str, tail: Sequence[str] = ()) -> None:
+        self.name = name
+        lines = "".join(f"\n  {line}" for line in tail)
+        super().__init__(f"{name} has ended ({how}), and the run with it.{lines}")
+
+
+class DiskFullError(RunEndedError):
+    """There is no room for what a run writes."""
+
+    def __init__(self, why: str, folder: Path) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{why}, and the run ends before its results break; make room in {folder}, "
+            "or choose other folders with --results and STOWAGE_CACHE"
         )

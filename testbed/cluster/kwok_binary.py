@@ -10,6 +10,7 @@ from testbed.cluster.errors import ClusterMissingError
 from testbed.cluster.folder_cluster import READY_TIMEOUT_S, FolderCluster
 from testbed.cluster.host_pods import start_host_pods
 from testbed.cluster.kwokctl_config import (
+    SOCKETS_ONLY,
     ExtraArgs,
     binary_options,
     config_file,
@@ -21,6 +22,7 @@ from testbed.cluster.metrics.settings import MetricsSettings
 from testbed.cluster.owner import Owner, read_owner
 from testbed.cluster.ports import Ports
 from testbed.cluster.startup import Startup
+from testbed.cluster.supervision import watch_again
 from testbed.toolchain import tool_path
 
 
@@ -63,7 +65,8 @@ class KwokBinaryCluster(FolderCluster):
         return Startup(self.workdir, config, ports, self._timeout_s)
 
     def _start(self, owner: Owner) -> None:
-        write_config(self.workdir, binary_options(owner.ports), self._arguments())
+        options = binary_options(owner.ports)
+        write_config(self.workdir, options, self._arguments(), SOCKETS_ONLY)
         startup = self._startup(owner.ports)
         startup.start()
         start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)
@@ -109,3 +112,4 @@ class KwokBinaryCluster(FolderCluster):
         if owner is None:
             raise ClusterMissingError(self.name, ())
         self._startup(owner.ports).start_again()
+        watch_again(self.workdir)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -40,6 +40,20 @@ AUDIT_ARGUMENTS: Mapping[str, str] = {
 # The data lives as long as the cluster; waiting for the disk protects nothing.
 ETCD_ARGUMENTS: Mapping[str, str] = {"unsafe-no-fsync": "true"}
 
+ETCD_SOCKET = "etcd.sock"
+ETCD_PEER_SOCKET = "etcd-peer.sock"
+
+SOCKETS_ONLY: ExtraArgs = {
+    ETCD: {
+        "listen-client-urls": f"unix://{ETCD_SOCKET}",
+        "listen-peer-urls": f"unix://{ETCD_PEER_SOCKET}",
+    },
+    API_SERVER: {"etcd-servers": f"unix://{ETCD_SOCKET}"},
+}
+"""Etcd asks nobody who they are, and whoever writes a pod into it has a command run as
+this user: it listens in the cluster's folder, which nobody else may enter. The names
+are relative to that folder, as a socket's path may have no more than 107 characters."""
+
 # One instance needs no election, which costs seconds at the start.
 CONTROLLER_ARGUMENTS: Mapping[str, str] = {"leader-elect": "false"}
 
@@ -53,8 +67,20 @@ _EXTRA_ARGS: ExtraArgs = {
 }
 
 
-def render_config(options: Options, extra_args: ExtraArgs) -> str:
-    """Return the configuration of one cluster: options, extra arguments, stages."""
+def render_config(
+    options: Options, extra_args: ExtraArgs, replaced: ExtraArgs | None = None
+) -> str:
+    """Return the configuration of one cluster: options, arguments, stages.
+
+    Parameters
+    ----------
+    options
+        Of kwokctl's runtime.
+    extra_args
+        Arguments on top of kwokctl's own.
+    replaced
+        Arguments that kwokctl gives as well, with other values.
+    """
     kubernetes = load_manifest().tool("kube-apiserver")
     config = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
@@ -70,7 +96,9 @@ def render_config(options: Options, extra_args: ExtraArgs) -> str:
             "kubectlBinary": str(tool_path("kubectl")),
             **options,
         },
-        "componentsPatches": _patches(merged_arguments(_EXTRA_ARGS, extra_args)),
+        "componentsPatches": _patches(
+            merged_arguments(_EXTRA_ARGS, extra_args), replaced or {}
+        ),
     }
     return yaml.safe_dump(config) + "---\n" + STAGES.read_text(encoding="utf-8")
 
@@ -80,9 +108,15 @@ def config_file(workdir: Path) -> Path:
     return workdir / "kwokctl.yaml"
 
 
-def write_config(workdir: Path, options: Options, extra_args: ExtraArgs) -> None:
+def write_config(
+    workdir: Path,
+    options: Options,
+    extra_args: ExtraArgs,
+    replaced: ExtraArgs | None = None,
+) -> None:
     """Write the configuration of one cluster."""
-    config_file(workdir).write_text(render_config(options, extra_args), "utf-8")
+    rendered = render_config(options, extra_args, replaced)
+    config_file(workdir).write_text(rendered, "utf-8")
 
 
 def binary_options(ports: Ports) -> Options:
@@ -129,11 +163,19 @@ def merged_arguments(*layers: ExtraArgs) -> ExtraArgs:
     return arguments
 
 
-def _patches(arguments: ExtraArgs) -> Sequence[Mapping[str, object]]:
+def _patches(extra: ExtraArgs, replaced: ExtraArgs) -> Sequence[Mapping[str, object]]:
     return [
         {
             "name": component,
-            "extraArgs": [{"key": key, "value": value} for key, value in args.items()],
+            "extraArgs": [
+                *_arguments(extra, component),
+                *({**one, "override": True} for one in _arguments(replaced, component)),
+            ],
         }
-        for component, args in arguments.items()
+        for component in {**extra, **replaced}
     ]
+
+
+def _arguments(layer: ExtraArgs, component: str) -> Iterator[Mapping[str, object]]:
+    for key, value in layer.get(component, {}).items():
+        yield {"key": key, "value": value}

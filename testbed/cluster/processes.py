@@ -89,6 +89,11 @@ def end_gently(process: psutil.Process, timeout_s: float) -> None:
         return
 
 
+def belongs_to(process: psutil.Process, workdir: Path) -> bool:
+    """Tell whether a process is one of the cluster in ``workdir``, by its own mark."""
+    return _mark(process) == str(workdir)
+
+
 def is_alive(process: psutil.Process) -> bool:
     """Tell whether a process runs; one that only waits to be reaped does not."""
     try:

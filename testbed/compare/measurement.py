@@ -14,7 +14,7 @@ from testbed.compare.recording import (
 )
 from testbed.compare.window_meter import WindowMeter
 from testbed.metrics.record import RunRecord
-from testbed.observe.audit import audit_end
+from testbed.observe.audit import AuditMark, audit_end
 from testbed.observe.change import Change
 from testbed.observe.receipt import Receipt
 from testbed.run.bench import Bench
@@ -32,7 +32,7 @@ class Measurement:
     namespace: str
     start: Receipt
     there: tuple[Change, ...]
-    audit_start: int
+    audit_start: AuditMark
     meter: WindowMeter
 
     @classmethod

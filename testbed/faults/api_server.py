@@ -10,6 +10,7 @@ from testbed.cluster.components import (
     component_process,
 )
 from testbed.cluster.processes import kill_one
+from testbed.cluster.supervision import expect_ends
 from testbed.faults.errors import ProcessMissingError
 from testbed.faults.ground import Ground
 from testbed.faults.processes import kill_scheduler
@@ -22,6 +23,8 @@ def restart_api_server(ground: Ground) -> None:
     if process is None:
         raise ProcessMissingError(API_SERVER)
     ground.mend_with(cluster.start_again)
+    # Its clients may give up meanwhile.
+    expect_ends(cluster, API_SERVER, CONTROLLER_MANAGER, KWOK)
     kill_one(process)
     # Killed is not yet ended, and what has not ended is not started again.
     process.wait()
@@ -34,6 +37,7 @@ def forget_waiting(ground: Ground) -> None:
     healthy minutes, which nobody has whose API server is killed every minute.
     """
     cluster = _local(ground)
+    expect_ends(cluster, CONTROLLER_MANAGER, KWOK)
     for component in (CONTROLLER_MANAGER, KWOK):
         process = component_process(cluster.workdir, component)
         if process is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from testbed.cluster import KwokBinaryCluster
 from testbed.cluster.interruption import running_cluster
+from testbed.cluster.supervision import supervised
 from testbed.faults.errors import NotAFaultError
 from testbed.faults.kinds import KINDS
 from testbed.helm import Release
@@ -68,11 +70,26 @@ class Arena:
 
 
 @contextmanager
-def open_arena(name: str) -> Iterator[Arena]:
-    """Yield an arena on a cluster of that name, which is gone afterwards."""
+def open_arena(name: str, folders: tuple[Path, ...] = ()) -> Iterator[Arena]:
+    """Yield an arena on a cluster of that name, which is gone afterwards.
+
+    Parameters
+    ----------
+    name
+        Of the cluster.
+    folders
+        Where results are written.
+
+    Raises
+    ------
+    RunEndedError
+        The tries cannot go on, as `supervised` says. A container of the release that
+        ends is not why: what a fault makes of the release is what is tried.
+    """
     cluster = KwokBinaryCluster(name, longest_backoff_s=LONGEST_BACKOFF_S)
     with (
         running_cluster(cluster),
+        supervised(cluster, folders),
         cluster.api_client() as api,
         Observer(api, patience_s=PATIENCE_S) as observer,
     ):

@@ -11,6 +11,8 @@ from pathlib import Path
 from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
+from testbed.cluster.supervision import PATIENCE_S
+from testbed.ending import await_end
 from testbed.errors import StowageError
 from testbed.faults.arena import Arena
 from testbed.faults.evidence import keep_evidence
@@ -20,7 +22,7 @@ from testbed.faults.kinds import KINDS
 from testbed.faults.moment import moment_of
 from testbed.faults.recovery import recovered
 from testbed.faults.trial import Trial
-from testbed.observe.audit import audit_end, audit_entries
+from testbed.observe.audit import AuditReader, audit_end, audit_entries
 from testbed.observe.errors import UnreachableStateError
 from testbed.observe.receipt import Receipt
 from testbed.run.manual_plan import carry_out_manual_plan
@@ -67,11 +69,14 @@ class Attempt:
             seen.error = str(problem)
         except (ApiException, HTTPError) as problem:
             seen.error = f"the API server failed: {problem}"
+        if seen.error:
+            await_end(PATIENCE_S)
         seen.changes += bench.observer.take_journal()
         seen.entries = tuple(audit_entries(bench.cluster.audit_log, audit_start))
         trial = judged(bench, seen, self.number, self.seed)
         if not trial.passed:
-            keep_evidence(self.results, trial, seen)
+            log = AuditReader(bench.cluster.audit_log, audit_start)
+            keep_evidence(self.results, trial, seen, log.lines())
         clear(bench, self.scenario, self.number)
         with self._ground(seen) as ground:
             KINDS[self._fault.do].after(ground)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from testbed.faults.judging import Seen
 from testbed.faults.trial import Trial
 
 
-def keep_evidence(results: Path, trial: Trial, seen: Seen) -> Path:
+def keep_evidence(
+    results: Path, trial: Trial, seen: Seen, audit_lines: Iterable[bytes]
+) -> Path:
     """Write the evidence into a folder of its own, and return the folder."""
     name = f"{trial.scenario.replace('/', '-')}-{trial.seed}-{trial.number}"
     folder = results / "failed" / name
@@ -18,8 +21,8 @@ def keep_evidence(results: Path, trial: Trial, seen: Seen) -> Path:
     (folder / "trial.json").write_text(json.dumps(trial.document(), indent=1), "utf-8")
     with (folder / "changes.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(change.record()) + "\n" for change in seen.changes)
-    with (folder / "audit.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(entry.line for entry in seen.entries)
+    with (folder / "audit.jsonl").open("wb") as file:
+        file.writelines(audit_lines)
     for container, log in seen.release.log_files().items():
         if log.is_file():
             shutil.copyfile(log, folder / f"{container}.log")

@@ -79,7 +79,8 @@ def _scheduler_figures(trials: Sequence[Trial]) -> Iterator[Figure]:
     )  # fmt: skip
     for what, rule in (
         ("evictions issued twice", "evicted-once"),
-        ("reservations leaked", "reservation-leaked"),
+        ("rooms taken from plans", "plan-room-taken"),
+        ("rooms held after a plan", "room-left-held"),
         ("pods lost", "lost-pod"),
     ):
         yield _broken(f"{name}: {what}", trials, rule)

@@ -22,7 +22,7 @@ from testbed.run.site import Site
 from testbed.scenario.check import check_state
 from testbed.scenario.model import Scenario
 
-_DOING = {("pods", "eviction"), ("pods", "binding"), ("reservations", "")}
+_DOING = {("pods", "eviction"), ("pods", "binding")}
 
 
 @dataclass(slots=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from testbed.invariants.pod import controller_of, ready
-from testbed.invariants.reserved import PLAN_LABEL
-from testbed.observe.change import JsonObject
+from testbed.invariants.pod import controller_of, key_of, ready
+from testbed.invariants.reserved import kept_out
 from testbed.observe.settled import Condition, plans_in_words, pods_in_words
 from testbed.observe.state import State
 from testbed.observe.verdict import Verdict
@@ -14,8 +13,9 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
     """Hold when everybody is there, served, and as well off as can be.
 
     Every controller has the pods it wants, each of them is bound or refused, no plan
-    lives nor holds room, and pods without a node are proved not to fit by the newest
-    plan. Plans that failed or were given up do not matter.
+    lives, nobody is kept out by room of one that has ended, and pods without a node
+    are proved not to fit by the newest plan. Plans that failed or were given up do not
+    matter.
 
     Parameters
     ----------
@@ -37,17 +37,18 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         decided = all(pod.bound or pod.unschedulable for pod in pods)
         placed = all(pod.bound for pod in pods)
         proved = bool(plans) and plans[-1].conclusive
-        held = [r for r in state.bodies("Reservation") if _of_a_plan(r)]
-        words += f"; {len(held)} rooms of plans are held"
+        out = kept_out(
+            state.bodies("Pod", namespace),
+            state.bodies("Reservation"),
+            state.bodies("PackingPlan"),
+        )
+        held = [key_of(body) for body in out]
+        words += f"; {len(held)} pods wait for room that nobody holds"
         calm = serving and decided and not leaving and len(pods) == wanted
         done = all(plan.finished for plan in plans) and (placed or proved)
         return Verdict(calm and done and not held, words)
 
     return condition
-
-
-def _of_a_plan(reservation: JsonObject) -> bool:
-    return PLAN_LABEL in (reservation["metadata"].get("labels") or {})
 
 
 def _wanted(state: State, namespace: str) -> int:

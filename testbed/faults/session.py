@@ -68,7 +68,7 @@ def run_faults(
     say(f"cluster {name}: up")
     failed = []
     try:
-        with open_arena(name) as arena:
+        with open_arena(name, (results,)) as arena:
             suite = Suite(arena, journal, seed, folder, say, tries)
             failed = suite.run(scenarios)
     finally:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+SHOWN = 10
+"""Violations and failures that are told in a line; the journal has all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -28,7 +31,7 @@ class Trial:
     evictions
         Granted in the whole try.
     writes
-        Evictions, bindings and reservations by the scheduler while the fault lasted.
+        Evictions and bindings by the scheduler while the fault lasted.
     scheduler_restarts, optimizer_restarts
         Of the containers, in the whole try.
     held_s
@@ -83,20 +86,8 @@ class Trial:
         if self.second_plan:
             wrong = (*wrong, f"a second plan disturbs {self.second_plan} pods")
         if wrong:
-            return f"{name}: FAILED: {'; '.join(wrong)}"
+            more = len(wrong) - SHOWN
+            told = (*wrong[:SHOWN], *([f"and {more} more"] if more > 0 else ()))
+            return f"{name}: FAILED: {'; '.join(told)}"
         how = f"plans {', '.join(self.phases) or 'none'}" if self.struck else "missed"
         return f"{name}: {how}, {self.took_s:.1f} s"
-
-
-def read_trial(document: Mapping[str, Any]) -> Trial:
-    """Return the try of a document.
-
-    Raises
-    ------
-    TypeError
-        It is none.
-    """
-    values = dict(document)
-    for key in ("violations", "failures", "phases"):
-        values[key] = tuple(values[key])
-    return Trial(**values)

@@ -17,6 +17,10 @@ from testbed.toolchain import tool_path
 
 Values = dict[str, object]
 
+SCHEDULER_NAME = "default-scheduler"
+"""A testbed cluster has no scheduler of its own: the release serves the pods that name
+nobody."""
+
 
 def testbed_values(
     cluster: Cluster, *, profile: str, optimizer_enabled: bool
@@ -34,6 +38,7 @@ def testbed_values(
         )
     return {
         "profile": profile,
+        "schedulerName": SCHEDULER_NAME,
         "apiServer": {"url": api_server_url(cluster.kubeconfig)},
         "scheduler": {
             "command": [str(tool_path("stowage-scheduler"))],
@@ -62,6 +67,7 @@ def _container_values(
     """Return what even a release in containers needs: the rest is the chart's own."""
     return {
         "profile": profile,
+        "schedulerName": SCHEDULER_NAME,
         "apiServer": {"url": site.api_server_url},
         # The images are on the node already; there may be no registry.
         "scheduler": {

@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 from testbed.hostpods.attempt import Attempt, start_attempt
 from testbed.hostpods.backoff import Backoff
+from testbed.hostpods.ended import EndedContainer, EndedContainers
 from testbed.hostpods.errors import HostPodsError
-from testbed.hostpods.manifest import Manifest
+from testbed.hostpods.manifest import Manifest, pod_key
 from testbed.hostpods.place import Place
 from testbed.hostpods.states import ContainerRecord, Running, Terminated, Waiting
 
@@ -125,10 +126,17 @@ class ContainerRunner:
         ended = await attempt.run(self)
         self._attempt = None
         _log.info("container %s ended with %d", self.record.name, ended.code)
+        if self.record.ready and not self._stopping.is_set() and not attempt.condemned:
+            self._tell_of_end(ended.code)
         self.record.ready = self.record.started = False
         until = self._place.clock.wall()
         self._show(Terminated(ended.code, since, until, attempt.condemned))
         return ended.code
+
+    def _tell_of_end(self, code: int) -> None:
+        folder, name = self._place.folder, self.record.name
+        ended = EndedContainer(pod_key(self._pod), name, code, f"{folder}/{name}.log")
+        EndedContainers(folder.parents[1]).add(ended)
 
     async def _back_off(self, ran_s: float) -> None:
         """Wait as long as the failures so far call for, or until told to stop."""

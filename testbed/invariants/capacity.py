@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from testbed.invariants.facts import PodFacts
 from testbed.invariants.history import History
-from testbed.invariants.pod import (
-    Amounts,
-    allocatable_of,
-    key_of,
-    node_of,
-    requests_of,
-    takes_room,
-)
+from testbed.invariants.pod import Amounts, allocatable_of
 from testbed.invariants.violation import Violation
-from testbed.observe.change import Change, JsonObject, Verb
+from testbed.observe.change import Change, Verb
 
 RULE = "overcommit"
 UNDER_WAY_NS = 500_000_000
@@ -53,17 +47,23 @@ def no_overcommit(history: History) -> Iterator[Violation]:
     still take their room.
     """
     nodes: dict[str, Room] = {}
-    pods: dict[str, JsonObject] = {}
-    for change in history.of("Node", "Pod"):
+    pods: dict[str, PodFacts] = {}
+    taken: dict[str, Counter[str]] = {}
+    for change, facts in zip(history.changes, history.facts, strict=True):
         if change.kind == "Node":
             _take_node(nodes, change)
+        if facts is None:
             continue
-        known = pods.pop(change.uid, None)
+        known = pods.pop(facts.uid, None)
+        if known is not None and known.takes_room:
+            taken[known.node].subtract(known.requests)
         if change.verb is Verb.DELETED:
             continue
-        pods[change.uid] = change.body
-        if _came(change, known):
-            yield from _short(change, nodes, pods)
+        pods[facts.uid] = facts
+        if facts.takes_room:
+            taken.setdefault(facts.node, Counter()).update(facts.requests)
+        if _came(change.verb, facts, known):
+            yield from _short(change, facts, nodes, taken)
 
 
 def _take_node(nodes: dict[str, Room], change: Change) -> None:
@@ -75,34 +75,33 @@ def _take_node(nodes: dict[str, Room], change: Change) -> None:
     nodes[change.name] = known.changed(amounts, now_ns)
 
 
-def _came(change: Change, known: JsonObject | None) -> bool:
+def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
     """Tell whether the pod has just come to its node.
 
     Of one that a list shows for the first time nobody knows when it came. One that had
     no node before came while nobody watched.
     """
-    if known is None and change.verb is Verb.LISTED:
+    if known is None and verb is Verb.LISTED:
         return False
-    return takes_room(change.body) and not (known and node_of(known))
+    return facts.takes_room and not (known and known.node)
 
 
 def _short(
-    change: Change, nodes: dict[str, Room], pods: dict[str, JsonObject]
+    change: Change,
+    facts: PodFacts,
+    nodes: Mapping[str, Room],
+    taken: Mapping[str, Mapping[str, int]],
 ) -> Iterator[Violation]:
-    node = node_of(change.body)
-    room = nodes.get(node)
+    room = nodes.get(facts.node)
     if room is None:
         return
-    taken: Counter[str] = Counter()
-    for body in pods.values():
-        if node_of(body) == node and takes_room(body):
-            taken.update(requests_of(body))
-    for resource, amount in requests_of(change.body).items():
+    for resource, amount in facts.requests.items():
         there = room.of(resource, change.receipt.monotonic_ns)
-        if amount and taken[resource] > there:
+        held = taken[facts.node][resource]
+        if amount and held > there:
             yield Violation(
                 RULE,
-                f"{key_of(change.body)} on {node}",
-                f"{resource}: {taken[resource]} of {there} taken",
+                f"{facts.key} on {facts.node}",
+                f"{resource}: {held} of {there} taken",
                 change.receipt.wall_text(),
             )

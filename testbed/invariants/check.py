@@ -8,9 +8,10 @@ from testbed.invariants.budget import no_budget_broken
 from testbed.invariants.capacity import no_overcommit
 from testbed.invariants.history import History
 from testbed.invariants.plan import no_plan_left_open, one_live_plan
+from testbed.invariants.plan_room import no_plan_room_taken
 from testbed.invariants.planned import evicted_once, planned_evictions
 from testbed.invariants.protected import no_protected_pod_evicted
-from testbed.invariants.reserved import no_reservation_leaked, reservations_balance
+from testbed.invariants.reserved import no_room_left_held, reservations_balance
 from testbed.invariants.settled import never_fewer_placed, no_pod_lost
 from testbed.invariants.violation import Violation
 
@@ -25,7 +26,8 @@ RULES: tuple[Rule, ...] = (
     no_pod_lost,
     never_fewer_placed,
     reservations_balance,
-    no_reservation_leaked,
+    no_plan_room_taken,
+    no_room_left_held,
     one_live_plan,
     no_plan_left_open,
 )

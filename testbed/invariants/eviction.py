@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from testbed.invariants.facts import PodFacts
 from testbed.invariants.life import Life, pod_lives
 from testbed.observe.audit import AuditEntry
-from testbed.observe.change import Change, JsonObject
+from testbed.observe.change import Change, JsonObject, uid_of
 
 SLACK_NS = 1_000_000_000
 """How far watch receipt and audit log may be apart."""
@@ -36,7 +37,7 @@ class Evicted:
     @property
     def uid(self) -> str:
         """The pod's UID."""
-        return str(self.body["metadata"]["uid"])
+        return uid_of(self.body)
 
     @property
     def key(self) -> str:
@@ -45,17 +46,19 @@ class Evicted:
 
 
 def granted_evictions(
-    changes: Sequence[Change], audit: Iterable[AuditEntry]
+    changes: Sequence[Change],
+    facts: Sequence[PodFacts | None],
+    audit: Iterable[AuditEntry],
 ) -> Iterator[Evicted]:
     """Yield the evictions that were granted, in their order.
 
     One of a pod that no watch ever saw is left out: there is nothing to say of it.
     """
-    lives = pod_lives(changes)
+    lives = pod_lives(changes, facts)
     for entry in audit:
         if not _granted(entry):
             continue
-        life = _victim(lives.get((entry.namespace, entry.name), ()), entry)
+        life = _victim(lives.get((entry.namespace, entry.name), {}), entry)
         if life is not None:
             position = _position(life, entry, changes)
             granted = position if life.granted_at is None else life.granted_at
@@ -68,18 +71,18 @@ def _granted(entry: AuditEntry) -> bool:
     return asked == ("create", "pods", "eviction") and succeeded
 
 
-def _victim(bearers: Sequence[Life], entry: AuditEntry) -> Life | None:
+def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
     """Return which of the pods of that name was evicted.
 
     The request may say it. If not, it is the one whose deletion was seen to begin
     closest to the answer, of those that were there then.
     """
     if entry.uid:
-        return next((life for life in bearers if life.uid == entry.uid), None)
+        return bearers.get(entry.uid)
     early, late = entry.stage_ns - SLACK_NS, entry.stage_ns + SLACK_NS
     there = [
         life
-        for life in bearers
+        for life in bearers.values()
         if life.seen_ns <= late and (life.gone_ns is None or life.gone_ns >= early)
     ]
     return min(there, key=lambda life: _distance_ns(life, entry), default=None)

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import islice
 
 from testbed.invariants.eviction import Evicted, granted_evictions
+from testbed.invariants.facts import PodFacts, pod_facts
 from testbed.observe.audit import AuditEntry
 from testbed.observe.change import Change, JsonObject, Verb
 
@@ -53,6 +54,26 @@ class History:
         return bodies
 
     @cached_property
+    def facts(self) -> tuple[PodFacts | None, ...]:
+        """What each change says of its pod; ``None`` for changes of other kinds."""
+        return tuple(
+            pod_facts(change.body) if change.kind == "Pod" else None
+            for change in self.changes
+        )
+
+    def pods(self, until: int | None = None) -> dict[str, PodFacts]:
+        """Return the pods that there are at an instant, as in `present`."""
+        pods: dict[str, PodFacts] = {}
+        for change, facts in islice(zip(self.changes, self.facts, strict=True), until):
+            if facts is None:
+                continue
+            if change.verb is Verb.DELETED:
+                pods.pop(facts.uid, None)
+            else:
+                pods[facts.uid] = facts
+        return pods
+
+    @cached_property
     def evictions(self) -> tuple[Evicted, ...]:
         """The evictions that were granted, in their order."""
-        return tuple(granted_evictions(self.changes, self.audit))
+        return tuple(granted_evictions(self.changes, self.facts, self.audit))

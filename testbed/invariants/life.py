@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from testbed.invariants.pod import terminating, to_be_evicted
+from testbed.invariants.facts import PodFacts
 from testbed.observe.change import Change, JsonObject, Verb
 
 
@@ -37,7 +37,7 @@ class Life:
     leaves_ns: int | None = None
     gone_ns: int | None = None
 
-    def take(self, position: int, change: Change) -> None:
+    def take(self, position: int, change: Change, facts: PodFacts) -> None:
         """Take in the next change of the pod."""
         at_ns = change.receipt.wall_ns
         gone = change.verb is Verb.DELETED
@@ -45,24 +45,28 @@ class Life:
             self.gone_ns = at_ns
         if self.leaves_at is not None:
             return
-        if self.granted_at is None and to_be_evicted(change.body):
+        if self.granted_at is None and facts.granted:
             self.granted_at = position
-        if gone or terminating(change.body):
+        if gone or facts.terminating:
             self.leaves_at, self.leaves_ns = position, at_ns
         else:
             self.body = change.body
 
 
-def pod_lives(changes: Iterable[Change]) -> dict[tuple[str, str], list[Life]]:
-    """Return the pods that bore each namespace and name, one after the other."""
-    lives: dict[str, Life] = {}
-    bearers: dict[tuple[str, str], list[Life]] = {}
-    for position, change in enumerate(changes):
-        if change.kind != "Pod":
+Bearers = dict[tuple[str, str], dict[str, Life]]
+"""The pods that bore each namespace and name, one after the other, by UID."""
+
+
+def pod_lives(changes: Iterable[Change], facts: Iterable[PodFacts | None]) -> Bearers:
+    """Return every pod of a history, whose facts are given change by change."""
+    bearers: Bearers = {}
+    for position, (change, seen) in enumerate(zip(changes, facts, strict=True)):
+        if seen is None:
             continue
-        if change.uid not in lives:
-            life = Life(change.uid, change.body, change.receipt.wall_ns)
-            lives[change.uid] = life
-            bearers.setdefault((change.namespace, change.name), []).append(life)
-        lives[change.uid].take(position, change)
+        of_name = bearers.setdefault((seen.namespace, seen.name), {})
+        life = of_name.get(seen.uid)
+        if life is None:
+            life = Life(seen.uid, change.body, change.receipt.wall_ns)
+            of_name[seen.uid] = life
+        life.take(position, change, seen)
     return bearers

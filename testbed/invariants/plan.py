@@ -19,20 +19,21 @@ def one_live_plan(history: History) -> Iterator[Violation]:
 
     A list shows all plans of one moment: only what it shows together counts.
     """
-    phases: dict[str, str] = {}
+    live: dict[str, str] = {}
     for receipt, batch in groupby(history.of("PackingPlan"), _moment):
-        before, changes = dict(phases), list(batch)
-        for change in changes:
-            phases[change.name] = (change.body.get("status") or {}).get("phase", "")
-            if change.verb is Verb.DELETED:
-                del phases[change.name]
-        live = {name for name, phase in phases.items() if phase in LIVE}
-        for name in sorted(live & {change.name for change in changes}):
-            if len(live) > 1 and before.get(name) not in LIVE:
+        before = frozenset(live)
+        for change in batch:
+            live.pop(change.name, None)
+            phase = (change.body.get("status") or {}).get("phase", "")
+            if phase in LIVE and change.verb is not Verb.DELETED:
+                live[change.name] = phase
+        for name in sorted(live.keys() - before):
+            if len(live) > 1:
+                others = ", ".join(sorted(live.keys() - {name}))
                 yield Violation(
                     "one-live-plan",
                     name,
-                    f"{phases[name]} while {', '.join(sorted(live - {name}))} was live",
+                    f"{live[name]} while {others} was live",
                     receipt.wall_text(),
                 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
@@ -59,8 +60,9 @@ def _first_stored_ns(history: History) -> dict[str, int]:
             continue
         # What was written before is of an earlier plan of that name.
         since = since_ns.setdefault(change.uid, freed_ns.get(change.name, 0))
-        own = [at for at in written.get(change.name, ()) if at > since]
-        at = min([change.receipt.wall_ns, *own[1:2]])
+        own = written.get(change.name, [])
+        second = bisect_right(own, since) + 1
+        at = min([change.receipt.wall_ns, *own[second : second + 1]])
         for uid in _named(change.body):
             stored[uid] = min(at, stored.get(uid, at))
     return stored

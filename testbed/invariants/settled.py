@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
+from testbed.invariants.facts import PodFacts
 from testbed.invariants.history import History
 from testbed.invariants.plan import shows_a_plan
-from testbed.invariants.pod import controller_of, key_of, live, node_of, priority_of
+from testbed.invariants.pod import key_of
 from testbed.invariants.violation import Violation
-from testbed.observe.change import JsonObject, Verb
+from testbed.observe.change import Verb, uid_of
 
 COUNTED = ("ReplicaSet", "StatefulSet")
 
 
 def no_pod_lost(history: History) -> Iterator[Violation]:
     """Yield controllers that have fewer pods than they ask for."""
-    alive = Counter(
-        str(controller_of(body).get("uid", ""))
-        for body in history.present("Pod").values()
-        if live(body)
-    )
+    alive = Counter(pod.controller for pod in history.pods().values() if pod.live)
     for kind in COUNTED:
         for body in history.present(kind).values():
             wanted = int((body.get("spec") or {}).get("replicas") or 0)
-            have = alive[body["metadata"]["uid"]]
+            have = alive[uid_of(body)]
             if have < wanted and not body["metadata"].get("deletionTimestamp"):
                 yield Violation(
                     "lost-pod", f"{kind} {key_of(body)}", f"{have} pods of {wanted}"
@@ -41,7 +38,7 @@ def never_fewer_placed(history: History) -> Iterator[Violation]:
     before = _at_first_plan(history)
     if before is None or _disturbed_by_others(history):
         return
-    after = history.present("Pod").values()
+    after = history.pods().values()
     if _asked(before) != _asked(after):
         return
     was, now = _placed(before), _placed(after)
@@ -57,11 +54,11 @@ def never_fewer_placed(history: History) -> Iterator[Violation]:
             return
 
 
-def _at_first_plan(history: History) -> Collection[JsonObject] | None:
+def _at_first_plan(history: History) -> Collection[PodFacts] | None:
     """Return the pods as they were when the first plan was made."""
     for position, change in enumerate(history.changes):
         if shows_a_plan(change):
-            return history.present("Pod", position).values()
+            return history.pods(position).values()
     return None
 
 
@@ -85,9 +82,9 @@ def _disturbed_by_others(history: History) -> bool:
     return False
 
 
-def _asked(pods: Collection[JsonObject]) -> Mapping[int, int]:
-    return Counter(priority_of(body) for body in pods if live(body))
+def _asked(pods: Collection[PodFacts]) -> Mapping[int, int]:
+    return Counter(pod.priority for pod in pods if pod.live)
 
 
-def _placed(pods: Collection[JsonObject]) -> Counter[int]:
-    return Counter(priority_of(body) for body in pods if live(body) and node_of(body))
+def _placed(pods: Collection[PodFacts]) -> Counter[int]:
+    return Counter(pod.priority for pod in pods if pod.live and pod.node)

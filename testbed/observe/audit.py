@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from sys import intern
+from typing import BinaryIO
+
+import msgspec
 
 from testbed.observe.errors import AuditLogMissingError
 
 NS_PER_US = 1000
 HTTP_FIRST_FAILURE = 300
+FINISHED = b'"stage":"ResponseComplete"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,6 @@ class AuditEntry:
     user: str
     code: int
     stage_ns: int
-    line: str
     uid: str = ""
 
     def creates(self, resource: str, subresource: str) -> bool:
@@ -48,40 +51,120 @@ class AuditEntry:
         )
 
 
-def audit_end(path: Path) -> int:
-    """Return the log's length in bytes now: where later entries begin."""
-    return path.stat().st_size if path.is_file() else 0
+@dataclass(frozen=True, slots=True)
+class AuditMark:
+    """A place in a log that may be continued in another file.
+
+    Attributes
+    ----------
+    inode
+        The file, whatever it is called by now; 0 for the first one that there is.
+    offset
+        In bytes.
+    """
+
+    inode: int = 0
+    offset: int = 0
 
 
-def audit_entries(path: Path, start: int = 0) -> Iterator[AuditEntry]:
-    """Yield the finished requests of an audit log in order.
+BEGINNING = AuditMark()
 
-    A last line that is still being written is left out.
+
+def audit_end(path: Path) -> AuditMark:
+    """Return where the log ends now: where later entries begin."""
+    if not path.is_file():
+        return BEGINNING
+    status = path.stat()
+    return AuditMark(status.st_ino, status.st_size)
+
+
+class AuditReader:
+    """Reads a log on, from wherever it was read to.
+
+    A log that has become too long is given another name, and goes on in a new file.
 
     Parameters
     ----------
     path
         The log.
     start
-        What `audit_end` gave earlier: entries before it are left out, so that a long
-        run need not read a long log again and again.
+        What `audit_end` gave earlier: a long run need not read a long log again.
+    """
+
+    def __init__(self, path: Path, start: AuditMark = BEGINNING) -> None:
+        self._path = path
+        self._mark = start
+
+    def entries(self) -> Iterator[AuditEntry]:
+        """Yield the finished requests since the last call, in order.
+
+        Raises
+        ------
+        AuditLogMissingError
+            There is no such file.
+        """
+        return map(_entry, self.lines())
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the same as they are in the log.
+
+        A last line that is still being written is left for the next call.
+
+        Raises
+        ------
+        AuditLogMissingError
+            There is no such file.
+        """
+        if not self._path.is_file():
+            raise AuditLogMissingError(self._path)
+        renamed = True
+        while renamed:
+            renamed = False
+            for path, inode in self._files():
+                with path.open("rb") as file:
+                    renamed = os.fstat(file.fileno()).st_ino != inode
+                    if renamed:
+                        break
+                    yield from self._lines_of(file, inode)
+
+    def _files(self) -> list[tuple[Path, int]]:
+        """Return the files from the one being read on, the oldest first."""
+        # Those that were closed are named by the time at which they were.
+        closed = f"{self._path.stem}-*{self._path.suffix}"
+        paths = [*sorted(self._path.parent.glob(closed)), self._path]
+        files = [(path, path.stat().st_ino) for path in paths]
+        inodes = [inode for _, inode in files]
+        if self._mark.inode in inodes:
+            return files[inodes.index(self._mark.inode) :]
+        return files
+
+    def _lines_of(self, file: BinaryIO, inode: int) -> Iterator[bytes]:
+        offset = self._mark.offset if inode == self._mark.inode else 0
+        if 0 < offset <= os.fstat(file.fileno()).st_size:
+            # One byte earlier, to find the first whole line also if it begins here.
+            file.seek(offset - 1)
+            offset += len(file.readline()) - 1
+        else:
+            offset = 0
+        self._mark = AuditMark(inode, offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            offset += len(line)
+            self._mark = AuditMark(inode, offset)
+            if FINISHED in line:
+                yield line
+
+
+def audit_entries(path: Path, start: AuditMark = BEGINNING) -> Iterator[AuditEntry]:
+    """Yield the finished requests of an audit log in order, as `AuditReader` does.
 
     Raises
     ------
     AuditLogMissingError
         There is no such file.
     """
-    if not path.is_file():
-        raise AuditLogMissingError(path)
-    with path.open("rb") as log:
-        if 0 < start <= audit_end(path):
-            # One byte earlier, to find the first whole line also if it begins here.
-            log.seek(start - 1)
-            log.readline()
-        for line in log:
-            if line.endswith(b"\n") and b'"stage":"ResponseComplete"' in line:
-                text = line.decode()
-                yield _entry(json.loads(text), text)
+    return AuditReader(path, start).entries()
 
 
 def binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
@@ -106,25 +189,71 @@ def creation_times_ns(entries: Iterable[AuditEntry], namespace: str) -> list[int
     )
 
 
-def _entry(record: dict[str, Any], line: str) -> AuditEntry:
-    target = record.get("objectRef") or {}
+class _Target(msgspec.Struct):
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class _User(msgspec.Struct):
+    username: str = ""
+
+
+class _Answer(msgspec.Struct):
+    code: int = 0
+
+
+class _Record(msgspec.Struct):
+    verb: str
+    stageTimestamp: str  # noqa: N815 - as the API has it
+    objectRef: _Target | None = None  # noqa: N815
+    user: _User = msgspec.field(default_factory=_User)
+    responseStatus: _Answer | None = None  # noqa: N815
+    requestObject: msgspec.Raw = msgspec.Raw(b"null")  # noqa: N815
+
+
+class _Preconditions(msgspec.Struct):
+    uid: str | None = None
+
+
+class _DeleteOptions(msgspec.Struct):
+    preconditions: _Preconditions | None = None
+
+
+class _Eviction(msgspec.Struct):
+    deleteOptions: _DeleteOptions | None = None  # noqa: N815
+
+
+_NOBODY = _Target()
+
+
+def _entry(line: bytes) -> AuditEntry:
+    record = msgspec.json.decode(line, type=_Record)
+    target = record.objectRef or _NOBODY
+    # A log of a large run has a few of these words, and each name several times.
     return AuditEntry(
-        verb=record["verb"],
-        resource=target.get("resource", ""),
-        subresource=target.get("subresource", ""),
-        namespace=target.get("namespace", ""),
-        name=target.get("name", ""),
-        user=record.get("user", {}).get("username", ""),
-        code=int((record.get("responseStatus") or {}).get("code", 0)),
-        stage_ns=_nanoseconds(record["stageTimestamp"]),
-        line=line,
-        uid=_demanded_uid(record.get("requestObject") or {}),
+        verb=intern(record.verb),
+        resource=intern(target.resource),
+        subresource=intern(target.subresource),
+        namespace=intern(target.namespace),
+        name=intern(target.name),
+        user=intern(record.user.username),
+        code=record.responseStatus.code if record.responseStatus else 0,
+        stage_ns=_nanoseconds(record.stageTimestamp),
+        uid=_demanded_uid(record.requestObject),
     )
 
 
-def _demanded_uid(eviction: Mapping[str, Any]) -> str:
-    options = eviction.get("deleteOptions") or {}
-    return str((options.get("preconditions") or {}).get("uid") or "")
+def _demanded_uid(request: msgspec.Raw) -> str:
+    try:
+        asked = msgspec.json.decode(request, type=_Eviction | None)
+    except msgspec.ValidationError:
+        # Whoever may evict may send anything; the server has refused it then.
+        return ""
+    options = asked.deleteOptions if asked else None
+    demanded = options.preconditions if options else None
+    return intern(demanded.uid or "") if demanded else ""
 
 
 def _nanoseconds(stamp: str) -> int:

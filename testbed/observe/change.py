@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from testbed.observe.raw_body import RawBody
 from testbed.observe.receipt import Receipt
 
 JsonObject = Mapping[str, Any]
@@ -34,17 +35,17 @@ class Change:
     @property
     def uid(self) -> str:
         """The object's UID, its only name that is never used twice."""
-        return str(self.body["metadata"]["uid"])
+        return uid_of(self.body)
 
     @property
     def namespace(self) -> str:
         """The object's namespace; empty if it has none."""
-        return str(self.body["metadata"].get("namespace", ""))
+        return namespace_of(self.body)
 
     @property
     def name(self) -> str:
         """The object's name."""
-        return str(self.body["metadata"]["name"])
+        return name_of(self.body)
 
     def record(self) -> dict[str, Any]:
         """Return the change as one JSON record of a results bundle."""
@@ -55,6 +56,23 @@ class Change:
             "kind": self.kind,
             "object": dict(self.body),
         }
+
+
+def uid_of(body: JsonObject) -> str:
+    """Return an object's UID, for which one that lies on disk is not read."""
+    return body.uid if isinstance(body, RawBody) else str(body["metadata"]["uid"])
+
+
+def namespace_of(body: JsonObject) -> str:
+    """Return an object's namespace; empty if it has none."""
+    if isinstance(body, RawBody):
+        return body.namespace
+    return str(body["metadata"].get("namespace", ""))
+
+
+def name_of(body: JsonObject) -> str:
+    """Return an object's name."""
+    return body.name if isinstance(body, RawBody) else str(body["metadata"]["name"])
 
 
 def without_bookkeeping(body: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 
 from kubernetes import client
 
+from testbed.ending import report
 from testbed.errors import StowageError
 from testbed.observe.arrivals import (
     Arrival,
@@ -23,6 +24,7 @@ from testbed.observe.errors import (
     UnreachableStateError,
 )
 from testbed.observe.follower import JOIN_TIMEOUT_S, Follower
+from testbed.observe.raw_body import BodyStore
 from testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
 from testbed.observe.source import CORE_SOURCES, Source
 from testbed.observe.state import State
@@ -68,6 +70,7 @@ class Observer:
         self._patience_s = patience_s
         self._api = api
         self._sources = tuple(sources)
+        self._store = BodyStore()
         self.clock = clock or ReceiptClock()
         self._changed = threading.Condition()
         self._state = State()
@@ -103,7 +106,7 @@ class Observer:
         """Watch a source from now on; its list is in the state on return."""
         if source.kind in self._followers:
             return
-        stream = Stream(self._api, source, self.clock)
+        stream = Stream(self._api, source, self.clock, self._store)
         listed = stream.listed()
         with self._changed:
             self._take(listed)
@@ -131,9 +134,14 @@ class Observer:
         return sorted(journal, key=lambda change: change.receipt)
 
     def restart_journal(self) -> list[Change]:
-        """Forget the changes so far, and return what is there as a list shows it."""
+        """Forget the changes so far, and return what is there as a list shows it.
+
+        What is forgotten leaves the disk with whoever still holds a change of it.
+        """
         with self._changed:
             self._journal = []
+            if self._store.roll():
+                self._state.rewrite(self._store.moved)
             return self._state.listed(self.clock.now())
 
     def wait_for(
@@ -240,6 +248,7 @@ class Observer:
             case Broken(error):
                 self._failure = error
                 self._failed.set()
+                report(error)
             case Stopped():
                 self._stopped.set()
 

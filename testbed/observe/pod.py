@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from sys import intern
+from typing import Any, TypedDict
 
 from testbed.observe.change import JsonObject
 from testbed.observe.raw_body import RawBody
@@ -12,6 +13,31 @@ from testbed.scenario.manifests import WORKLOAD_LABEL
 
 UNSCHEDULABLE = "Unschedulable"
 FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
+
+
+class _Metadata(TypedDict, total=False):
+    uid: str
+    namespace: str
+    name: str
+    labels: dict[str, str] | None
+    deletionTimestamp: Any
+    ownerReferences: list[dict[str, Any]] | None
+
+
+class _Spec(TypedDict, total=False):
+    nodeName: str | None
+    priority: int | None
+
+
+class _Status(TypedDict, total=False):
+    phase: str
+    conditions: list[dict[str, Any]] | None
+
+
+class _Pod(TypedDict, total=False):
+    metadata: _Metadata
+    spec: _Spec
+    status: _Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +104,7 @@ class ObservedPod:
 
 def observed_pod(body: JsonObject) -> ObservedPod:
     """Read a pod's JSON."""
-    return body.digest(_read) if isinstance(body, RawBody) else _read(body)
+    return body.digest(_read, _Pod) if isinstance(body, RawBody) else _read(body)
 
 
 def _read(body: JsonObject) -> ObservedPod:
@@ -86,20 +112,21 @@ def _read(body: JsonObject) -> ObservedPod:
     status = body.get("status", {})
     owner = _controller(metadata)
     waiting = _unscheduled_condition(status)
+    # Thousands of pods share these words, and each pod's changes its names.
     return ObservedPod(
-        uid=metadata["uid"],
-        namespace=metadata["namespace"],
-        name=metadata["name"],
-        owner_kind=owner.get("kind", ""),
-        owner_name=owner.get("name", ""),
-        workload=(metadata.get("labels") or {}).get(WORKLOAD_LABEL, ""),
-        node=spec.get("nodeName") or "",
-        phase=status.get("phase", "Pending"),
+        uid=intern(metadata["uid"]),
+        namespace=intern(metadata["namespace"]),
+        name=intern(metadata["name"]),
+        owner_kind=intern(owner.get("kind", "")),
+        owner_name=intern(owner.get("name", "")),
+        workload=intern((metadata.get("labels") or {}).get(WORKLOAD_LABEL, "")),
+        node=intern(spec.get("nodeName") or ""),
+        phase=intern(status.get("phase", "Pending")),
         priority=spec.get("priority") or 0,
         terminating=bool(metadata.get("deletionTimestamp")),
         ready=is_ready(status),
-        waiting_reason=waiting.get("reason", ""),
-        waiting_message=waiting.get("message", ""),
+        waiting_reason=intern(waiting.get("reason", "")),
+        waiting_message=intern(waiting.get("message", "")),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+from testbed.observe.change import name_of
 from testbed.observe.plan import ObservedPlan
 from testbed.observe.pod import ObservedPod
 from testbed.observe.state import State
@@ -93,11 +94,9 @@ def objects_gone(kind: str, names: Collection[str]) -> Condition:
 
     def condition(state: State) -> Verdict:
         left = sorted(
-            body["metadata"]["name"]
-            for body in state.bodies(kind)
-            if body["metadata"]["name"] in unwanted
+            name for body in state.bodies(kind) if (name := name_of(body)) in unwanted
         )
-        return Verdict(not left, f"{kind} still there: {', '.join(left) or 'none'}")
+        return Verdict(not left, f"{kind} still there: {_named(left)}")
 
     return condition
 
@@ -106,8 +105,8 @@ def object_there(kind: str, namespace: str, name: str) -> Condition:
     """Hold when an object is there."""
 
     def condition(state: State) -> Verdict:
-        names = [str(b["metadata"]["name"]) for b in state.bodies(kind, namespace)]
-        words = f"{kind}s in {namespace}: {', '.join(sorted(names)) or 'none'}"
+        names = [name_of(body) for body in state.bodies(kind, namespace)]
+        words = f"{kind}s in {namespace}: {_named(sorted(names))}"
         return Verdict(name in names, words)
 
     return condition
@@ -143,3 +142,9 @@ def plans_in_words(plans: list[ObservedPlan]) -> str:
 
 def _leaving(state: State, namespace: str) -> bool:
     return any(pod.terminating for pod in state.all_pods(namespace))
+
+
+def _named(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    shown = [*names[:SHOWN], *([f"and {more} more"] if more > 0 else ())]
+    return ", ".join(shown) or "none"

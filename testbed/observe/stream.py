@@ -6,20 +6,23 @@ take the time, so the lines are read here and stamped as they arrive.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
+import msgspec
 from kubernetes import client
 from urllib3 import HTTPResponse
 
-from testbed.observe.change import Change, Verb, without_bookkeeping
+from testbed.observe.change import Change, Verb
 from testbed.observe.errors import ListFailedError, WatchFailedError
-from testbed.observe.raw_body import Event, RawBody
+from testbed.observe.raw_body import BodyStore, Event, Head, Page, RawBody
 from testbed.observe.receipt import Receipt, ReceiptClock
 from testbed.observe.source import Source
 
 HTTP_OK = 200
 HTTP_GONE = 410
+
+PAGE = 500
+"""Objects a request of a list, as the client library of Go has it."""
 
 
 class HistoryGoneError(Exception):
@@ -37,30 +40,57 @@ class Stream:
         What to watch.
     clock
         Stamps each change.
+    store
+        Keeps the objects; without one, a store of its own.
     """
 
     def __init__(
-        self, api: client.ApiClient, source: Source, clock: ReceiptClock
+        self,
+        api: client.ApiClient,
+        source: Source,
+        clock: ReceiptClock,
+        store: BodyStore | None = None,
     ) -> None:
         self._api = api
         self._source = source
         self._clock = clock
+        self._store = store or BodyStore()
         self._version = ""
         self._response: HTTPResponse | None = None
         self._closed = False
 
     def listed(self) -> list[Change]:
-        """Return all objects there are, and remember where to watch from."""
-        response = self._get([])
-        text = response.data.decode()
+        """Return all objects there are, and remember where to watch from.
+
+        They are asked for page by page, all of one version, and have one receipt: a
+        list shows one moment.
+
+        Raises
+        ------
+        ListFailedError
+            The server refused.
+        """
+        bodies: list[RawBody] = []
+        limit, token = PAGE, ""
+        while True:
+            query = [("limit", str(limit))] if limit else []
+            response = self._get([*query, *([("continue", token)] if token else [])])
+            if response.status == HTTP_GONE and token:
+                # The version of the first page is no longer kept: all in one answer.
+                bodies, limit, token = [], 0, ""
+                continue
+            if response.status != HTTP_OK:
+                text = response.data.decode()
+                raise ListFailedError(self._source.kind, response.status, text)
+            page = msgspec.json.decode(response.data, type=Page)
+            bodies += map(self._kept, page.items or ())
+            token = page.metadata.continue_
+            if not token:
+                break
+        self._version = page.metadata.resourceVersion
         receipt = self._clock.now()
-        if response.status != HTTP_OK:
-            raise ListFailedError(self._source.kind, response.status, text)
-        answer = json.loads(text)
-        self._version = answer["metadata"]["resourceVersion"]
         return [
-            Change(self._source.kind, Verb.LISTED, receipt, without_bookkeeping(body))
-            for body in answer.get("items") or []
+            Change(self._source.kind, Verb.LISTED, receipt, body) for body in bodies
         ]
 
     def watched(self) -> Iterator[Change]:
@@ -122,17 +152,24 @@ class Stream:
         return response
 
     def _change(self, line: bytes, receipt: Receipt) -> Change | None:
-        event = Event.of(line)
-        verb, head = event.type, event.object
-        if verb == "ERROR":
+        event = msgspec.json.decode(line, type=Event)
+        head = msgspec.json.decode(event.object, type=Head)
+        if event.type == "ERROR":
             if head.code == HTTP_GONE:
                 raise HistoryGoneError
             raise WatchFailedError(self._source.kind, head.message or line.decode())
-        metadata = event.metadata
-        self._version = metadata["resourceVersion"]
-        if verb == "BOOKMARK":
+        version = head.metadata.resourceVersion
+        if event.type == "BOOKMARK":
+            self._version = version
             return None
-        return Change(self._source.kind, Verb(verb), receipt, RawBody(line, metadata))
+        body = self._store.keep(memoryview(event.object), head.metadata)
+        # Not before it is kept: after an error the next watch has it again.
+        self._version = version
+        return Change(self._source.kind, Verb(event.type), receipt, body)
+
+    def _kept(self, item: msgspec.Raw) -> RawBody:
+        head = msgspec.json.decode(item, type=Head)
+        return self._store.keep(memoryview(item), head.metadata)
 
 
 def _stamped_lines(

@@ -36,6 +36,11 @@ def _lines(plan: JsonObject) -> Iterator[str]:
         ("priority and above", "placed before", "placed", "bound", "optimal"),
     )
     yield from _section("steps", _steps(status), ("what", "pod", "from", "to", "state"))
+    yield from _section(
+        "kept where they are",
+        _protected(status),
+        ("rule", "pods", "for example", "in the way of"),
+    )
     yield from _section("turned down", _reasons(status, "objections"), _REASONS)
     yield from _section("left alone", _reasons(status, "refusals"), _REASONS)
 
@@ -81,6 +86,13 @@ def _steps(status: JsonObject) -> Iterator[Row]:
         yield "move", one["pod"], one["fromNode"], one["toNode"], one.get("state", "")
     for one in status.get("placements") or []:
         yield "place", one["pod"], "", one["node"], ""
+
+
+def _protected(status: JsonObject) -> Iterator[Row]:
+    for one in status.get("protected") or []:
+        waiting = int(one.get("inTheWayOf") or 0)
+        stopped = f"{waiting} waiting pod{'s' * (waiting != 1)}" if waiting else ""
+        yield one["reason"], one["pods"], one["example"], stopped
 
 
 def _reasons(status: JsonObject, field: str) -> Iterator[Row]:

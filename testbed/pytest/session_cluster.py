@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from filelock import FileLock, Timeout
@@ -15,6 +16,7 @@ from testbed import layout
 from testbed.cluster.backend import Backend
 from testbed.cluster.census import list_clusters
 from testbed.cluster.choice import existing_cluster
+from testbed.cluster.errors import RunEndedError
 from testbed.cluster.interruption import ending_cleanly, take_down
 from testbed.cluster.protocol import Cluster
 from testbed.pytest.ending import ending_session
@@ -45,6 +47,8 @@ class ClusterOptions:
         Which worker of pytest-xdist this is, of how many; empty and 1 without.
     backend
         How the session's own is run.
+    results
+        Where results are written.
     """
 
     named: str | None
@@ -53,6 +57,7 @@ class ClusterOptions:
     worker: str
     workers: int
     backend: Backend = Backend.KWOK_BINARY
+    results: Path = Path("results")
 
     @classmethod
     def of(cls, config: pytest.Config) -> ClusterOptions:
@@ -63,6 +68,7 @@ class ClusterOptions:
             keep=config.getoption("--stowage-keep-cluster"),
             reuse=config.getoption("--stowage-reuse"),
             backend=Backend(config.getoption("--stowage-backend")),
+            results=config.getoption("--stowage-results"),
             worker=worker.get("workerid", ""),
             workers=worker.get("workercount", 1),
         )
@@ -79,6 +85,7 @@ class ClusterOptions:
             cluster=cluster,
             keep_cluster=self.keep,
             backend=self.backend,
+            folders=(self.results,),
         )
 
 
@@ -95,7 +102,8 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
     StowageError
         It does not come up.
     """
-    with ExitStack() as stack:
+    # By the time that this leaves the block, pytest has told of it and ends.
+    with suppress(RunEndedError), ExitStack() as stack:
         name = options.named
         if name is not None and options.workers > 1:
             raise SharedClusterError(name, options.workers)

@@ -10,6 +10,7 @@ from kubernetes.client import ApiClient
 from testbed.cluster.protocol import Cluster
 from testbed.compare.arms.arm import Arm, Dress
 from testbed.compare.session.second_scheduler import refuse_second_scheduler
+from testbed.ending import is_ending
 from testbed.helm import Release
 from testbed.pytest.arms import ArmStage, SchedulerArm
 from testbed.pytest.inventory import sweepable
@@ -121,7 +122,8 @@ class Stage:
         try:
             yield
         finally:
-            sweep(self.api, self.kinds, kept)
+            if not is_ending():
+                sweep(self.api, self.kinds, kept)
 
 
 @contextmanager
@@ -133,4 +135,5 @@ def open_stage(cluster: Cluster, *, owned: bool) -> Iterator[Stage]:
             yield stage
         finally:
             stage.make_way()
-            stage.releases.end()
+            if not is_ending():
+                stage.releases.end()

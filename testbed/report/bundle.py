@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from testbed.observe.change import Change
@@ -97,7 +98,6 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 def write_changes(path: Path, changes: Iterable[Change]) -> None:
     """Write changes as JSON lines, in order of receipt."""
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("wb") as file:
         for change in changes:
-            json.dump(change.record(), file, separators=(",", ":"))
-            file.write("\n")
+            file.write(msgspec.json.encode(change.record()) + b"\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from tabulate import tabulate
 
-from testbed.observe.audit import audit_entries
+from testbed.observe.audit import AuditReader
 from testbed.observe.change import JsonObject
 from testbed.observe.errors import AuditLogMissingError
 from testbed.observe.event_table import event_table
@@ -29,7 +29,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
     _write(folder / "plans.yaml", yaml.safe_dump_all([dict(plan) for plan in plans]))
     for name, text in material.log_texts.items():
         _write(folder / f"{name}.log", text)
-    _write(folder / "audit.jsonl", _audit(material))
+    _write_audit(folder / "audit.jsonl", material)
     if outcome.stepped and outcome.stepped.evidence:
         caught = folder / "caught"
         caught.mkdir(exist_ok=True)
@@ -90,12 +90,13 @@ def _ready(body: JsonObject) -> str:
     return "Unknown"
 
 
-def _audit(material: Material) -> str:
+def _write_audit(path: Path, material: Material) -> None:
+    log = AuditReader(material.audit_log, material.audit_start)
     try:
-        entries = audit_entries(material.audit_log, material.audit_start)
-        return "".join(entry.line for entry in entries)
+        with path.open("wb") as file:
+            file.writelines(log.lines())
     except AuditLogMissingError as error:
-        return json.dumps({"error": str(error)}) + "\n"
+        _write(path, json.dumps({"error": str(error)}) + "\n")
 
 
 def _table(headers: tuple[str, ...], rows: list[list[object]]) -> str:

@@ -6,6 +6,7 @@ import textwrap
 
 from tabulate import tabulate
 
+from testbed.report.limits import MOST_LINES, first_lines, left_out, shortened
 from testbed.run.outcome import RunOutcome
 
 WIDTH = 60
@@ -18,6 +19,9 @@ def faults_table(outcome: RunOutcome) -> str:
 
 
 def _failed_checks(outcome: RunOutcome) -> str:
+    failed = [
+        (item, check) for item in outcome.outcomes for check in item.failed_checks
+    ]
     rows = [
         [
             f"{item.scenario.scenario_id} #{item.repeat}",
@@ -25,13 +29,13 @@ def _failed_checks(outcome: RunOutcome) -> str:
             _wrapped(check.expected),
             _wrapped(check.actual),
         ]
-        for item in outcome.outcomes
-        for check in item.failed_checks
+        for item, check in failed[:MOST_LINES]
     ]
     if not rows:
         return ""
     headers = ("failed", "check", "expected", "actual")
-    return tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
+    table = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
+    return "\n".join(filter(None, (table, left_out(len(failed)))))
 
 
 def _errors(outcome: RunOutcome) -> list[str]:
@@ -43,8 +47,8 @@ def _errors(outcome: RunOutcome) -> list[str]:
     lines += [divergence.in_words() for divergence in outcome.divergences]
     if outcome.error:
         lines.append(f"the run ended early: {outcome.error}")
-    return lines
+    return first_lines(lines)
 
 
 def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, WIDTH))
+    return "\n".join(textwrap.wrap(shortened(text), WIDTH))

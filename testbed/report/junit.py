@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from testbed.report.limits import first_lines
 from testbed.run.outcome import RunOutcome, ScenarioOutcome
 
 # What XML 1.0 cannot hold, not even escaped.
@@ -71,8 +72,9 @@ def _case(outcome: ScenarioOutcome) -> ET.Element:
 
 
 def _problem(case: ET.Element, kind: str, lines: list[str]) -> None:
-    problem = ET.SubElement(case, kind, message=_printable(lines[0]))
-    problem.text = _printable("\n".join(lines))
+    shown = [_printable(line) for line in first_lines(lines)]
+    problem = ET.SubElement(case, kind, message=shown[0])
+    problem.text = "\n".join(shown)
 
 
 def _count(suite: ET.Element, duration_s: float) -> None:

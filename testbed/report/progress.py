@@ -11,6 +11,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from testbed.report.limits import first_lines
 from testbed.run.listener import Listener
 from testbed.run.material import Material
 from testbed.run.outcome import RunOutcome, ScenarioOutcome
@@ -84,8 +85,12 @@ class LiveProgress(Listener):
         seconds = sum((outcome.durations_s or {}).values())
         verdict = "passed" if outcome.passed else "FAILED"
         self.say(f"{verdict} {self._current} in {seconds:.1f} s")
-        for check in outcome.failed_checks:
-            self.say(f"  {check.name}: expected {check.expected}, got {check.actual}")
+        failed = [
+            f"{check.name}: expected {check.expected}, got {check.actual}"
+            for check in outcome.failed_checks
+        ]
+        for line in first_lines(failed):
+            self.say(f"  {line}")
         if outcome.error:
             self.say(f"  {outcome.error}")
         self.advance()

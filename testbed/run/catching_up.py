@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from kubernetes.client import CoreV1Api
 
 from testbed.compare.pod_count import pod_count
 from testbed.compare.recording import PodCount
-from testbed.observe.audit import AuditEntry, audit_entries, binding_times_ns
+from testbed.observe.audit import AuditEntry, AuditMark, AuditReader, binding_times_ns
 from testbed.observe.change import Change
 from testbed.observe.errors import AuditLogMissingError
 from testbed.observe.timeline import pod_timelines
@@ -40,36 +41,39 @@ def counted(bench: Bench, namespace: str) -> PodCount:
 
 
 def audit_of(
-    bench: Bench, start: int, changes: Iterable[Change], namespace: str
+    bench: Bench, start: AuditMark, changes: Iterable[Change], namespace: str
 ) -> list[AuditEntry]:
     """Return a window's entries; a binding is logged after it is answered.
 
     Parameters
     ----------
     start
-        Where the window's part of the log begins, in bytes.
+        Where the window's part of the log begins.
     changes
         What the watch saw: the log is to have every binding of them.
     """
-    bound = {
+    missing = {
         f"{line.namespace}/{line.name}"
         for line in pod_timelines(changes, namespace)
         if line.bound
     }
+    log, entries = AuditReader(bench.cluster.audit_log, start), list[AuditEntry]()
 
-    def look() -> list[AuditEntry]:
+    def look() -> int:
         try:
-            return list(audit_entries(bench.cluster.audit_log, start))
+            new = list(log.entries())
         except AuditLogMissingError:
-            return []
+            missing.clear()
+            return 0
+        entries.extend(new)
+        missing.difference_update(binding_times_ns(new))
+        return len(missing)
 
-    try:
-        return wait_until(
+    with suppress(WaitTimeoutError):
+        wait_until(
             "the audit log to have every binding",
             look,
-            lambda entries: not entries or bound <= binding_times_ns(entries).keys(),
+            lambda left: not left or not entries,
             timeout_s=CATCH_UP_S,
         )
-    except WaitTimeoutError as error:
-        last: list[AuditEntry] = error.last_state
-        return last
+    return entries

@@ -31,7 +31,7 @@ class Diary:
     Attributes
     ----------
     audit_start
-        Where the scenario's part of the audit log begins, in bytes.
+        Where the scenario's part of the audit log begins.
     there_before
         What there was when the scenario began.
     """

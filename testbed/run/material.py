@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from testbed.observe.audit import BEGINNING, AuditMark
 from testbed.observe.change import Change, JsonObject
 
 
@@ -35,6 +36,6 @@ class Material:
     bodies: Mapping[str, list[JsonObject]]
     log_texts: Mapping[str, str]
     audit_log: Path
-    audit_start: int = 0
+    audit_start: AuditMark = BEGINNING
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     scheduler_config: Mapping[str, str] = field(default_factory=dict)

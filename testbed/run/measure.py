@@ -8,7 +8,7 @@ from testbed.metrics.packing import utilisation
 from testbed.metrics.placement import placement_hash
 from testbed.metrics.state import ClusterState
 from testbed.observe.agreement import binding_lags_s
-from testbed.observe.audit import audit_entries, binding_times_ns
+from testbed.observe.audit import AuditMark, audit_entries, binding_times_ns
 from testbed.observe.change import Change
 from testbed.observe.errors import AuditLogMissingError
 from testbed.observe.timeline import PodTimeline, bind_latencies_s, pod_timelines
@@ -23,7 +23,7 @@ def measured(
     state: ClusterState,
     changes: Sequence[Change],
     namespace: str,
-    audit_start: int,
+    audit_start: AuditMark,
     *,
     duration_s: float,
     checks: tuple[CheckResult, ...],
@@ -43,7 +43,7 @@ def measured(
 
 
 def _audit_lags_s(
-    bench: Bench, timelines: Sequence[PodTimeline], audit_start: int
+    bench: Bench, timelines: Sequence[PodTimeline], audit_start: AuditMark
 ) -> list[float]:
     try:
         entries = audit_entries(bench.cluster.audit_log, audit_start)

@@ -28,6 +28,7 @@ _PATHS = {
     "ClusterResourceUsage": "/apis/kwok.x-k8s.io/v1alpha1/clusterresourceusages",
     "LimitRange": "/api/v1/namespaces/{namespace}/limitranges",
     "Service": "/api/v1/namespaces/{namespace}/services",
+    "ServiceAccount": "/api/v1/namespaces/{namespace}/serviceaccounts",
     "HorizontalPodAutoscaler": (
         "/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers"
     ),

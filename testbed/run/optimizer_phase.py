@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from testbed.metrics.state import ClusterState
@@ -19,6 +20,7 @@ from testbed.run.release import switch_release
 from testbed.run.site import Site
 from testbed.scenario.check import OptimizerRecord, check_optimizer
 from testbed.scenario.model import OptimizerSettings, Scenario
+from testbed.simulate import EVERY_HARM
 
 PROFILE = "optimizer"
 
@@ -73,6 +75,7 @@ def optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
             "timeLimitSeconds": settings.time_limit_s,
             "policy": _POLICIES[settings.policy],
             "strategy": settings.strategy,
+            **(EVERY_HARM if settings.harm == "any" else {}),
         }
     }
 
@@ -84,6 +87,7 @@ def optimizer_record(plans: list[ObservedPlan]) -> OptimizerRecord:
         moves=sum(plan.moves for plan in plans if plan.executes),
         evictions=sum(plan.evictions for plan in plans if plan.executes),
         optimal=bool(plans) and plans[-1].optimal,
+        phases=Counter(plan.phase or "Pending" for plan in plans),
     )
 
 

@@ -141,6 +141,7 @@ class RunOutcome:
     """All scenarios of a run, and whether their rounds agree.
 
     ``error`` says why a run ended early; the outcomes are then those that were had.
+    ``error_code`` is what the command exits with for that.
     """
 
     run_id: str
@@ -150,6 +151,7 @@ class RunOutcome:
     divergences: tuple[Divergence, ...]
     durations_s: Mapping[str, float]
     error: str = ""
+    error_code: int = 1
 
     @property
     def passed(self) -> bool:

@@ -33,6 +33,8 @@ class RunRequest:
         Leave the run's own cluster up.
     backend
         How the run's own cluster is run.
+    folders
+        Where results are written.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -40,6 +42,7 @@ class RunRequest:
     cluster: str | None = None
     keep_cluster: bool = False
     backend: Backend = Backend.KWOK_BINARY
+    folders: tuple[Path, ...] = ()
 
     @property
     def total(self) -> int:

@@ -54,15 +54,14 @@ class Runner:
         then. An interrupt is raised, after the cluster is down and the outcome told.
         """
         self._listener.run_started(self._run_id, self._request.total)
-        error = ""
         try:
             self._run_on_cluster()
         except StowageError as problem:
-            error = str(problem)
+            return self._finished(str(problem), problem.exit_code)
         except (KeyboardInterrupt, SystemExit):
             self._finished("it was interrupted")
             raise
-        return self._finished(error)
+        return self._finished()
 
     def _run_on_cluster(self) -> None:
         request, listener, stopwatch = self._request, self._listener, self._stopwatch
@@ -89,7 +88,7 @@ class Runner:
                 outcome = run_scenario(bench, scenario, repeat, self._listener)
                 self._outcomes.append(outcome)
 
-    def _finished(self, error: str) -> RunOutcome:
+    def _finished(self, error: str = "", code: int = 1) -> RunOutcome:
         outcome = RunOutcome(
             run_id=self._run_id,
             started=self._started,
@@ -98,6 +97,7 @@ class Runner:
             divergences=divergences(self._outcomes),
             durations_s=dict(self._stopwatch.durations_s),
             error=error,
+            error_code=code,
         )
         self._listener.run_finished(outcome)
         return outcome

@@ -5,6 +5,8 @@ from __future__ import annotations
 from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
+from testbed.cluster.supervision import PATIENCE_S, needing_host_pods
+from testbed.ending import EndingInterrupt, await_end
 from testbed.errors import StowageError
 from testbed.metrics.metric import Metric
 from testbed.run.bench import Bench
@@ -36,7 +38,13 @@ def run_scenario(
     listener.scenario_started(scenario, repeat)
     diary = Diary(bench, listener)
     try:
-        outcome = _carried_out(bench, scenario, repeat, diary)
+        with needing_host_pods(bench.cluster):
+            outcome = _carried_out(bench, scenario, repeat, diary)
+            if outcome.error:
+                await_end(PATIENCE_S)
+    except EndingInterrupt:
+        # Nobody is there to clear anything.
+        raise
     except (KeyboardInterrupt, SystemExit):
         if bench.lasting:
             clear(bench, scenario, repeat)

@@ -11,6 +11,7 @@ from testbed.cluster.census import purge_clusters
 from testbed.cluster.choice import existing_cluster
 from testbed.cluster.interruption import ending_cleanly, take_down
 from testbed.cluster.protocol import Cluster
+from testbed.cluster.supervision import supervised
 from testbed.run.cluster_needs import cluster_for
 from testbed.run.listener import Listener
 from testbed.run.request import RunRequest
@@ -26,10 +27,17 @@ def cluster_session(
 
     Leftovers of runs that were killed are removed first. A cluster that the user named
     is never brought down, and one of the run's own stays if it is to be kept.
+
+    Raises
+    ------
+    RunEndedError
+        The block cannot go on, as `supervised` says.
     """
     with ending_cleanly():
         if request.cluster is not None:
-            yield existing_cluster(request.cluster)
+            cluster = existing_cluster(request.cluster)
+            with supervised(cluster, request.folders):
+                yield cluster
             return
         for name in purge_clusters():
             listener.stage(f"leftover cluster {name}: removed")
@@ -42,7 +50,8 @@ def cluster_session(
                 cluster.up()
             if request.keep_cluster:
                 cluster.keep()
-            yield cluster
+            with supervised(cluster, request.folders):
+                yield cluster
         finally:
             with stopwatch.step("cluster down"):
                 _end(cluster, request, listener)

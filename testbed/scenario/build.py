@@ -56,6 +56,7 @@ def workload(plain: Plain) -> Workload:
         annotations=dict(plain.get("annotations", {})),
         pod=pod,
         ends_in_s=float(plain.get("ends_in_s", 0)),
+        controllers=int(plain.get("controllers", 1)),
     )
 
 

@@ -47,6 +47,7 @@ def _plans(plain: Plain) -> ExpectedOptimizer:
         evictions=_bounds(plain, "evictions"),
         optimal=plain.get("optimal"),
         solves=_bounds(plain, "solves"),
+        phases=plain.get("phases"),
         utilisation_delta=_shares(plain, "utilisation_delta"),
     )
 

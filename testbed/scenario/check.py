@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from testbed.metrics.comparison import not_worse
@@ -39,13 +39,14 @@ class OptimizerRecord:
     """What the PackingPlans of one run say.
 
     ``moves`` and ``evictions`` are summed over the plans, ``solves`` counts them, and
-    ``optimal`` is of the last one.
+    ``optimal`` is of the last one. ``phases`` counts them by their phase.
     """
 
     solves: int
     moves: int
     evictions: int
     optimal: bool
+    phases: Mapping[str, int] = field(default_factory=dict)
 
 
 def check_deterministic(
@@ -91,6 +92,9 @@ def check_plans(
     ):
         if bounds is not None:
             yield _in_bounds(name, bounds, count)
+    if expect.phases is not None:
+        phases = {phase: count for phase, count in expect.phases.items() if count}
+        yield equal("phases of plans", phases, dict(record.phases))
     if expect.optimal is not None:
         yield equal("optimal", expect.optimal, record.optimal)
 

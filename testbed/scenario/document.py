@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from testbed.scenario.aliases import alias_fault
 from testbed.scenario.errors import Fault
 
 Key = str | int
@@ -16,7 +17,6 @@ Place = tuple[Key, ...]
 """Where a value stands in its document: keys and list indices from the root."""
 
 _BOOLEAN = {"yes": True, "true": True, "on": True}
-_DEEPEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,10 @@ class Document:
 
 
 def compose(path: Path, text: str) -> tuple[yaml.Node | None, list[Fault]]:
-    """Parse a text; faults are broken YAML, duplicate keys, and loops of aliases."""
+    """Parse a text; faults are broken YAML, duplicate keys, and endless aliases."""
     try:
+        if too_large := alias_fault(path, text):
+            return None, [too_large]
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -60,8 +62,7 @@ def compose(path: Path, text: str) -> tuple[yaml.Node | None, list[Fault]]:
     if root is None:
         message = "the file is empty; start it with `name:` and `description:`"
         return None, [Fault(path, 1, 1, message)]
-    faults = list(_structure_faults(path, root, 0))
-    return (None if any("alias" in f.message for f in faults) else root), faults
+    return root, list(_duplicate_keys(path, root))
 
 
 def read(node: yaml.Node) -> Document:
@@ -83,26 +84,23 @@ def entries(node: yaml.Node | None) -> Mapping[str, tuple[yaml.Node, yaml.Node]]
     return {str(key.value): (key, value) for key, value in node.value}
 
 
-def _structure_faults(path: Path, node: yaml.Node, depth: int) -> Iterator[Fault]:
-    at = mark_of(node)
-    if depth > _DEEPEST:
-        message = "an alias contains itself, or the file is nested too deeply"
-        yield Fault(path, at.line, at.column, f"{message}; write the value out")
-        return
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _structure_faults(path, item, depth + 1)
-    if not isinstance(node, yaml.MappingNode):
-        return
-    seen: dict[str, int] = {}
-    for key, value in node.value:
-        here = mark_of(key)
-        name = str(key.value)
-        if name in seen:
-            message = f"key {name!r} stands already in line {seen[name]}; keep one"
-            yield Fault(path, here.line, here.column, message)
-        seen.setdefault(name, here.line)
-        yield from _structure_faults(path, value, depth + 1)
+def _duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Fault]:
+    unseen, met = [root], {id(root)}
+    while unseen:
+        node = unseen.pop()
+        inner = list(node.value) if isinstance(node, yaml.SequenceNode) else []
+        lines: dict[str, int] = {}
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            here = mark_of(key)
+            name = str(key.value)
+            if name in lines:
+                message = f"key {name!r} stands already in line {lines[name]}; keep one"
+                yield Fault(path, here.line, here.column, message)
+            lines.setdefault(name, here.line)
+            inner.append(value)
+        # What several aliases name is looked at once.
+        unseen += [one for one in inner if id(one) not in met]
+        met.update(map(id, inner))
 
 
 def _plain(node: yaml.Node, place: Place, document: Document) -> object:

@@ -31,6 +31,9 @@ def plans_in_words(expect: ExpectedOptimizer) -> Iterator[str]:
     ):
         if bounds is not None:
             yield f"{noun}: {bounds}"
+    if expect.phases is not None:
+        counts = ", ".join(f"{n} {phase}" for phase, n in expect.phases.items() if n)
+        yield f"plans by phase: {counts or 'none'}, and no others"
     if expect.optimal is not None:
         yield f"the last plan is {'' if expect.optimal else 'not '}proved optimal"
     for resource, delta in (expect.utilisation_delta or {}).items():

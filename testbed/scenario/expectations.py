@@ -76,6 +76,8 @@ class ExpectedOptimizer:
         Whether the last plan is proved optimal in every tier.
     solves
         How often the optimiser was asked.
+    phases
+        Plans by their phase. Exhaustive.
     utilisation_delta
         Utilisation afterwards minus utilisation before, by resource.
     """
@@ -85,6 +87,7 @@ class ExpectedOptimizer:
     evictions: Bounds | None = None
     optimal: bool | None = None
     solves: Bounds | None = None
+    phases: Mapping[str, int] | None = None
     utilisation_delta: Mapping[str, float] | None = None
 
 

@@ -87,6 +87,9 @@ def _world(scenario: Scenario) -> Iterator[str]:
 
 def _controller(workload: Workload) -> str:
     noun = "pod" if workload.replicas == 1 else "pods"
+    if workload.controllers > 1:
+        every = f"{workload.controllers} {workload.kind}s"
+        return f"{every} of {workload.replicas} {noun} each"
     return f"{workload.kind} of {workload.replicas} {noun}"
 
 
@@ -149,7 +152,7 @@ def _optimizer(scenario: Scenario) -> str:
     return (
         f"{asked} (settle {settings.settle_s:g} s, time limit "
         f"{settings.time_limit_s:g} s, policy {settings.policy}, strategy "
-        f"{settings.strategy})"
+        f"{settings.strategy}, harm {settings.harm})"
     )
 
 

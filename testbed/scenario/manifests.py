@@ -12,6 +12,9 @@ Manifest = dict[str, Any]
 WORKLOAD_LABEL = "stowage.dev/workload"
 """Label of pods and controllers: the workload's name in the scenario."""
 
+CONTROLLER_LABEL = "stowage.dev/controller"
+"""Label of pods and controllers of a workload that has several: the controller."""
+
 LIFETIME = "stowage.dev/lifetime"
 """Annotation: how long a pod runs before it is done, as a duration of Go."""
 
@@ -57,6 +60,25 @@ def priority_class_manifest(priority: int) -> Manifest:
     }
 
 
+def controller_manifests(workload: Workload, namespace: str) -> list[Manifest]:
+    """Return each of a workload's controllers; pods of one are none of the others'."""
+    if workload.controllers == 1:
+        return [workload_manifest(workload, namespace)]
+    manifests = []
+    for name in workload.controller_names:
+        manifest = workload_manifest(workload, namespace)
+        manifest["metadata"]["name"] = name
+        spec, own = manifest["spec"], {CONTROLLER_LABEL: name}
+        for labels in (
+            manifest["metadata"]["labels"],
+            spec["selector"]["matchLabels"],
+            spec["template"]["metadata"]["labels"],
+        ):
+            labels.update(own)
+        manifests.append(manifest)
+    return manifests
+
+
 def workload_manifest(workload: Workload, namespace: str) -> Manifest:
     """Return the ReplicaSet or Deployment; it and its pods carry `WORKLOAD_LABEL`."""
     labels = {WORKLOAD_LABEL: workload.name}
@@ -70,7 +92,7 @@ def workload_manifest(workload: Workload, namespace: str) -> Manifest:
         },
         "spec": {
             "replicas": workload.replicas,
-            "selector": {"matchLabels": labels},
+            "selector": {"matchLabels": dict(labels)},
             "template": {
                 "metadata": _pod_metadata(workload),
                 "spec": pod_spec(workload),

@@ -37,6 +37,7 @@ __all__ = [
     "ExpectedState",
     "FaultMoment",
     "FaultSettings",
+    "Harm",
     "InstanceSpec",
     "MetricBound",
     "NodePool",
@@ -66,6 +67,9 @@ FaultMoment = Literal[
 ]
 """When a fault begins: a pod was refused, a plan has come so far, pods left or came."""
 
+Harm = Literal["careful", "any"]
+"""What plans may do to running pods: the chart's own rules, or whatever it takes."""
+
 WorkloadKind = Literal["ReplicaSet", "Deployment"]
 
 
@@ -85,9 +89,10 @@ CatchWhat = Literal["events", "logs", "objects", "describe"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One controller and its equal pods. `pod` is merged into the pods' spec.
+    """Equal controllers and their equal pods. `pod` is merged into the pods' spec.
 
-    ``ends_in_s`` is how long a pod takes to end when it is deleted or evicted.
+    ``replicas`` are the pods of each controller. ``ends_in_s`` is how long a pod takes
+    to end when it is deleted or evicted.
     """
 
     name: str
@@ -101,6 +106,20 @@ class Workload:
     annotations: Mapping[str, str] = field(default_factory=dict)
     pod: Mapping[str, object] = field(default_factory=dict)
     ends_in_s: float = 0.0
+    controllers: int = 1
+
+    @property
+    def pods(self) -> int:
+        """Return the number of pods of all controllers."""
+        return self.replicas * self.controllers
+
+    @property
+    def controller_names(self) -> tuple[str, ...]:
+        """Return the controllers' names in order."""
+        if self.controllers == 1:
+            return (self.name,)
+        width = len(str(self.controllers - 1))
+        return tuple(f"{self.name}-{i:0{width}}" for i in range(self.controllers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +162,7 @@ class OptimizerSettings:
     settle_s: float = 0.5
     policy: Policy = "strict"
     strategy: str = "lexicographic"
+    harm: Harm = "careful"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +248,7 @@ class Scenario:
         """Return how many pods it has; with steps, the most that are asked for."""
         if self.steps:
             return most_pods(self.steps, self.pods_by_name)
-        return sum(workload.replicas for workload in self.workload)
+        return sum(workload.pods for workload in self.workload)
 
     @property
     def pods_by_name(self) -> dict[str, int]:
@@ -252,4 +272,4 @@ def pods_brought(
 ) -> dict[str, int]:
     """Return how many pods come with each workload and object that has any."""
     bare = {one.name: 1 for one in objects if one.kind == "Pod"}
-    return bare | {one.name: one.replicas for one in workload}
+    return bare | {one.name: one.pods for one in workload}

@@ -3,10 +3,11 @@
 from testbed.simulate.instance import Instance, Measurement, Placements
 from testbed.simulate.judge import Judge
 from testbed.simulate.profile import profile_file
-from testbed.simulate.question import Judgement, Question, Verdict
+from testbed.simulate.question import EVERY_HARM, Judgement, Question, Verdict
 from testbed.simulate.simulator import Simulator
 
 __all__ = [
+    "EVERY_HARM",
     "Instance",
     "Judge",
     "Judgement",

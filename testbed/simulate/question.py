@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -12,6 +13,16 @@ from testbed.simulate.instance import Instance
 
 POLICY_NAMES = {pb.POLICY_STRICT: "Strict", pb.POLICY_PAPER: "Paper"}
 """Policies as the plugin's arguments name them."""
+
+EVERY_HARM = {
+    "evictSingletons": True,
+    "evictNotReady": True,
+    "evictJobs": True,
+    "evictStatefulSets": True,
+    "maxGracePeriodSeconds": 0,
+    "minPodAgeSeconds": 0,
+}
+"""The plugin's arguments under which no pod is left alone for what it would suffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,9 @@ class Question:
     forbidden
         What earlier rehearsals refused: a pod as ``namespace/name``, for all like it,
         and the node.
+    arguments
+        Of the plugin PriorityOptimizer, whose rules say who may be disturbed; what is
+        left out has its default.
     """
 
     instance: Instance
@@ -38,6 +52,7 @@ class Question:
     policy: pb.Policy = pb.POLICY_STRICT
     consolidates: bool = False
     forbidden: tuple[tuple[str, str], ...] = ()
+    arguments: Mapping[str, object] = field(default_factory=dict)
 
     def content(self) -> dict[str, Any]:
         """Return the question as ``stowage-simulate --judge`` reads it."""
@@ -47,6 +62,7 @@ class Question:
                 "Consolidate" if self.consolidates else POLICY_NAMES[self.policy]
             ),
             "forbidden": [{"pod": pod, "node": node} for pod, node in self.forbidden],
+            "arguments": dict(self.arguments),
             "plans": [MessageToDict(plan) for plan in self.plans],
         }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from optimizer.contract import optimizer_pb2 as pb
 from testbed.bench.errors import NoAnswerError
@@ -11,6 +11,7 @@ from testbed.bench.service import RunningService
 from testbed.simulate import Instance, Judge, Question, Simulator
 from testbed.whatif.findings import Findings, Move
 from testbed.whatif.inventory import Inventory
+from testbed.whatif.kept import KeptPods
 from testbed.whatif.left import left_pending
 from testbed.whatif.room import rooms
 
@@ -28,10 +29,14 @@ class Wishes:
     ----------
     max_moves
         Of a plan; ``None`` for any number.
+    arguments
+        Of the plugin, whose rules say who may be disturbed; what is left out has its
+        default.
     """
 
     time_limit_s: float = 10.0
     max_moves: int | None = None
+    arguments: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class Asking:
             The optimiser failed.
         """
         instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
-        question = Question(instance)
+        question = Question(instance, arguments=wishes.arguments)
         snapshot = self._judge.judge(question).snapshot
         placing = self._proposal(question, snapshot, wishes, pb.OBJECTIVE_PLACE)
         emptying = self._proposal(
@@ -157,6 +162,7 @@ def _findings(
     plan, fewer = placing.plan, emptying.plan
     known = fewer.HasField("nodes_in_use")
     in_use = fewer.nodes_in_use
+    kept = KeptPods(snapshot)
     running = sum(bool(pod.node) for pod in snapshot.pods)
     return Findings(
         nodes=len(snapshot.nodes),
@@ -168,7 +174,8 @@ def _findings(
         evictions=tuple(sorted(names[one.pod_uid] for one in plan.evictions)),
         proved=plan.optimal,
         gain_by_moves=tuple((one.moves, one.placed) for one in plan.gain_by_moves),
-        left=left_pending(snapshot, plan, placing.refusals),
+        left=left_pending(snapshot, plan, placing.refusals, kept),
+        kept=tuple(kept.by_rule()),
         room=rooms(snapshot),
         used_nodes=in_use.before if known else None,
         needed_nodes=in_use.after if known else None,

@@ -19,6 +19,18 @@ class NotAListError(StowageError):
         )
 
 
+class NotValuesError(StowageError):
+    """A file does not hold values of the chart."""
+
+    exit_code = 2
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"{path}: {why}; make it with: helm get values --all -o yaml stowage "
+            "--namespace stowage-system"
+        )
+
+
 class NothingToAskError(StowageError):
     """There is no cluster to ask about."""
 

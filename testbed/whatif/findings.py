@@ -16,11 +16,33 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Pods alike that would stay pending, and why."""
+    """Pods alike that would stay pending, and why.
+
+    Attributes
+    ----------
+    rules
+        Those that keep pods on nodes which else were large enough.
+    """
 
     workload: str
     pods: int
     reason: str
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A rule that keeps running pods where they are.
+
+    Attributes
+    ----------
+    example
+        One of the pods.
+    """
+
+    rule: str
+    pods: int
+    example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +85,8 @@ class Findings:
         How many pending pods fit with at most so many moves; ascending.
     left
         Who would stay pending.
+    kept
+        The rules that keep running pods where they are, that of most pods first.
     room
         By resource, as things are.
     used_nodes, needed_nodes, fewest_nodes
@@ -86,6 +110,7 @@ class Findings:
     proved: bool
     gain_by_moves: tuple[tuple[int, int], ...]
     left: tuple[Left, ...]
+    kept: tuple[Kept, ...]
     room: tuple[Room, ...]
     used_nodes: int | None
     needed_nodes: int | None

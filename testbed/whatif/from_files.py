@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from testbed.whatif.errors import NotAListError
+import yaml
+
+from testbed.whatif.errors import NotAListError, NotValuesError
 from testbed.whatif.inventory import Inventory, Manifest, inventory_of
 from testbed.whatif.kinds import FURTHER
+
+PLUGIN = "priorityOptimizer"
+"""The value of the chart that holds the plugin's arguments."""
 
 
 def read_files(paths: Sequence[Path]) -> Inventory:
@@ -26,6 +31,26 @@ def read_files(paths: Sequence[Path]) -> Inventory:
     there = {one["kind"] for one in objects}
     unread = [kind.without for kind in FURTHER if kind.name not in there]
     return inventory_of(objects, unread)
+
+
+def rules_of(path: Path) -> Mapping[str, object]:
+    """Return the plugin's arguments in values of the chart; none, if they have none.
+
+    Raises
+    ------
+    NotValuesError
+        The file is not YAML, or holds something else than values.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise NotValuesError(path, f"cannot be read: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise NotValuesError(path, f"is not YAML ({error})") from error
+    arguments = values.get(PLUGIN, {}) if isinstance(values, dict) else None
+    if not isinstance(arguments, dict):
+        raise NotValuesError(path, f"has no mapping {PLUGIN}")
+    return arguments
 
 
 def _objects(path: Path) -> Iterator[Manifest]:

@@ -22,7 +22,7 @@ _CONTAINER = ("name", "image", "resources", "ports", "restartPolicy")
 """Neither commands nor environments, which may hold secrets, are kept."""
 
 _CONTAINERS = ("containers", "initContainers")
-_POD_STATUS = ("phase", "startTime", "nominatedNodeName")
+_POD_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
 _NODE_STATUS = ("allocatable", "capacity", "images", "conditions")
 _UNWANTED_NOTES = ("kubectl.kubernetes.io/last-applied-configuration",)
 

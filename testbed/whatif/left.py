@@ -7,10 +7,14 @@ from collections.abc import Iterable
 
 from optimizer.contract import optimizer_pb2 as pb
 from testbed.whatif.findings import Left
+from testbed.whatif.kept import KeptPods
 
 
 def left_pending(
-    snapshot: pb.Snapshot, plan: pb.Plan, refusals: Iterable[pb.Refusal]
+    snapshot: pb.Snapshot,
+    plan: pb.Plan,
+    refusals: Iterable[pb.Refusal],
+    kept: KeptPods,
 ) -> tuple[Left, ...]:
     """Return the pods that the plan does not place, by workload."""
     placed = {one.pod_uid for one in plan.placements}
@@ -23,7 +27,8 @@ def left_pending(
         Left(
             _name(classes[class_id]),
             pods,
-            _reason(snapshot, classes[class_id], refused, proved=plan.optimal),
+            _reason(kept, classes[class_id], refused, proved=plan.optimal),
+            kept.in_the_way_of(classes[class_id].requests),
         )
         for class_id, pods in sorted(
             counts.items(), key=lambda item: _name(classes[item[0]])
@@ -36,7 +41,7 @@ def _name(one: pb.PodClass) -> str:
 
 
 def _reason(
-    snapshot: pb.Snapshot,
+    kept: KeptPods,
     one: pb.PodClass,
     refused: dict[str, pb.Refusal],
     *,
@@ -47,21 +52,8 @@ def _reason(
     for subject in (one.id, _name(one)):
         if subject in refused:
             return f"not judged: {refused[subject].reason}"
-    if not any(_large_enough(node, one.requests) for node in snapshot.nodes):
+    if not kept.large_enough(one.requests):
         return "no node is large enough, even when empty"
     if proved:
         return "no plan places it: proved"
     return "no plan was found in time"
-
-
-def _large_enough(node: pb.Node, requests: pb.Resources) -> bool:
-    has = node.allocatable
-    return (
-        requests.cpu_milli <= has.cpu_milli
-        and requests.memory_bytes <= has.memory_bytes
-        and requests.ephemeral_storage_bytes <= has.ephemeral_storage_bytes
-        and all(
-            amount <= has.extended.get(name, 0)
-            for name, amount in requests.extended.items()
-        )
-    )

@@ -74,8 +74,16 @@ def _tables(found: Findings) -> Iterator[Table]:
     )
     yield Table(
         "Pods that stay pending",
-        ("workload", "pods", "why"),
-        tuple((one.workload, str(one.pods), one.reason) for one in found.left),
+        ("workload", "pods", "why", "rules in the way"),
+        tuple(
+            (one.workload, str(one.pods), one.reason, ", ".join(one.rules))
+            for one in found.left
+        ),
+    )
+    yield Table(
+        "Running pods that stay where they are",
+        ("rule", "pods", "for example"),
+        tuple((one.rule, str(one.pods), one.example) for one in found.kept),
     )
     yield Table(
         "Nodes that could be emptied", ("node",), tuple((one,) for one in found.emptied)

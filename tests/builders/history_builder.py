@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -53,7 +54,8 @@ class HistoryBuilder:
         more
             ``priority``, ``phase``, ``kind`` of the controller ("" for none),
             ``labels``, ``annotations``, ``namespace``, ``terminating``, ``volumes``,
-            ``granted``: whether the server has granted an eviction of it.
+            ``granted``: whether the server has granted an eviction of it, ``refused``:
+            why the scheduler found no node for it.
         """
         owner = {"kind": more.get("kind", "ReplicaSet"), "name": "rs", "uid": "uid-rs"}
         metadata: dict[str, Any] = {
@@ -69,6 +71,9 @@ class HistoryBuilder:
         if more.get("granted"):
             target = {"type": "DisruptionTarget", "reason": "EvictionByEvictionAPI"}
             conditions.append({**target, "status": "True"})
+        if why := more.get("refused"):
+            refused = {"type": "PodScheduled", "status": "False", "message": why}
+            conditions.append(refused)
         return self._seen(
             "Pod",
             name,
@@ -94,23 +99,56 @@ class HistoryBuilder:
             "ReplicaSet", "rs", {"metadata": metadata, "spec": {"replicas": replicas}}
         )
 
-    def budget(self, healthy: int, **spec: Any) -> Self:
-        """Add a budget over app ``a`` that demands so many healthy pods."""
+    def budget(
+        self, healthy: int, name: str = "pdb", app: str = "a", **spec: Any
+    ) -> Self:
+        """Add a budget over an app that demands so many healthy pods."""
         return self._seen(
             "PodDisruptionBudget",
-            "pdb",
+            name,
             {
                 "metadata": {"namespace": "ns"},
-                "spec": {"selector": {"matchLabels": {"app": "a"}}, **spec},
+                "spec": {"selector": {"matchLabels": {"app": app}}, **spec},
                 "status": {"desiredHealthy": healthy},
             },
         )
 
-    def plan(self, name: str, phase: str, *moved: str, mode: str = "Execute") -> Self:
-        """Write a plan's status, as watch and audit log see it."""
-        moves = [{"podUID": f"uid-{pod}"} for pod in moved]
+    def plan(
+        self,
+        name: str,
+        phase: str,
+        *moved: str,
+        mode: str = "Execute",
+        to: str = "",
+        placed: Sequence[str] = (),
+    ) -> Self:
+        """Write a plan's status, as watch and audit log see it.
+
+        Who is moved, and who is placed, comes to the node ``to``, where each takes a
+        CPU.
+        """
+        moves = [
+            {
+                "pod": f"ns/{pod}",
+                "podUID": f"uid-{pod}",
+                "ownerUID": "uid-rs",
+                "class": "k",
+                "toNode": to,
+            }
+            for pod in moved
+        ]
+        placements = [
+            {"pod": f"ns/{pod}", "podUID": f"uid-{pod}", "class": "k", "node": to}
+            for pod in placed
+        ]
         self._request("update", "packingplans", "status", "", name)
-        status = {"phase": phase, "moves": moves}
+        classes = [{"id": "k", "priority": 0, "requests": {"cpu": "1"}}]
+        status = {
+            "phase": phase,
+            "classes": classes,
+            "moves": moves,
+            "placements": placements,
+        }
         return self._seen(
             "PackingPlan", name, {"spec": {"mode": mode}, "status": status}
         )
@@ -120,16 +158,17 @@ class HistoryBuilder:
         return self._request("update", "packingplans", "status", "", name, code=409)
 
     def reservation(
-        self, name: str, allocated: str = "", phase: str = "Available", plan: str = ""
+        self, name: str, allocated: str = "", phase: str = "Available"
     ) -> Self:
-        """Add a reservation, or change it."""
+        """Add a reservation on node ``n1`` for app ``a``, or change it."""
         status = {
             "phase": phase,
+            "nodeName": "n1",
             "allocated": {"cpu": allocated} if allocated else None,
         }
-        labels = {"stowage.dev/plan": plan} if plan else {}
+        owners = [{"labelSelector": {"matchLabels": {"app": "a"}}}]
         return self._seen(
-            "Reservation", name, {"metadata": {"labels": labels}, "status": status}
+            "Reservation", name, {"spec": {"owners": owners}, "status": status}
         )
 
     def evict(
@@ -203,7 +242,6 @@ class HistoryBuilder:
                 user=user,
                 code=code,
                 stage_ns=self._now_ns,
-                line="",
                 uid=uid,
             )
         )

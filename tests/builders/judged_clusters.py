@@ -8,7 +8,7 @@ from optimizer.contract import optimizer_pb2 as pb
 from optimizer.verify.case import Index
 from testbed.agreement.accounts import give_true_account
 from testbed.agreement.draft import own
-from testbed.simulate import Instance, Judge, Question
+from testbed.simulate import EVERY_HARM, Instance, Judge, Question
 
 Manifest = dict[str, Any]
 
@@ -84,7 +84,7 @@ def asked_about(
     policy: pb.Policy = pb.POLICY_STRICT,
 ) -> Question:
     """Return the question about ``plan``, completed by what a snapshot tells."""
-    snapshot = judge.judge(Question(instance)).snapshot
+    snapshot = judge.judge(Question(instance, arguments=EVERY_HARM)).snapshot
     plan.snapshot_id = snapshot.id
     give_true_account(plan, snapshot, Index(snapshot))
-    return Question(instance, (plan,), policy)
+    return Question(instance, (plan,), policy, arguments=EVERY_HARM)

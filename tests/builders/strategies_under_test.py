@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from optimizer.model.options import SolveOptions
 from optimizer.model.plan import EndReason, Plan
 from optimizer.model.snapshot import Snapshot
+from optimizer.strategies.bounds import trivial_bounds
 from optimizer.strategies.paper import PaperStrategy
+from optimizer.strategies.planning import PlanWriter
+from optimizer.strategies.reduced import reduced
 from optimizer.strategies.source import shipped_strategies
-from optimizer.strategies.strategy import Answer, Clock, Strategy
+from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 PATH = "strategies_under_test:strategies"
 """What a service is told so that its children find these."""
@@ -57,6 +60,31 @@ class AtOnce:
         return self.misdeed(snapshot, publish)
 
 
+@dataclass(frozen=True, slots=True)
+class TellLimit:
+    """Does nothing, and says how many seconds it was given."""
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Publish,
+    ) -> Answer:
+        """Return an empty plan, with the seconds as its message."""
+        del clock, publish
+        packing = reduced(snapshot)
+        writer = PlanWriter(snapshot, packing, options.policy)
+        plan = writer.write(packing.current, trivial_bounds(packing))
+        return Answer(plan, end_reason_of(plan), message=repr(options.time_limit_s))
+
+    @property
+    def is_self_contained(self) -> bool:
+        """Return that nothing of its time is kept back for what is added."""
+        return True
+
+
 def strategies() -> Mapping[str, Strategy]:
     """Return what is shipped and every misbehaving one."""
     return {
@@ -66,6 +94,7 @@ def strategies() -> Mapping[str, Strategy]:
         "eat-memory": PaperThen(_eat_memory),
         "crash": AtOnce(_crash),
         "lie": AtOnce(_lie),
+        "tell-limit": TellLimit(),
     }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from kubernetes import client
 
@@ -17,12 +18,22 @@ END = None
 
 
 class WatchServer:
-    """What the server answers: `items` to a list, queued events to watches."""
+    """What the server answers: `items` to a list, queued events to watches.
+
+    Attributes
+    ----------
+    pages
+        How many objects each answer to a list had.
+    forgets_lists
+        It no longer knows how a list that was begun goes on.
+    """
 
     def __init__(self) -> None:
         self.items: list[dict[str, Any]] = []
         self.events: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.list_status = 200
+        self.pages: list[int] = []
+        self.forgets_lists = False
         self.hangs_up = 0
         self.watched_from: queue.Queue[str] = queue.Queue()
 
@@ -88,9 +99,17 @@ def _handler_of(server: WatchServer) -> type[BaseHTTPRequestHandler]:
                 self._list()
 
         def _list(self) -> None:
-            answer = {"metadata": {"resourceVersion": "1"}, "items": server.items}
-            text = json.dumps(answer).encode()
-            self.send_response(server.list_status)
+            query = parse_qs(urlsplit(self.path).query)
+            begin = int(query.get("continue", ["0"])[0])
+            end = begin + int(query.get("limit", [len(server.items)])[0])
+            status = 410 if begin and server.forgets_lists else server.list_status
+            metadata = {"resourceVersion": "1"}
+            if end < len(server.items):
+                metadata["continue"] = str(end)
+            items = server.items[begin:end]
+            server.pages.append(len(items))
+            text = json.dumps({"metadata": metadata, "items": items}).encode()
+            self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)

@@ -73,5 +73,4 @@ def logged(second: float, subresource: str = "", name: str = "") -> AuditEntry:
         user="somebody",
         code=201,
         stage_ns=at(second).wall_ns,
-        line="",
     )

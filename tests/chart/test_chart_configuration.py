@@ -35,10 +35,24 @@ def test_a_profile_is_kept_as_its_file_has_it(profile: str) -> None:
     election = rendered.pop("leaderElection")
     for entry in rendered["profiles"]:
         entry.pop("pluginConfig", None)
+    for entry in (*file["profiles"], *rendered["profiles"]):
+        entry.pop("schedulerName")
 
     assert client == file.pop("clientConnection", {})
     assert election["leaderElect"] is True
     assert rendered == file
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_plain_installation_leaves_the_cluster_s_own_scheduler_its_pods(
+    profile: str,
+) -> None:
+    """Two schedulers for one name place the same pods, each as if alone."""
+    plain = scheduler_config(render(f"profile={profile}"))
+    chosen = scheduler_config(render(f"profile={profile}", "schedulerName=mine"))
+
+    assert [one["schedulerName"] for one in plain["profiles"]] == ["stowage"]
+    assert [one["schedulerName"] for one in chosen["profiles"]] == ["mine"]
 
 
 @pytest.mark.parametrize("profile", PROFILES)

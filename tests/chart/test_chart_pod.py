@@ -112,6 +112,52 @@ def test_the_http_trigger_knows_its_callers_and_is_reachable() -> None:
     assert policy["spec"]["ingress"] == [{"ports": [{"port": port["targetPort"]}]}]
 
 
+def _network_policy(*settings: str) -> Manifest:
+    objects = render("networkPolicy.enabled=true", *settings)
+    (policy,) = of_kind(objects, "NetworkPolicy")
+    (deployment,) = of_kind(objects, "Deployment")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    spec: Manifest = policy["spec"]
+    assert spec["podSelector"]["matchLabels"].items() <= labels.items()
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    return spec
+
+
+def test_a_network_policy_lets_metrics_be_scraped() -> None:
+    """Both values together must not shut out those that the first lets in."""
+    metrics = "scheduler.metrics.enabled=true"
+    scraper = "networkPolicy.callers[0].namespaceSelector.matchLabels.team=monitoring"
+    port = {"ports": [{"port": "https"}]}
+
+    assert _network_policy()["ingress"] == []
+    assert _network_policy(metrics)["ingress"] == [port]
+    (limited,) = _network_policy(metrics, scraper)["ingress"]
+    assert limited == port | {
+        "from": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}]
+    }
+
+
+def test_a_network_policy_lets_the_pod_reach_the_api_server_and_dns_only() -> None:
+    """A pod that may evict pods needs no way out of the cluster."""
+    dns = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
+    address = (
+        "networkPolicy.apiServer.cidrs={10.0.0.1/32}",
+        "networkPolicy.apiServer.ports={6443}",
+        "networkPolicy.dns=false",
+    )
+
+    assert _network_policy()["egress"] == [
+        {"ports": [{"port": port, "protocol": "TCP"} for port in (443, 6443)]},
+        {"ports": dns},
+    ]
+    assert _network_policy(*address)["egress"] == [
+        {
+            "ports": [{"port": 6443, "protocol": "TCP"}],
+            "to": [{"ipBlock": {"cidr": "10.0.0.1/32"}}],
+        }
+    ]
+
+
 def test_the_secure_port_takes_its_certificate_from_a_secret() -> None:
     """Tokens are sent to it, so callers must be able to verify it."""
     objects = render("scheduler.tlsSecretName=serving")

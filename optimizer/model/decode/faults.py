@@ -10,12 +10,37 @@ from optimizer.model.errors import Fault, InvalidInputError
 
 E = TypeVar("E", bound=StrEnum)
 
+SHOWN = 3
+"""Faults of one object that its refusal tells."""
+
+LONGEST = 200
+"""Characters of each; a value may be as long as an object."""
+
 
 class Faults:
-    """The faults found so far."""
+    """The faults found so far.
+
+    Those that break the contract spoil the whole input. Those of one class, node,
+    budget or reservation are set aside: that one is left alone, and all others are
+    planned.
+    """
 
     def __init__(self) -> None:
         self._found: list[Fault] = []
+        self._aside: list[Fault] = []
+
+    @property
+    def aside(self) -> tuple[Fault, ...]:
+        """The faults that spoil only what they are found in."""
+        return tuple(self._aside)
+
+    def set_aside(self, one: Faults) -> str:
+        """Set the faults of ``one`` aside, and return them in a line; "" for none."""
+        self._aside += one._found
+        told = "; ".join(str(fault)[:LONGEST] for fault in one._found[:SHOWN])
+        if len(one._found) > SHOWN:
+            told += f"; and {len(one._found) - SHOWN} more"
+        return told
 
     def add(self, where: str, what: str) -> None:
         """Note one fault."""
@@ -58,4 +83,4 @@ class Faults:
             There is at least one.
         """
         if self._found:
-            raise InvalidInputError(self._found)
+            raise InvalidInputError([*self._found, *self._aside])

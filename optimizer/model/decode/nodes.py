@@ -8,18 +8,32 @@ from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.decode.faults import Faults
 from optimizer.model.decode.resources import decode_resources
 from optimizer.model.node import Node, Taint, TaintEffect
+from optimizer.model.refusal import Refusal
+from optimizer.model.resources import Resources
 
 
-def decode_nodes(messages: Iterable[pb.Node], faults: Faults) -> tuple[Node, ...]:
-    """Return the nodes in their order; names must be unique."""
+def decode_nodes(
+    messages: Iterable[pb.Node], faults: Faults
+) -> tuple[tuple[Node, ...], tuple[Refusal, ...]]:
+    """Return the nodes in their order, and which of them nobody may come to.
+
+    Names must be unique.
+    """
     seen: set[str] = set()
     nodes = []
+    refusals = []
     for index, message in enumerate(messages):
         where = f"nodes[{index}]"
         faults.require(f"{where}.name", message.name)
         faults.unique(f"{where}.name", "node", seen, message.name)
-        nodes.append(_node(where, message, faults))
-    return tuple(nodes)
+        own = Faults()
+        node = _node(where, message, own)
+        if told := faults.set_aside(own):
+            # Who runs there stays or leaves; there is room for nobody else.
+            node = Node(message.name, Resources(), dict(message.labels), (), True)
+            refusals.append(Refusal(f"node {message.name}", "unreadable", told))
+        nodes.append(node)
+    return tuple(nodes), tuple(refusals)
 
 
 def _node(where: str, message: pb.Node, faults: Faults) -> Node:

@@ -12,7 +12,7 @@ from optimizer.model.decode.relations import (
     decode_host_ports,
     decode_spread,
 )
-from optimizer.model.decode.resources import decode_resources
+from optimizer.model.decode.resources import decode_resources, within_range
 from optimizer.model.decode.selectors import decode_terms
 from optimizer.model.decode.wishes import decode_preferred_nodes, decode_preferred_pods
 from optimizer.model.node import TaintEffect
@@ -25,7 +25,10 @@ PLAIN = frozenset({"id", "namespace", "priority", "requests", "labels", "owner"}
 def decode_pod_classes(
     messages: Iterable[pb.PodClass], faults: Faults
 ) -> dict[str, PodClass]:
-    """Return the classes by id, in their order; ids must be unique."""
+    """Return the classes by id, in their order; ids must be unique.
+
+    What cannot be read of a class makes that class unsupported.
+    """
     seen: set[str] = set()
     classes = {}
     for index, message in enumerate(messages):
@@ -33,8 +36,25 @@ def decode_pod_classes(
         faults.require(f"{where}.id", message.id)
         faults.require(f"{where}.namespace", message.namespace)
         faults.unique(f"{where}.id", "class", seen, message.id)
-        classes[message.id] = _pod_class(where, message, faults)
+        own = Faults()
+        pod_class = _pod_class(where, message, own)
+        told = faults.set_aside(own)
+        classes[message.id] = _left_alone(message, told) if told else pod_class
     return classes
+
+
+def _left_alone(message: pb.PodClass, why: str) -> PodClass:
+    """Return a class whose pods keep their room, and are moved by no plan."""
+    owner = message.owner if message.HasField("owner") else None
+    return PodClass(
+        id=message.id,
+        namespace=message.namespace,
+        priority=message.priority,
+        requests=within_range(message.requests),
+        labels=dict(message.labels),
+        owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
+        unsupported=(*message.unsupported, why),
+    )
 
 
 def _pod_class(where: str, message: pb.PodClass, faults: Faults) -> PodClass:

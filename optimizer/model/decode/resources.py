@@ -39,6 +39,25 @@ def decode_resources(where: str, message: pb.Resources, faults: Faults) -> Resou
     return Resources(*amounts, extended)
 
 
+def within_range(message: pb.Resources) -> Resources:
+    """Return the amounts of ``message``, those out of range at the range's end."""
+
+    def clip(amount: int) -> int:
+        return min(max(0, amount), LARGEST_AMOUNT)
+
+    return Resources(
+        clip(message.cpu_milli),
+        clip(message.memory_bytes),
+        clip(message.ephemeral_storage_bytes),
+        clip(message.pods),
+        {
+            name: clip(amount)
+            for name, amount in message.extended.items()
+            if name and name not in _NAMES
+        },
+    )
+
+
 def _check(where: str, amount: int, faults: Faults) -> None:
     if amount < 0:
         faults.add(where, f"is negative ({amount})")

@@ -7,6 +7,7 @@ from math import inf
 
 import numpy as np
 
+from optimizer.search.clearing import clear_room
 from optimizer.search.exploration import CALMING, PLACING, explore
 from optimizer.search.mending import Mender
 from optimizer.search.problem import Indices
@@ -36,6 +37,9 @@ STALE_SHARE = 0.1
 
 OFFERING_SHARE = 0.1
 """Share of the time that goes into offering what is found."""
+
+MANY_ITEMS = 4096
+"""From here on the search begins with a plan that others have made way for."""
 
 PLACING_HEAT = (0.001, 0.0001)
 CALMING_HEAT = (0.7, 0.02)
@@ -74,8 +78,12 @@ class Climber:
         self._offered(began)
 
     def start(self) -> None:
-        """Offer what needs no search: pending pods where there is room."""
-        self.board.offer(self.board.problem.home, self._mender)
+        """Offer what needs no search: pending pods where there is, or is made, room."""
+        board = self.board
+        board.offer(board.problem.home, self._mender)
+        if len(board.problem.kind) >= MANY_ITEMS and not board.finished:
+            cleared = clear_room(board.assignment, self._terrain, self._state)
+            board.offer(cleared, self._mender)
 
     def climb(self, until: float) -> None:
         """Search every tier that is not proved yet, from the highest."""

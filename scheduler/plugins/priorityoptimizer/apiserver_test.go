@@ -8,14 +8,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	clienttesting "k8s.io/client-go/testing"
-
-	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 var podsResource = v1.SchemeGroupVersion.WithResource("pods")
@@ -42,6 +40,7 @@ func (c *cluster) bind(binding *v1.Binding) error {
 	}
 	pod := found.(*v1.Pod).DeepCopy()
 	pod.Spec.NodeName, pod.Status.Phase = binding.Target.Name, v1.PodRunning
+	pod.Status.StartTime = &metav1.Time{Time: c.clock.Now()}
 	pod.Annotations = maps.Clone(binding.Annotations)
 	c.mu.Lock()
 	c.boundAt[pod.UID] = c.clock.Now()
@@ -112,21 +111,14 @@ func (c *cluster) unlessAway(clienttesting.Action) (bool, runtime.Object, error)
 	return c.away, nil, errors.New("connection refused")
 }
 
-// deleteReserved plays the API server's part: the fake one deletes no collections.
-func (c *cluster) deleteReserved(action clienttesting.Action) (bool, runtime.Object, error) {
-	selector := action.(clienttesting.DeleteCollectionAction).GetListRestrictions().Labels
-	found, err := c.plans.Tracker().List(reservation.Resource,
-		reservation.Resource.GroupVersion().WithKind(reservation.Kind), "")
+// named gives a new object a UID of its own.
+func (c *cluster) named(action clienttesting.Action) (bool, runtime.Object, error) {
+	object, err := meta.Accessor(action.(clienttesting.CreateAction).GetObject())
 	if err != nil {
 		return true, nil, err
 	}
-	for _, object := range found.(*unstructured.UnstructuredList).Items {
-		if !selector.Matches(labels.Set(object.GetLabels())) {
-			continue
-		}
-		if err := c.plans.Tracker().Delete(reservation.Resource, "", object.GetName()); err != nil {
-			return true, nil, err
-		}
+	if object.GetUID() == "" {
+		object.SetUID(uuid.NewUUID())
 	}
-	return true, nil, nil
+	return false, nil, nil
 }

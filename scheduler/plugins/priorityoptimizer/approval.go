@@ -2,6 +2,9 @@ package priorityoptimizer
 
 import (
 	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -11,29 +14,38 @@ import (
 const (
 	messageProposed = "nothing was done yet; set spec.mode to Execute to have the plan carried out"
 	messageAborted  = "given up at a user's request"
+	// messageQueueFull is said to whoever asks for one plan too many.
+	messageQueueFull = "too many plans wait for the optimiser; create it again when some of them are done"
 )
 
 // nextApproved is a proposal that a user wants to have carried out.
 func (l *loop) nextApproved(all []*packingplan.Record) *packingplan.Record {
 	for _, record := range all {
 		if record.Approved() && !record.Spec.Abort && !l.records.approved.Has(record.UID()) {
-			return record
+			return l.fresh(record)
 		}
 	}
 	return nil
 }
 
-// carryOutApproved carries a proposal out as it is, if it still is a good plan for the cluster.
+// carryOutApproved carries a proposal out as it is, if it still is a good plan for the cluster, and what it disturbs
+// still is within the limits.
 func (l *loop) carryOutApproved(ctx context.Context, record *packingplan.Record) {
 	l.records.approved.Insert(record.UID())
 	record.Status.CompletionTime = nil
-	now, err := l.view.snapshot(record.Status.SnapshotID)
-	if err != nil {
+	q := &question{record: record, recalled: true, history: l.history(),
+		answer: &optimizerclient.Answer{Plan: messageOf(&record.Status)}}
+	l.hold.begin(holdMargin)
+	var err error
+	if q.asked, err = l.view.snapshot(record.Status.SnapshotID); err != nil {
 		l.finish(ctx, record, packingplan.Aborted, err.Error())
 		return
 	}
-	q := &question{record: record, asked: now, recalled: true, answer: &optimizerclient.Answer{Plan: messageOf(&record.Status)}}
-	checked, err := plan.Check(q.answer.Plan, now, l.policy())
+	l.amend(q)
+	checked, err := plan.Check(q.answer.Plan, q.asked, l.policy())
+	if err == nil {
+		err = l.unwanted(q, checked)
+	}
 	if err != nil {
 		countRefusal(err)
 		l.finish(ctx, record, packingplan.Aborted, "the cluster has changed since: "+err.Error())
@@ -46,16 +58,28 @@ func (l *loop) carryOutApproved(ctx context.Context, record *packingplan.Record)
 func (l *loop) abortWaiting(ctx context.Context, all []*packingplan.Record) {
 	for _, record := range all {
 		waits := isManual(record) || record.Status.Phase == packingplan.Proposed
-		if record.Spec.Abort && waits && !l.records.aborted.Has(record.UID()) {
-			l.records.aborted.Insert(record.UID())
-			l.records.handled.Insert(record.UID())
+		if !record.Spec.Abort || !waits || l.records.aborted.Has(record.UID()) {
+			continue
+		}
+		l.records.aborted.Insert(record.UID())
+		l.records.handled.Insert(record.UID())
+		if record := l.fresh(record); record != nil {
 			l.finish(ctx, record, packingplan.Aborted, messageAborted)
 		}
 	}
 }
 
+// errAborted ends the solve of a plan that its user gives up.
+var errAborted = errors.New(messageAborted)
+
+// solving is the solve under way.
+type solving struct {
+	plan   types.UID
+	cancel context.CancelCauseFunc
+}
+
 // abortAsked says whether a user wants the plan to be given up.
 func (l *loop) abortAsked(record *packingplan.Record) bool {
-	latest := l.latest(record)
-	return latest != nil && latest.Spec.Abort
+	shown := l.shown(record)
+	return shown != nil && shown.Spec.Abort
 }

@@ -77,14 +77,18 @@ func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 // of that one is not asked of the first.
 func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
 	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
-	l := &loop{Plugin: &Plugin{}, informer: newPlanInformer(client, func() {})}
+	l := &loop{Plugin: &Plugin{}, informer: packingplan.NewInformer(client)}
 	plan := func(uid types.UID) *unstructured.Unstructured {
 		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"abort": true}}}
 		object.SetName("what-if")
 		object.SetUID(uid)
 		return object
 	}
-	if err := l.informer.GetStore().Add(plan("second")); err != nil {
+	second, err := packingplan.Read(plan("second"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.informer.GetStore().Add(second); err != nil {
 		t.Fatal(err)
 	}
 

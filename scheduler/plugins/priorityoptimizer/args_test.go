@@ -44,6 +44,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 		"policy": "Lax", "strategy": "Pa per", "settleSeconds": -1, "intervalSeconds": 0,
 		"batchPods": 0, "batchSeconds": 0,
 		"timeLimitSeconds": 0, "planTimeoutSeconds": 0, "workers": -2, "seed": -1, "historyLimit": 0,
+		"maxGracePeriodSeconds": -1,
 		"protectedNamespaces": ["Bad_Name"], "timeLimit": 4, "seed": 2}`))
 
 	if err == nil {
@@ -51,7 +52,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	}
 	for _, field := range []string{"apiVersion", "kind", "socket", "mode", "policy", "strategy",
 		"settleSeconds", "intervalSeconds", "batchPods", "batchSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
-		"historyLimit", "protectedNamespaces[0]", "timeLimit:", "seed"} {
+		"historyLimit", "maxGracePeriodSeconds", "protectedNamespaces[0]", "timeLimit:", "seed"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("fault of %s is missing in: %v", field, err)
 		}

@@ -1,11 +1,15 @@
 package priorityoptimizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -17,18 +21,23 @@ import (
 )
 
 const (
-	// answerGrace is what the optimiser gets beyond its limit before the best plan so far is
-	// taken. The rest of the hold's margin is for checking and writing the plan.
-	answerGrace = 600 * time.Millisecond
+	// answerGrace is what the optimiser gets beyond its limit before the best plan so far is taken, and readingGrace
+	// the same for each byte of the request: its limit begins when it has read the snapshot (optimizer.proto,
+	// SolveOptions.time_limit_s).
+	answerGrace  = 1700 * time.Millisecond
+	readingGrace = 650 * time.Nanosecond
 	// shortestRound is the least time in which it is worth to ask again after an objection.
 	shortestRound = 50 * time.Millisecond
+	// restFactor is how many times as long as this process worked on a solve it leaves the solver alone
+	// afterwards: a large cluster must not spend its scheduler's time on snapshots.
+	restFactor = 10
 )
 
 // question is one solve.
 type question struct {
 	record *packingplan.Record
 	limit  time.Duration
-	// until is when the limit is used up.
+	// until is when the limit is used up; zero before the first snapshot has been taken.
 	until  time.Time
 	asked  *snapshot.Snapshot
 	answer *optimizerclient.Answer
@@ -41,11 +50,26 @@ type question struct {
 	// judged is when the last plan had been judged, judging how long that took.
 	judged  time.Time
 	judging time.Duration
+	// worked is the time that this process has spent on the solve, without the optimiser's.
+	worked time.Duration
+	// passes is when the first of the reasons passes for which running pods are left alone for now; zero if none
+	// does.
+	passes time.Time
+	// mostMoves bounds the moves so that the plan fits into its object; nil does not.
+	mostMoves *int32
+	// partial says that pods were left to another plan.
+	partial bool
 }
 
 func (l *loop) newQuestion(record *packingplan.Record) *question {
-	limit := l.limitOf(record)
-	return &question{record: record, limit: limit, until: l.clock.Now().Add(limit), history: l.history()}
+	return &question{record: record, limit: l.limitOf(record), history: l.history()}
+}
+
+// passesAt takes note of when a reason passes.
+func (q *question) passesAt(at time.Time) {
+	if q.passes.IsZero() || at.Before(q.passes) {
+		q.passes = at
+	}
 }
 
 // expected is the fingerprint of the state in which the given pods have the given nodes and all else is as
@@ -74,15 +98,22 @@ func (l *loop) ask(ctx context.Context, q *question) (*plan.Plan, *ending) {
 		if end := l.look(q); end != nil {
 			return nil, end
 		}
+		if l.abortAsked(q.record) {
+			return nil, &ending{packingplan.Aborted, messageAborted}
+		}
 		checked, err := l.askOnce(ctx, q)
 		var raised *objection
 		var stale *rehearsal.StaleError
+		var refused *plan.RefusedError
 		switch {
 		case errors.As(err, &raised):
 			l.heed(q, raised)
 			if l.clock.Now().Add(shortestRound).After(q.until) {
 				return nil, &ending{packingplan.Failed, raised.Error() + "; no time was left to look for another plan"}
 			}
+		case errors.Is(err, errAborted):
+			return nil, &ending{packingplan.Aborted, messageAborted}
+		case errors.As(err, &refused) && refused.Reason == plan.TooLarge && l.shrink(q, plan.MaxSteps/2):
 		case errors.As(err, &stale):
 			return nil, &ending{packingplan.Aborted, stale.Error()}
 		case err != nil:
@@ -91,17 +122,49 @@ func (l *loop) ask(ctx context.Context, q *question) (*plan.Plan, *ending) {
 			return nil, l.nothingFound(q)
 		default:
 			describePlan(&q.record.Status, checked)
-			return checked, nil
+			size := sizeOf(&q.record.Status)
+			if size <= l.statusBytes {
+				return checked, nil
+			}
+			steps := len(checked.Placements) + len(checked.Moves) + len(checked.Evictions)
+			// Half of what fits, since other pods may have longer names.
+			if !l.shrink(q, steps*(l.statusBytes/2)/size) {
+				return nil, &ending{packingplan.Failed, fmt.Sprintf("the plan takes %d bytes, and at most %d fit into one object",
+					size, l.statusBytes)}
+			}
 		}
 	}
+}
+
+// shrink makes the next answer one of so many steps at most: the pods of the lowest priorities wait for another plan,
+// and only so many pods are moved. It reports false if there is no time for that.
+func (l *loop) shrink(q *question, most int) bool {
+	placed := q.asked.Waiting(q.answer.Plan)
+	slices.SortStableFunc(placed, func(a, b *snapshot.Pod) int { return cmp.Compare(b.Priority, a.Priority) })
+	if kept := max(1, most/2); len(placed) > kept {
+		for _, pod := range placed[kept:] {
+			q.amend = append(q.amend, func(s *snapshot.Snapshot) { s.Drop(pod.Object.UID) })
+		}
+	}
+	moves := int32(max(1, most/2))
+	q.mostMoves, q.partial = &moves, true
+	return l.clock.Now().Add(shortestRound).Before(q.until)
 }
 
 // look takes the snapshot that is asked about, a new one for each round: the state may be what
 // the last plan failed on.
 func (l *loop) look(q *question) *ending {
 	l.solves++
+	began := l.clock.Now()
+	defer func() {
+		now := l.clock.Now()
+		q.worked += now.Sub(began)
+		if q.until.IsZero() {
+			q.until = now.Add(q.limit)
+		}
+	}()
 	var err error
-	if q.asked, err = l.view.snapshot(fmt.Sprintf("%s-%d", l.nonce, l.solves)); err != nil {
+	if q.asked, err = l.view.snapshotOf(fmt.Sprintf("%s-%d", l.nonce, l.solves), l.askedAbout(q.record)); err != nil {
 		return &ending{packingplan.Failed, err.Error()}
 	}
 	q.record.Status.SnapshotID = q.asked.ID
@@ -111,6 +174,20 @@ func (l *loop) look(q *question) *ending {
 	}
 	l.amend(q)
 	return nil
+}
+
+// askedAbout are the pods that a solve is about. One of the scheduler's own leaves those to it that it has not tried yet:
+// a plan would have them wait for their turn in it, where they may find room at once.
+func (l *loop) askedAbout(record *packingplan.Record) func(*v1.Pod) bool {
+	if !record.Ours() {
+		return anyPod
+	}
+	return l.isTried()
+}
+
+func (l *loop) isTried() func(*v1.Pod) bool {
+	tried := l.trigger.all()
+	return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || tried.Has(pod.UID) }
 }
 
 // askOnce gets one answer and judges it.
@@ -126,8 +203,11 @@ func (l *loop) askOnce(ctx context.Context, q *question) (*plan.Plan, error) {
 	solvesTotal.WithLabelValues(endReason(q.answer)).Inc()
 	status, now := &q.record.Status, l.clock.Now()
 	describeAnswer(status, q.answer)
+	describeProtected(status, q.asked, q.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(q.answer)), q.answer.Message, now)
+	judging := l.clock.Now()
 	checked, err := l.judge(ctx, q, q.answer.Plan)
+	q.worked += l.clock.Since(judging)
 	switch {
 	case err != nil:
 		countRefusal(err)
@@ -147,11 +227,14 @@ func (l *loop) nothingFound(q *question) *ending {
 			// Not even the present state was looked at: that says nothing of it, and is worth another try.
 			return &ending{packingplan.Failed, "the optimiser had no answer in time: " + q.answer.Message}
 		}
-		l.memory.remember(q.asked.Fingerprint)
-		l.trigger.succeeded()
-		message := "the optimiser found nothing better in time"
+		message, until := "the optimiser found nothing better in time", l.clock.Now().Add(unprovedFor)
 		if q.record.Status.Optimal {
-			message = "nothing better exists"
+			message, until = "nothing better exists", l.clock.Now().Add(provedFor)
+		}
+		l.memory.remember(q.asked.Fingerprint(), until)
+		l.trigger.fruitless()
+		if !q.passes.IsZero() {
+			l.trigger.againAt(q.passes)
 		}
 		return &ending{packingplan.NoImprovement, message}
 	}
@@ -161,12 +244,8 @@ func (l *loop) nothingFound(q *question) *ending {
 // call asks the optimiser within the time that is left. It is cut off by the injected clock.
 func (l *loop) call(ctx context.Context, q *question) error {
 	began := l.clock.Now()
-	left := q.until.Sub(began)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	timer := l.clock.AfterFunc(left+answerGrace, cancel)
-	defer timer.Stop()
-	answer, err := l.solver.Solve(ctx, &contract.SolveRequest{
+	left := max(q.until.Sub(began), shortestRound)
+	request := &contract.SolveRequest{
 		Snapshot: q.asked.Message,
 		Options: &contract.SolveOptions{
 			Strategy:               l.args.Strategy,
@@ -175,14 +254,32 @@ func (l *loop) call(ctx context.Context, q *question) error {
 			Seed:                   *l.args.Seed,
 			Deterministic:          *l.args.Deterministic,
 			Workers:                *l.args.Workers,
-			MaxMoves:               l.args.Limits.maxMoves(),
+			MaxMoves:               q.maxMoves(l.args.Limits.maxMoves()),
 			MaxEvictions:           l.args.Limits.maxEvictions(),
 			MaxDisruptionsPerOwner: l.args.Limits.maxPerWorkload(),
 		},
-	}, func(better *contract.Plan) error { return l.judgeOnTheWay(ctx, q, better) })
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	grace := answerGrace + time.Duration(proto.Size(request))*readingGrace
+	timer := l.clock.AfterFunc(left+grace, func() { cancel(nil) })
+	defer timer.Stop()
+	l.solving.Store(&solving{q.record.UID(), cancel})
+	defer l.solving.Store(nil)
+	answer, err := l.solver.Solve(ctx, request, func(better *contract.Plan) error { return l.judgeOnTheWay(ctx, q, better) })
 	spent := l.clock.Since(began).Seconds()
 	q.record.Status.SolveSeconds += spent
 	solveSeconds.Observe(spent)
 	q.answer = answer
+	if errors.Is(context.Cause(ctx), errAborted) {
+		return errAborted
+	}
 	return err
+}
+
+func (q *question) maxMoves(limit *int32) *int32 {
+	if q.mostMoves != nil && (limit == nil || *q.mostMoves < *limit) {
+		return q.mostMoves
+	}
+	return limit
 }

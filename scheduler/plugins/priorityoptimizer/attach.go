@@ -8,23 +8,26 @@ import (
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // stage is where plans are tried before anything is done.
 type stage interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
+	// FreeOn is the room on the nodes, pods whose binding is under way counted.
+	FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error)
 }
 
-// Attach hands over where plans are rehearsed, without which no plan is made, and who holds the
-// room that they make; nil where the profile has no reservations. The lease is nil where no other
+// Attach hands over where plans are rehearsed, without which no plan is made, and what holds the
+// room that they make; nil where no profile has reservations. The lease is nil where no other
 // process can lead.
-func (p *Plugin) Attach(to *rehearsal.Stage, rooms *reservation.Rooms, lease *leadership.Lease) {
+func (p *Plugin) Attach(to *rehearsal.Stage, ledger *reservation.Ledger, lease *leadership.Lease) {
 	var replaying stage = to
 	p.stage.Store(&replaying)
-	p.rooms.Store(rooms)
+	p.ledger.Store(ledger)
 	p.lease.Store(lease)
-	if rooms != nil {
-		p.view.held = rooms.Ledger.Standing
+	if ledger != nil {
+		p.view.held = ledger.Standing
 	}
 }
 

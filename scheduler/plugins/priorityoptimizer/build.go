@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/dynamic"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -27,17 +28,24 @@ type solver interface {
 type parts struct {
 	clock   clock.WithDelayedExecution
 	dynamic dynamic.Interface
-	solver  solver
+	// evictions has a budget of requests of its own: evictions must not wait for bindings, nor bindings for them.
+	evictions clientset.Interface
+	solver    solver
+	// statusBytes is what the status of a plan may take.
+	statusBytes int
 }
 
 func newPlugin(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle) (*Plugin, error) {
-	with := parts{clock: clock.RealClock{}}
+	with := parts{clock: clock.RealClock{}, statusBytes: maxStatusBytes}
 	if config := handle.KubeConfig(); config != nil {
 		client, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return nil, fmt.Errorf("%s: making a client for PackingPlans: %w", Name, err)
 		}
 		with.dynamic = client
+		if with.evictions, err = newEvictionClient(config); err != nil {
+			return nil, fmt.Errorf("%s: making a client for evictions: %w", Name, err)
+		}
 	}
 	client, err := optimizerclient.New(args.Socket)
 	if err != nil {
@@ -51,6 +59,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	registerMetrics()
 	logger := klog.FromContext(ctx).WithName(Name)
 	p := &Plugin{
+		handle:    handle,
 		activator: handle,
 		logger:    logger,
 		trigger:   newTrigger(with.clock, paceOf(args)),
@@ -58,10 +67,12 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		keptOut:   newWaitingRoom(with.clock, func(time.Duration) {}),
 		wake:      make(chan struct{}, 1),
 	}
-	p.hold = &hold{clock: with.clock}
+	longest := seconds(*args.MaxHoldSeconds)
+	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(*args.MaxHoldShare * float64(holdWindow))}
 	p.hold.room = newWaitingRoom(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
 	p.hold.released = func() { p.activate(p.hold.room.all()); p.wakeUp() }
 	p.view = newView(handle, args, p.inFlight)
+	p.view.now = with.clock.Now
 	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
 	if _, err := pods.AddEventHandler(p.podHandler()); err != nil {
 		return nil, fmt.Errorf("%s: watching pods: %w", Name, err)
@@ -82,7 +93,8 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	return p, nil
 }
 
-// podHandler keeps the plugin's books in step with the pods that are bound or gone.
+// podHandler keeps the plugin's accounts in step with the pods that are bound or gone. It wakes up the loop for
+// the pods of the running plan alone.
 func (p *Plugin) podHandler() cache.ResourceEventHandler {
 	changed := func(pod *v1.Pod) {
 		p.inFlight.seen(pod)
@@ -91,7 +103,8 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 			p.trigger.unmark(pod.UID)
 			p.batch.forget(pod.UID)
 		}
-		if p.running.Load() != nil {
+		if execution := p.running.Load(); execution != nil && execution.Concerns(pod) {
+			execution.Note(pod)
 			p.wakeUp()
 		}
 	}
@@ -112,7 +125,10 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 			}
 			if pod, ok := object.(*v1.Pod); ok {
 				p.forget(pod.UID)
-				p.wakeUp()
+				if execution := p.running.Load(); execution != nil && execution.Concerns(pod) {
+					execution.Forget(pod)
+					p.wakeUp()
+				}
 			}
 		},
 	}

@@ -49,12 +49,17 @@ type cluster struct {
 	plans   *dynamicfake.FakeDynamicClient
 	clock   *testingclock.FakeClock
 	plugin  *Plugin
+	ledger  *reservation.Ledger
 	handles chan *Plugin
 
 	args *PriorityOptimizerArgs
 	stop func()
 	// lease is nil where no other process can lead.
 	lease *leadership.Lease
+	// statusBytes is what the status of a plan may take.
+	statusBytes int
+	// standby: the process waits for the lease, and schedules nobody.
+	standby bool
 	// stubborn is a node that the test's own Filter plugin keeps pods off; "" is none.
 	stubborn string
 
@@ -77,14 +82,16 @@ func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArg
 	_ = logger
 	ctx, cancel := context.WithCancel(ctx)
 	c := &cluster{t: t, ctx: ctx, client: fake.NewClientset(objects...), handles: make(chan *Plugin, 1),
-		clock: testingclock.NewFakeClock(time.Now()), boundAt: map[types.UID]time.Time{}}
+		clock: testingclock.NewFakeClock(time.Now()), statusBytes: maxStatusBytes, boundAt: map[types.UID]time.Time{}}
 	c.plans = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List",
 			reservation.Resource: reservation.Kind + "List"})
 	c.client.PrependReactor("create", "pods", c.react)
-	c.plans.PrependReactor("delete-collection", "reservations", c.deleteReserved)
+	c.plans.PrependReactor("create", "*", c.named)
 	c.plans.PrependReactor("*", "*", c.unlessAway)
-	args := &PriorityOptimizerArgs{Socket: socket}
+	// Worlds of a few pods alone in their workloads, which have only just been created and have no kubelet.
+	yes, none := true, 0.0
+	args := &PriorityOptimizerArgs{Socket: socket, EvictSingletons: &yes, EvictNotReady: &yes, MinPodAgeSeconds: &none}
 	if change != nil {
 		change(args)
 	}
@@ -115,7 +122,7 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	c.must(err)
 	c.t.Cleanup(func() { _ = client.Close() })
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		plugin, err := assemble(ctx, args, handle, parts{clock: c.clock, dynamic: c.plans, solver: client})
+		plugin, err := assemble(ctx, args, handle, parts{clock: c.clock, dynamic: c.plans, evictions: c.client, solver: client, statusBytes: c.statusBytes})
 		c.plugin = plugin
 		return plugin, err
 	}}
@@ -142,14 +149,22 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 		OutOfTree: c.rehearsing(ledger), Without: []string{Name},
 	}, built.Cache)
 	c.must(err)
-	reserved := reservation.NewInformer(c.plans)
-	c.must(ledger.Keep(klogBackground(), reserved, informers.Core().V1().Pods().Informer(), func() {}))
-	go reserved.RunWithContext(ctx)
-	c.plugin.Attach(stage, &reservation.Rooms{Store: reservation.NewStore(c.plans), Ledger: ledger}, c.lease)
+	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: packingplan.NewInformer(c.plans),
+		Pods: informers.Core().V1().Pods().Informer()}
+	_, err = ledger.Keep(klogBackground(), from, func() {})
+	c.must(err)
+	go from.Reservations.RunWithContext(ctx)
+	go from.Plans.RunWithContext(ctx)
+	c.ledger = ledger
+	c.plugin.Attach(stage, ledger, c.lease)
 	leadership.Announce(built, c.plugin.Lead)
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
 	c.must(built.WaitForHandlersSync(ctx))
+	if c.standby {
+		context.AfterFunc(ctx, func() { close(stopped) })
+		return
+	}
 	go func() { built.Run(ctx); close(stopped) }()
 }
 
@@ -169,12 +184,15 @@ func (c *cluster) stored(of schema.GroupVersionResource, kind string) []unstruct
 	return found.(*unstructured.UnstructuredList).Items
 }
 
-// reserved are the names of the reservations there are.
-func (c *cluster) reserved() (names []string) {
-	for _, object := range c.stored(reservation.Resource, reservation.Kind) {
-		names = append(names, object.GetName())
+// kept is the memory in GB that the process keeps a stranger out of, by node.
+func (c *cluster) kept() map[string]int64 {
+	view, kept := c.ledger.For(testPod("stranger", 1, 0), false), map[string]int64{}
+	for _, node := range []string{"n1", "n2"} {
+		if held, some := view.Held(node); some {
+			kept[node] = held.MemoryBytes / 1e9
+		}
 	}
-	return names
+	return kept
 }
 
 func (c *cluster) must(err error) {

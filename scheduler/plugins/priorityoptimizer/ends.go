@@ -3,6 +3,7 @@ package priorityoptimizer
 import (
 	"context"
 	"errors"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -35,13 +36,27 @@ func (l *loop) settleEnds(ctx context.Context) bool {
 	return true
 }
 
-// settleEnd first ends what was reserved: a process that dies in between leaves a plan that the next
-// one finds, where room that nobody knows of would be held until it expires.
+// settleEnd puts down the end and then lets go of the room, as all other processes do when they see that end. Of
+// a plan with which another process has gone on, the room is that one's to end.
 func (l *loop) settleEnd(ctx context.Context, record *packingplan.Record) error {
-	if err := l.releaseRoom(ctx, record); err != nil {
-		return err
+	err := l.write(ctx, record)
+	if isTooLarge(err) {
+		// Better an end without its story than a plan that looks alive.
+		record.Status = packingplan.Status{Phase: record.Status.Phase, Message: packingplan.Shortened(record.Status.Message),
+			SnapshotID: record.Status.SnapshotID, StartTime: record.Status.StartTime, CompletionTime: record.Status.CompletionTime}
+		err = l.write(ctx, record)
 	}
-	return l.write(ctx, record)
+	var overtaken *packingplan.OvertakenError
+	if err == nil || !mayPass(err) && !errors.As(err, &overtaken) {
+		l.releaseRoom(record)
+	}
+	return err
+}
+
+// isTooLarge says that the API server, or etcd behind it, will never take the object. What etcd says is passed on in
+// words alone.
+func isTooLarge(err error) bool {
+	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "request is too large")
 }
 
 // mayPass says that an error is of the moment, not of what was asked for. A server that has just been
@@ -49,7 +64,7 @@ func (l *loop) settleEnd(ctx context.Context, record *packingplan.Record) error 
 func mayPass(err error) bool {
 	var overtaken *packingplan.OvertakenError
 	return !errors.As(err, &overtaken) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) &&
-		!apierrors.IsBadRequest(err) && !apierrors.IsRequestEntityTooLargeError(err)
+		!apierrors.IsBadRequest(err) && !isTooLarge(err)
 }
 
 // prune deletes the oldest finished plans beyond the limit.

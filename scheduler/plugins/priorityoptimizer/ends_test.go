@@ -24,14 +24,14 @@ func TestEndOfAPlanIsPutDownOnceTheAPIServerIsBack(t *testing.T) {
 	c.add(testPod("four", 4, 0))
 	c.letTimePass(5 * time.Second)
 
-	before, held := c.phases(), len(c.reserved())
+	before, free := c.phases(), c.ledger.Empty()
 	c.set(func(c *cluster) { c.away = false })
 	c.eventually("the end is put down", func() bool {
-		return c.phases()[packingplan.Completed] == 1 && len(c.reserved()) == 0
+		return c.phases()[packingplan.Completed] == 1 && c.ledger.Empty()
 	})
 
-	if before[packingplan.Executing] != 1 || len(before) != 1 || held == 0 {
-		t.Errorf("before the server was back: %v, %d rooms", before, held)
+	if before[packingplan.Executing] != 1 || len(before) != 1 || free {
+		t.Errorf("before the server was back: %v, nothing held: %t", before, free)
 	}
 }
 
@@ -50,6 +50,7 @@ func TestOnlyErrorsOfTheMomentAreTriedAgain(t *testing.T) {
 		"forbidden":   {apierrors.NewForbidden(plans, "p", errors.New("not synced")), true},
 		"overwritten": {&packingplan.OvertakenError{Plan: "p"}, false},
 		"too large":   {apierrors.NewRequestEntityTooLargeError("2 MiB"), false},
+		"for etcd":    {apierrors.NewInternalError(errors.New("etcdserver: request is too large")), false},
 		"not a plan":  {apierrors.NewInvalid(packingplan.Resource.GroupVersion().WithKind(packingplan.Kind).GroupKind(), "p", nil), false},
 	} {
 		if got := mayPass(c.err); got != c.want {

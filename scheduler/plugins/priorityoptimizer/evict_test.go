@@ -1,15 +1,25 @@
 package priorityoptimizer
 
 import (
+	"context"
 	"errors"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
+
+// evictorOf evicts from a cluster of these pods.
+func evictorOf(t *testing.T, client *fake.Clientset, pods ...*v1.Pod) evictor {
+	t.Helper()
+	return evictor{client, viewOf(t, pods...).pods, func(pod *v1.Pod) string { return pod.Annotations[snapshot.DoNotMove] }}
+}
 
 // Exactly the pod that was meant is evicted, through the Eviction API, in its own time.
 func TestEvictionNamesThePodAndKeepsItsGrace(t *testing.T) {
@@ -21,7 +31,7 @@ func TestEvictionNamesThePodAndKeepsItsGrace(t *testing.T) {
 		return true, sent, nil
 	})
 
-	if err := (evictor{client}).evict(t.Context(), pod); err != nil {
+	if err := evictorOf(t, client, pod).evict(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
 
@@ -41,9 +51,9 @@ func TestAnotherPodOfTheSameNameIsNotEvicted(t *testing.T) {
 	meant := testPod("p", 1, 0)
 	meant.UID = "former"
 
-	err := evictor{client}.evict(t.Context(), meant)
+	err := evictorOf(t, client, testPod("p", 1, 0)).evict(t.Context(), meant)
 
-	if !errors.Is(err, errGone) || len(client.Actions()) != 1 {
+	if !errors.Is(err, errGone) || len(client.Actions()) != 0 {
 		t.Errorf("err = %v after %v", err, client.Actions())
 	}
 }
@@ -53,16 +63,31 @@ func TestAnswersOfTheEvictionAPIAreToldApart(t *testing.T) {
 	gone := apierrors.NewNotFound(policyv1.Resource("pods"), "p")
 	later := apierrors.NewTooManyRequests("spent", 1)
 	never := apierrors.NewInternalError(errors.New("this pod has more than one PodDisruptionBudget"))
-	for _, answer := range []error{gone, later, never} {
+	slow := apierrors.NewTimeoutError("the server is busy", 1)
+	for _, answer := range []error{gone, later, never, slow, context.DeadlineExceeded} {
 		client := fake.NewClientset(testPod("p", 1, 0))
 		client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, answer
 		})
 
-		err := evictor{client}.evict(t.Context(), testPod("p", 1, 0))
+		err := evictorOf(t, client, testPod("p", 1, 0)).evict(t.Context(), testPod("p", 1, 0))
 
-		if errors.Is(err, errGone) != (answer == error(gone)) || errors.Is(err, errLater) != (answer == error(later)) {
+		if errors.Is(err, errGone) != (answer == error(gone)) || errors.Is(err, errLater) != (answer != error(gone) && answer != error(never)) {
 			t.Errorf("%v became %v", answer, err)
 		}
+	}
+}
+
+// A user may protect a pod while a plan that moves it is being carried out.
+func TestPodThatHasComeUnderProtectionIsNotEvicted(t *testing.T) {
+	pod := testPod("p", 1, 0)
+	client := fake.NewClientset(pod)
+	guarded := pod.DeepCopy()
+	guarded.Annotations = map[string]string{snapshot.DoNotMove: "true"}
+
+	err := evictorOf(t, client, guarded).evict(t.Context(), pod)
+
+	if err == nil || errors.Is(err, errGone) || errors.Is(err, errLater) || len(client.Actions()) != 0 {
+		t.Errorf("err = %v after %v", err, client.Actions())
 	}
 }

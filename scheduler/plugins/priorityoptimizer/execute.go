@@ -6,34 +6,41 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
-	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
 const (
-	// beginTries is how often a plan is checked anew because a pod slipped in meanwhile.
-	beginTries = 3
 	// firstRetry and longRetry bound the wait after an eviction that was refused for now.
 	firstRetry = 500 * time.Millisecond
 	longRetry  = 5 * time.Second
-	// statusEvery is how often the progress is written at most.
+	// evictionsAtOnce bounds the calls under way.
+	evictionsAtOnce = 8
+	// statusEvery is how often the progress is written at most, and statusShare the share of the time that the
+	// writing may take: a large plan is a large object.
 	statusEvery = 500 * time.Millisecond
+	statusShare = 10
 	// wakeEvery is how often planned pods are woken up although nothing changed.
 	wakeEvery = time.Second
 )
 
-// carrying is a plan being carried out.
-type carrying struct {
-	record    *packingplan.Record
+// activePlan is the plan being carried out.
+type activePlan struct {
+	record *packingplan.Record
+	// partial says that pods were left to another plan.
+	partial bool
+	// passes is when the first of the reasons passes for which running pods are left alone for now.
+	passes    time.Time
 	execution *executor.Execution
 	targets   map[types.UID]string
+	// touched are the nodes that the plan's pods leave or arrive on.
+	touched []string
 	// expected is the fingerprint of the state that the plan leads to from the one in which the optimiser
 	// made it: what has changed since is not in its proof. It is empty if that state is not known.
 	expected string
@@ -41,9 +48,11 @@ type carrying struct {
 	// notBefore and retry implement the back-off after refused evictions.
 	notBefore time.Time
 	retry     time.Duration
-	written   time.Time
-	woken     time.Time
-	dirty     bool
+	// written is when the progress was last written, and writing how long that took.
+	written time.Time
+	writing time.Duration
+	woken   time.Time
+	dirty   bool
 	// nodes are the states that the nodes of the plan must keep.
 	nodes map[string]string
 	// progress was last seen to change at changed.
@@ -56,95 +65,15 @@ type carrying struct {
 	adopted []types.UID
 }
 
-// begin records the plan, checks it against the state as it is now and makes it the running one.
-func (l *loop) begin(ctx context.Context, q *question, checked *plan.Plan) {
-	q.record.Status.Phase = packingplan.Proposed
-	if err := l.write(ctx, q.record); err != nil {
-		l.trigger.failed()
-		l.finish(ctx, q.record, packingplan.Failed, err.Error())
-		return
-	}
-	if l.abortAsked(q.record) {
-		l.finish(ctx, q.record, packingplan.Aborted, messageAborted)
-		return
-	}
-	if err := l.holdRoom(ctx, q.record, checked); err != nil {
-		l.trigger.failed()
-		l.finish(ctx, q.record, packingplan.Aborted, err.Error())
-		return
-	}
-	current, err := l.makeRunning(ctx, q)
-	if err != nil {
-		countRefusal(err)
-		l.trigger.failed()
-		l.finish(ctx, q.record, packingplan.Aborted, err.Error())
-		return
-	}
-	q.record.Status.Phase = packingplan.Executing
-	if err := l.write(ctx, q.record); err != nil {
-		l.running.Store(nil)
-		l.trigger.failed()
-		l.finish(ctx, q.record, packingplan.Aborted, err.Error())
-		return
-	}
-	l.planLogger(q.record).Info("Carrying out a plan", "placements", len(checked.Placements),
-		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", checked.Optimal)
-	l.current = current
-	l.hold.end()
-}
-
-// makeRunning checks the plan on the live state and opens its places. Pods that were let in
-// between the two make it start over.
-func (l *loop) makeRunning(ctx context.Context, q *question) (*carrying, error) {
-	for range beginTries {
-		before := l.inFlight.generation()
-		now, err := l.view.snapshot(q.asked.ID)
-		if err != nil {
-			return nil, err
-		}
-		checked, err := plan.Check(q.answer.Plan, now, l.policy())
-		if err != nil {
-			return nil, err
-		}
-		if err := plan.CheckNodesUnchanged(checked, q.asked, now); err != nil {
-			return nil, err
-		}
-		outcome, err := l.rehearse(ctx, checked)
-		if err != nil {
-			return nil, err
-		}
-		execution := executor.New(checked, now.Free(), int(*l.args.Limits.MaxUnavailablePerWorkload))
-		execution.Hurry(outcome.Early...)
-		if outcome.Insist {
-			execution.Insist()
-		}
-		l.running.Store(execution)
-		if l.inFlight.generation() == before {
-			nodes := checked.NodesAfter()
-			for uid, state := range execution.States() {
-				if state == executor.NotNeeded {
-					delete(nodes, uid)
-				}
-			}
-			return &carrying{record: q.record, execution: execution, targets: nodes, dirty: true,
-				expected: q.expected(nodes), retry: firstRetry,
-				nodes: statesOf(now, nodes), changed: l.clock.Now(), pace: l.args.Limits.pace(),
-				deadline: l.clock.Now().Add(seconds(*l.args.PlanTimeoutSeconds))}, nil
-		}
-		l.running.Store(nil)
-	}
-	return nil, errors.New("pods were being bound while the plan was about to begin")
-}
-
 // carryOn takes the running plan as far as it goes now.
 func (l *loop) carryOn(ctx context.Context) {
 	c := l.current
-	free, pods, err := l.view.free()
+	free, err := (*l.stage.Load()).FreeOn(ctx, c.touched)
 	if err != nil {
 		l.end(ctx, packingplan.Aborted, err.Error())
 		return
 	}
-	l.noteGone(c, pods)
+	l.noteGone(c)
 	progress := c.execution.Progress()
 	switch {
 	case l.abortAsked(c.record):
@@ -166,75 +95,94 @@ func (l *loop) carryOn(ctx context.Context) {
 		l.end(ctx, packingplan.Aborted, err.Error())
 		return
 	}
-	l.wakePlanned(c, free, pods)
+	l.wakePlanned(c, free)
 	l.writeProgress(ctx, c)
 }
 
 // noteGone tells the execution which pods have left their nodes.
-func (l *loop) noteGone(c *carrying, pods []*v1.Pod) {
-	leaving := c.execution.Leaving()
-	if len(leaving) == 0 {
-		return
-	}
-	there := make(map[types.UID]bool, len(pods))
-	for _, pod := range pods {
-		there[pod.UID] = !podutil.IsPodTerminal(pod)
-	}
-	for _, uid := range leaving {
-		if !there[uid] {
-			c.execution.Gone(uid)
+func (l *loop) noteGone(c *activePlan) {
+	for _, pod := range c.execution.Leaving() {
+		if !l.view.running(pod.Object) {
+			c.execution.Gone(pod.Object.UID)
 			c.dirty = true
 		}
 	}
 }
 
-// evictWave evicts what the execution says. An eviction that cannot be made now, since a disruption
-// budget refuses it or nobody tells who leads, is tried again later; any other failure ends the plan.
-func (l *loop) evictWave(ctx context.Context, c *carrying, free map[string]resources.Vector) error {
+// evictWave evicts what the execution says, as fast as the pace allows. An eviction that cannot be made now,
+// since a disruption budget refuses it or nobody tells who leads, is tried again later; any other failure ends
+// the plan.
+func (l *loop) evictWave(ctx context.Context, c *activePlan, free map[string]resources.Vector) error {
 	if l.clock.Now().Before(c.notBefore) {
 		return nil
 	}
 	wave := c.execution.Next(free)
-	for _, departure := range wave {
+	for i := range wave {
 		if !c.pace.AllowN(l.clock.Now(), 1) {
-			return nil
-		}
-		switch err := l.evict(ctx, c, departure); {
-		case errors.Is(err, errLater):
-			c.notBefore = l.clock.Now().Add(c.retry)
-			c.retry = min(2*c.retry, longRetry)
-			l.planLogger(c.record).Info("Eviction refused for now", "reason", err.Error())
-			return nil
-		case err != nil:
-			return err
+			wave = wave[:i]
+			break
 		}
 	}
-	if len(wave) > 0 {
+	if len(wave) == 0 {
+		return nil
+	}
+	later, err := l.evictAll(ctx, c, wave)
+	switch {
+	case err != nil:
+		return err
+	case later != nil:
+		c.notBefore = l.clock.Now().Add(c.retry)
+		c.retry = min(2*c.retry, longRetry)
+		l.planLogger(c.record).Info("Eviction refused for now", "reason", later.Error())
+	default:
 		c.retry = firstRetry
 	}
 	return nil
 }
 
-func (l *loop) evict(ctx context.Context, c *carrying, departure executor.Departure) error {
+// evictAll evicts the pods side by side and notes what came of each. later is why some of them are to be tried again.
+func (l *loop) evictAll(ctx context.Context, c *activePlan, wave []executor.Departure) (later, failed error) {
+	if err := l.vouchForLead(ctx); err != nil {
+		return err, nil
+	}
+	answers := make([]error, len(wave))
+	var group errgroup.Group
+	group.SetLimit(evictionsAtOnce)
+	for i, departure := range wave {
+		c.execution.Opened(departure.Pod.Object.UID)
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+			defer cancel()
+			answers[i] = l.evictor.evict(ctx, departure.Pod.Object)
+			return nil
+		})
+	}
+	_ = group.Wait() // every answer is looked at
+	for i, departure := range wave {
+		switch err := answers[i]; {
+		case err == nil, errors.Is(err, errGone):
+			l.noteEvicted(c, departure, err == nil)
+			continue
+		case errors.Is(err, errLater):
+			later = err
+		default:
+			failed = err
+		}
+		c.execution.Refused(departure.Pod.Object.UID)
+	}
+	return later, failed
+}
+
+// noteEvicted puts down that a pod leaves, by this process if it is ours.
+func (l *loop) noteEvicted(c *activePlan, departure executor.Departure, ours bool) {
 	pod := departure.Pod.Object
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
-	if err := l.checkLead(ctx); err != nil {
-		return fmt.Errorf("%w: %w", errLater, err)
-	}
-	c.execution.Opened(pod.UID)
-	err := l.evictor.evict(ctx, pod)
-	if err != nil && !errors.Is(err, errGone) {
-		c.execution.Refused(pod.UID)
-		return err
-	}
 	c.execution.Evicted(pod.UID)
 	c.dirty = true
 	to := c.targets[pod.UID]
 	l.planLogger(c.record).Info("Evicted a pod", "pod", podName(pod), "uid", pod.UID, "node", departure.Pod.Node,
-		"to", to, "early", departure.Early, "gone", err != nil)
-	if err != nil {
-		return nil // it was gone already
+		"to", to, "early", departure.Early, "gone", !ours)
+	if !ours {
+		return
 	}
 	if departure.Move {
 		movesTotal.Inc()
@@ -242,11 +190,10 @@ func (l *loop) evict(ctx context.Context, c *carrying, departure executor.Depart
 		evictionsTotal.Inc()
 	}
 	l.announceDeparture(c.record, departure, to)
-	return nil
 }
 
 // wakePlanned wakes up the pods that have an open place with room for them.
-func (l *loop) wakePlanned(c *carrying, free map[string]resources.Vector, pods []*v1.Pod) {
+func (l *loop) wakePlanned(c *activePlan, free map[string]resources.Vector) {
 	if now := l.clock.Now(); c.dirty || now.Sub(c.woken) >= wakeEvery {
 		c.woken = now
 	} else {
@@ -254,29 +201,33 @@ func (l *loop) wakePlanned(c *carrying, free map[string]resources.Vector, pods [
 	}
 	reserved := l.inFlight.all()
 	ready := map[string]*v1.Pod{}
-	for _, pod := range pods {
-		if _, binding := reserved[pod.UID]; binding || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil {
+	for uid, pod := range c.execution.Waiting() {
+		if _, binding := reserved[uid]; binding {
 			continue
 		}
 		nodes, _ := c.execution.Nodes(pod, func(node string) resources.Vector { return free[node] })
+		requests := resources.OfPod(pod)
 		for _, node := range nodes {
-			if resources.OfPod(pod).FitsIn(free[node]) {
-				ready[string(pod.UID)] = pod
+			if requests.FitsIn(free[node]) {
+				ready[string(uid)] = pod
+				break
 			}
 		}
 	}
 	l.activate(ready)
 }
 
-func (l *loop) writeProgress(ctx context.Context, c *carrying) {
+func (l *loop) writeProgress(ctx context.Context, c *activePlan) {
 	c.dirty = false
-	if l.clock.Since(c.written) < statusEvery || !describeProgress(&c.record.Status, c.execution.States()) {
+	began := l.clock.Now()
+	if began.Sub(c.written) < max(statusEvery, statusShare*c.writing) || !describeProgress(&c.record.Status, c.execution.States()) {
 		return
 	}
-	c.written = l.clock.Now()
 	if err := l.write(ctx, c.record); err != nil {
 		l.planLogger(c.record).Error(err, "The progress could not be written")
 	}
+	c.written = l.clock.Now()
+	c.writing = c.written.Sub(began)
 }
 
 // end takes the state machine back to Idle. Everything the plan kept is let go.
@@ -292,13 +243,21 @@ func (l *loop) end(ctx context.Context, phase packingplan.Phase, message string)
 	switch {
 	case phase != packingplan.Completed:
 		l.trigger.failed()
-	case c.record.Status.Optimal && c.expected != "":
-		l.memory.remember(c.expected)
+	case c.record.Status.Optimal && c.expected != "" && !c.partial:
+		l.memory.remember(c.expected, l.clock.Now().Add(provedFor))
 		l.trigger.succeeded()
+		if !c.passes.IsZero() {
+			l.trigger.againAt(c.passes)
+		}
 	default:
 		l.trigger.succeeded()
 		l.trigger.again()
 	}
 	l.activate(l.keptOut.all())
+	waiting := map[string]*v1.Pod{}
+	for uid, pod := range c.execution.Waiting() {
+		waiting[string(uid)] = pod
+	}
+	l.activate(waiting)
 	l.finish(ctx, c.record, phase, message)
 }

@@ -47,12 +47,13 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 	c.add(testPod("thief", 2, 0))
 
 	c.await("the thief is kept out", func() bool { return c.plugin.keptOut.size() == 1 }, true)
-	waiting, reserved := c.nodeOf("three"), c.reserved()
+	waiting, kept := c.nodeOf("three"), c.kept()
 	c.letGo()
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
 
-	if len(reserved) != 2 || len(c.reserved()) != 0 {
-		t.Errorf("reserved during the plan: %v, after it: %v", reserved, c.reserved())
+	c.eventually("the room is free again", func() bool { return len(c.kept()) == 0 })
+	if len(kept) != 1 || kept["n1"]+kept["n2"] != 3 {
+		t.Errorf("kept during the plan: %v, want the 3 GB of the pod that waits", kept)
 	}
 	if waiting != "" || c.nodeOf("three") == "" || c.nodeOf("thief") != "" {
 		t.Errorf("three was on %q and is on %q, the thief is on %q", waiting, c.nodeOf("three"), c.nodeOf("thief"))
@@ -145,7 +146,7 @@ func (c *cluster) stateChanged() func() bool {
 	tainted := func() bool {
 		now, err := view.snapshot("")
 		c.must(err)
-		if len(now.Pods) != asked || now.Fingerprint != before.Fingerprint {
+		if len(now.Pods) != asked || now.Fingerprint() != before.Fingerprint() {
 			return true
 		}
 		for _, node := range now.Message.Nodes {

@@ -13,7 +13,17 @@ import (
 func (l *loop) checkLead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	err := l.lease.Load().Check(ctx)
+	return l.noteLead(l.lease.Load().Check(ctx))
+}
+
+// vouchForLead is checkLead for what is done all the time: it asks as often as the lease demands.
+func (l *loop) vouchForLead(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	return l.noteLead(l.lease.Load().Vouch(ctx))
+}
+
+func (l *loop) noteLead(err error) error {
 	var lost *leadership.LostError
 	if errors.As(err, &lost) && l.leads.Swap(false) {
 		l.logger.Error(err, "Plans are left to the leader")

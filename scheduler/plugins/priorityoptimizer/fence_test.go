@@ -44,8 +44,8 @@ func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
 	c.add(testPod("four", 4, 0))
 	c.letTimePass(5 * time.Second)
 
-	if after := c.phases(); len(c.evictions()) != 1 || len(c.reserved()) == 0 || after[packingplan.Executing] != 1 || len(after) != len(before) {
-		t.Errorf("before %v, after %v, evicted %v, reserved %v", before, after, c.evictions(), c.reserved())
+	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != len(before) {
+		t.Errorf("before %v, after %v, evicted %v, reserved %v", before, after, c.evictions(), c.kept())
 	}
 }
 
@@ -66,7 +66,7 @@ func TestProcessThatGetsTheLeaseBackGoesOn(t *testing.T) {
 
 	lead("me")
 
-	c.eventually("the plan is over", func() bool { return c.phases()[packingplan.Executing] == 0 && len(c.reserved()) == 0 })
+	c.eventually("the plan is over", func() bool { return c.phases()[packingplan.Executing] == 0 && c.ledger.Empty() })
 	if c.nodeOf("three") == "" || len(c.evictions()) != 1 {
 		t.Errorf("evicted %v; %s", c.evictions(), c.state())
 	}

@@ -19,9 +19,10 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 	}, nil
 }
 
-// hint spares a pod the way to the queue and back while a solve goes on.
-func (p *Plugin) hint(klog.Logger, *v1.Pod, any, any) (fwk.QueueingHint, error) {
-	if p.hold.active() {
+// hint spares a pod the way to the queue and back while a solve goes on, and one that the running plan will send to a
+// node until it does: each of its evictions would wake up all of them.
+func (p *Plugin) hint(_ klog.Logger, pod *v1.Pod, _, _ any) (fwk.QueueingHint, error) {
+	if p.hold.active() || p.isPlanned(pod) {
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil

@@ -48,12 +48,13 @@ func carriedOut(state string) bool {
 	return false
 }
 
-// cooling are the workloads of which an earlier plan moved a pod lately.
-func (l *loop) cooling(history []plan.Moved, now time.Time) map[types.UID]bool {
-	cooling := map[types.UID]bool{}
+// cooling are the workloads of which an earlier plan moved a pod lately, and until when they are left alone.
+func (l *loop) cooling(history []plan.Moved, now time.Time) map[types.UID]time.Time {
+	cooling := map[types.UID]time.Time{}
 	for _, moved := range history {
-		if moved.Owner != "" && now.Sub(moved.At) < seconds(*l.args.CoolDownSeconds) {
-			cooling[moved.Owner] = true
+		until := moved.At.Add(seconds(*l.args.CoolDownSeconds))
+		if moved.Owner != "" && now.Before(until) && until.After(cooling[moved.Owner]) {
+			cooling[moved.Owner] = until
 		}
 	}
 	return cooling

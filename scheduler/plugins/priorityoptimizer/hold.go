@@ -8,33 +8,96 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// holdMargin is what a hold may last beyond the time limit of the solve.
-const holdMargin = time.Second
+const (
+	// holdMargin is what a hold may last beyond the time limit of the solve: for the snapshot, for checking the
+	// plan and for writing it down.
+	holdMargin = time.Second
+	// holdWindow is what the share of the time in which pods are held is counted over.
+	holdWindow = time.Minute
+	// shortestHold is not worth to be begun: too little fits in.
+	shortestHold = 100 * time.Millisecond
+)
 
 // hold keeps new pods out of the scheduling cycle while a solve goes on.
 //
 // It ends at its deadline whatever the rest of the plugin does: the deadline is looked at on
-// every question, and a timer of its own wakes the pods up.
+// every question, and a timer of its own wakes the pods up. It lasts no longer than longest, and all
+// holds that any window of a minute sees no longer than budget, whatever is asked for.
 type hold struct {
-	clock clock.WithDelayedExecution
-	room  *waitingRoom
+	clock           clock.WithDelayedExecution
+	longest, budget time.Duration
+	room            *waitingRoom
 	// released wakes the pods up. It is called without any lock, since the scheduling queue
 	// asks back.
 	released func()
 
 	mu       sync.Mutex
 	deadline time.Time
+	began    time.Time
 	timer    clock.Timer
+	// past are the holds of the last window.
+	past []span
 }
 
-// begin starts a hold that lasts at most the given time.
-func (h *hold) begin(most time.Duration) {
+// span is the time from a hold's beginning to its end.
+type span struct{ began, ended time.Time }
+
+// begin starts a hold that lasts as long as is asked for, or as the bounds allow. One that goes on already is
+// prolonged, within the same bounds. It reports false, and holds nobody, if next to nothing is left.
+func (h *hold) begin(most time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	deadline := h.clock.Now().Add(most)
+	now := h.clock.Now()
+	if !now.Before(h.deadline) {
+		h.stop()
+		h.began = now
+	}
+	deadline := h.began.Add(min(now.Add(most).Sub(h.began), h.longest, h.left(h.began)))
+	if deadline.Before(h.deadline) {
+		deadline = h.deadline
+	}
+	if deadline.Sub(now) < shortestHold {
+		return false
+	}
+	if !h.deadline.IsZero() {
+		h.timer.Stop()
+	}
 	h.deadline = deadline
 	// In a goroutine of its own, since not every clock promises one and waking up pods asks back.
-	h.timer = h.clock.AfterFunc(most, func() { go h.endIf(deadline) })
+	h.timer = h.clock.AfterFunc(deadline.Sub(now), func() { go h.endIf(deadline) })
+	return true
+}
+
+// left is what the budget still allows, counted over the window that ends now: one that ends with the new
+// hold sees no more of the former ones.
+func (h *hold) left(now time.Time) time.Duration {
+	used := time.Duration(0)
+	recent := h.past[:0]
+	for _, one := range h.past {
+		if from := now.Add(-holdWindow); one.ended.After(from) {
+			recent = append(recent, one)
+			if one.began.After(from) {
+				from = one.began
+			}
+			used += one.ended.Sub(from)
+		}
+	}
+	h.past = recent
+	return h.budget - used
+}
+
+// stop ends a hold that goes on, if one does.
+func (h *hold) stop() {
+	if h.deadline.IsZero() {
+		return
+	}
+	ended := h.clock.Now()
+	if h.deadline.Before(ended) {
+		ended = h.deadline
+	}
+	h.past = append(h.past, span{h.began, ended})
+	h.deadline = time.Time{}
+	h.timer.Stop()
 }
 
 // end lets the pods go. It may be called when there is no hold.
@@ -50,8 +113,7 @@ func (h *hold) endIf(deadline time.Time) {
 	h.mu.Lock()
 	ends := !deadline.IsZero() && h.deadline.Equal(deadline)
 	if ends {
-		h.deadline = time.Time{}
-		h.timer.Stop()
+		h.stop()
 	}
 	h.mu.Unlock()
 	if ends {

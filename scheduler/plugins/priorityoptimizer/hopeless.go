@@ -11,8 +11,12 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// shortAtLeast is how long room must be lacking before a plan is given up for it.
-const shortAtLeast = time.Second
+const (
+	// shortAtLeast is how long room must be lacking before a plan is given up for it.
+	shortAtLeast = time.Second
+	// vanishedAfter is how long a plan waits for the pods that a controller creates in place of waiting ones.
+	vanishedAfter = 5 * time.Second
+)
 
 // statesOf are the states of the nodes that the plan sends pods to.
 func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]string {
@@ -27,10 +31,13 @@ func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]s
 
 // hopeless is why what is left of the plan can no longer be carried out, or "". To go on would
 // only disturb more pods.
-func (l *loop) hopeless(c *carrying, progress executor.Progress, free map[string]resources.Vector) string {
+func (l *loop) hopeless(c *activePlan, progress executor.Progress, free map[string]resources.Vector) string {
 	now := l.clock.Now()
 	if progress != c.progress {
 		c.progress, c.changed = progress, now
+	}
+	if now.Sub(c.changed) >= vanishedAfter && c.execution.GiveUpVanished() > 0 {
+		return ""
 	}
 	if patience := l.stepPatience(c); now.Sub(c.changed) >= patience {
 		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; "+
@@ -52,7 +59,7 @@ func (l *loop) hopeless(c *carrying, progress executor.Progress, free map[string
 // roomless is why the plan lacks room, or "". The room on the nodes and the places of the plan
 // are read one after the other, so that a pod that is just being bound may count twice, or that
 // of a binding that just failed: what is lacking must be lacking for a while.
-func (c *carrying) roomless(outstanding, free map[string]resources.Vector, now time.Time) string {
+func (c *activePlan) roomless(outstanding, free map[string]resources.Vector, now time.Time) string {
 	room := c.execution.RoomToCome()
 	for node, needed := range outstanding {
 		short := needed.ShortOf(free[node].Plus(room[node]))
@@ -73,6 +80,6 @@ func (c *carrying) roomless(outstanding, free map[string]resources.Vector, now t
 
 // stepPatience is how long a plan may stand still: pods that are leaving get their grace period
 // beyond the limit.
-func (l *loop) stepPatience(c *carrying) time.Duration {
+func (l *loop) stepPatience(c *activePlan) time.Duration {
 	return seconds(*l.args.StepTimeoutSeconds) + c.execution.LongestGrace()
 }

@@ -145,14 +145,26 @@ func (l *loop) amend(q *question) {
 	for _, amend := range q.amend {
 		amend(q.asked)
 	}
+	if at := q.asked.NextChange; !at.IsZero() {
+		q.passesAt(at)
+	}
 	now := l.clock.Now()
-	for _, pair := range l.lessons.at(now) {
+	pairs, next := l.lessons.at(now)
+	for _, pair := range pairs {
 		q.asked.Forbid(pair.Class, pair.Node)
 	}
+	if len(pairs) > 0 {
+		q.passesAt(next)
+	}
 	cooling := l.cooling(q.history, now)
+	if len(cooling) == 0 {
+		return
+	}
 	for uid, pod := range q.asked.Pods {
-		if cooling[pod.Owner] {
+		until, cools := cooling[pod.Owner]
+		if cools && pod.Node != "" && pod.Immovable == "" {
 			q.asked.Pin(uid, snapshot.CoolingDown)
+			q.passesAt(until)
 		}
 	}
 }

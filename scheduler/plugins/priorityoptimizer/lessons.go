@@ -22,15 +22,18 @@ func (l *lessons) learn(refused snapshot.Pair, now time.Time) {
 	l.learned[refused] = now
 }
 
-// at are the pairs that still hold; the others are forgotten.
-func (l *lessons) at(now time.Time) []snapshot.Pair {
-	var held []snapshot.Pair
+// at are the pairs that still hold, and when the first of them ends to; the others are forgotten.
+func (l *lessons) at(now time.Time) (held []snapshot.Pair, next time.Time) {
 	for one, when := range l.learned {
-		if now.Sub(when) < lessonLasts {
-			held = append(held, one)
-		} else {
+		ends := when.Add(lessonLasts)
+		if !now.Before(ends) {
 			delete(l.learned, one)
+			continue
+		}
+		held = append(held, one)
+		if next.IsZero() || ends.Before(next) {
+			next = ends
 		}
 	}
-	return held
+	return held, next
 }

@@ -27,7 +27,7 @@ type Limits struct {
 // Defaults of the limits. The chart's values carry the same ones.
 const (
 	DefaultMaxUnavailablePerWorkload = int32(1)
-	DefaultEvictionsPerSecond        = 20.0
+	DefaultEvictionsPerSecond        = 40.0
 )
 
 func (l *Limits) setDefaults() {

@@ -2,6 +2,7 @@ package priorityoptimizer
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/cache"
@@ -19,7 +20,9 @@ const (
 	// firstTick is the same until the plans of former processes are known.
 	firstTick = 20 * time.Millisecond
 	// executingTick is the same while a plan is being carried out.
-	executingTick = 250 * time.Millisecond
+	executingTick = 100 * time.Millisecond
+	// coalescing is how long the loop waits for further news of a plan under way before it looks.
+	coalescing = 20 * time.Millisecond
 )
 
 // loop owns the state machine Idle, Settling, Solving, Executing. Everything in it belongs to
@@ -44,25 +47,35 @@ type loop struct {
 	// endsWait is why it has not, said once.
 	endsWait string
 	// current is the plan being carried out; nil otherwise.
-	current *carrying
-	solves  int
+	current *activePlan
+	// solving is the solve under way; nil otherwise. The informer reads it.
+	solving atomic.Pointer[solving]
+	// manualLast says that the last solve was a user's, so that users' plans do not keep the others out.
+	manualLast bool
+	solves     int
+	// statusBytes is what the status of a plan may take.
+	statusBytes int
 	// nonce tells the snapshots of two processes apart.
 	nonce string
 }
 
 func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
-	return &loop{
+	l := &loop{
 		Plugin:   p,
 		args:     args,
 		clock:    with.clock,
 		solver:   with.solver,
-		evictor:  evictor{handle.ClientSet()},
+		evictor:  evictor{with.evictions, p.view.pods, p.view.protected},
 		store:    packingplan.NewStore(with.dynamic),
-		informer: newPlanInformer(with.dynamic, p.wakeUp),
+		informer: packingplan.NewInformer(with.dynamic),
 		recorder: handle.EventRecorder(),
 		records:  newRecords(),
 		nonce:    newNonce(),
+
+		statusBytes: with.statusBytes,
 	}
+	l.watchPlans()
+	return l
 }
 
 // run works until the context ends.
@@ -80,8 +93,26 @@ func (l *loop) run(ctx context.Context) {
 			return
 		case <-l.wake:
 			timer.Stop()
+			l.coalesce(ctx)
 		case <-timer.C():
 		}
+	}
+}
+
+// coalesce waits for further news while a plan is carried out: each of its pods makes several.
+func (l *loop) coalesce(ctx context.Context) {
+	if l.current == nil {
+		return
+	}
+	timer := l.clock.NewTimer(coalescing)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	}
+	select {
+	case <-l.wake:
+	default:
 	}
 }
 
@@ -94,8 +125,8 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	if !l.settleEnds(ctx) {
 		return executingTick
 	}
+	l.wakeWaiting()
 	if l.current == nil {
-		l.wakeWaiting()
 		l.startDue(ctx)
 	}
 	if l.current != nil {
@@ -107,10 +138,16 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	return l.untilDue()
 }
 
-// wakeWaiting wakes up pods whose first wake-up was lost.
+// wakeWaiting wakes up pods whose first wake-up was lost. Those that a plan keeps out wait for its end.
 func (l *loop) wakeWaiting() {
-	l.activate(l.hold.room.all())
-	l.activate(l.keptOut.all())
+	if !l.hold.active() {
+		l.hold.room.keepOnly(l.view.exists)
+		l.activate(l.hold.room.all())
+	}
+	if l.current == nil {
+		l.keptOut.keepOnly(l.view.exists)
+		l.activate(l.keptOut.all())
+	}
 }
 
 // startDue starts the solve that is due: users' plans first.
@@ -134,12 +171,13 @@ func (l *loop) startDue(ctx context.Context) {
 		l.carryOutApproved(ctx, record)
 		return
 	}
-	if record := l.nextManual(all); record != nil {
-		l.solveManual(ctx, record)
-		return
-	}
-	if l.isDue() {
+	manual := l.nextManual(ctx, all)
+	if l.isDue() && (manual == nil || l.manualLast) {
+		l.manualLast = false
 		l.solveAutomatic(ctx)
+	} else if manual != nil {
+		l.manualLast = true
+		l.solveManual(ctx, manual)
 	}
 }
 

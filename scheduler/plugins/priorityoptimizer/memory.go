@@ -1,26 +1,54 @@
 package priorityoptimizer
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// rememberedStates is how many states are known to hold nothing to gain. More than one, since
-// a cluster may swing between a few.
-const rememberedStates = 32
+const (
+	// rememberedStates is how many states are known to hold nothing to gain. More than one, since
+	// a cluster may swing between a few.
+	rememberedStates = 32
+	// provedFor is how long a proof is relied upon: a plugin of the profile may go by what no snapshot tells.
+	provedFor = 10 * time.Minute
+	// unprovedFor is the same of a search that found nothing in time. Another one may have better luck.
+	unprovedFor = time.Minute
+)
 
 // memory knows the states for which the optimiser need not be asked again.
 type memory struct {
-	fingerprints []string
+	states []rememberedState
 }
 
-func (m *memory) remember(fingerprint string) {
-	if m.knows(fingerprint) {
-		return
+type rememberedState struct {
+	fingerprint string
+	until       time.Time
+}
+
+func (m *memory) remember(fingerprint string, until time.Time) {
+	kept := m.states[:0]
+	for _, state := range m.states {
+		if state.fingerprint != fingerprint {
+			kept = append(kept, state)
+		}
 	}
-	m.fingerprints = append(m.fingerprints, fingerprint)
-	if len(m.fingerprints) > rememberedStates {
-		m.fingerprints = m.fingerprints[1:]
+	m.states = append(kept, rememberedState{fingerprint, until})
+	if len(m.states) > rememberedStates {
+		m.states = m.states[1:]
 	}
 }
 
-func (m *memory) knows(fingerprint string) bool {
-	return slices.Contains(m.fingerprints, fingerprint)
+// isEmpty says that no state is remembered any more.
+func (m *memory) isEmpty(now time.Time) bool {
+	return !slices.ContainsFunc(m.states, func(one rememberedState) bool { return now.Before(one.until) })
+}
+
+// knows says whether the state is remembered still.
+func (m *memory) knows(fingerprint string, now time.Time) bool {
+	for _, state := range m.states {
+		if state.fingerprint == fingerprint {
+			return now.Before(state.until)
+		}
+	}
+	return false
 }

@@ -8,16 +8,14 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Observer takes the snapshots that the plugin, with its default arguments, would send to the
-// optimiser while no pod is being bound and nothing is reserved.
+// Observer takes the snapshots that the plugin would send to the optimiser while no pod is being
+// bound and nothing is reserved. It knows no time: no pod is too young for it.
 type Observer struct{ view *view }
 
 // NewObserver must be called before the handle's informers are started.
-func NewObserver(handle fwk.Handle, now func() time.Time) *Observer {
-	args := &PriorityOptimizerArgs{}
-	SetDefaults(args)
+func NewObserver(handle fwk.Handle, args *PriorityOptimizerArgs) *Observer {
 	observer := &Observer{newView(handle, args, newInFlight())}
-	observer.view.now = now
+	observer.view.now = func() time.Time { return time.Time{} }
 	return observer
 }
 

@@ -19,6 +19,7 @@ import (
 
 // Plugin is the PriorityOptimizer plugin of one profile.
 type Plugin struct {
+	handle    fwk.Handle
 	activator fwk.PodActivator
 	logger    klog.Logger
 
@@ -38,8 +39,8 @@ type Plugin struct {
 	lease atomic.Pointer[leadership.Lease]
 	// stage is where plans are rehearsed; nil until the scheduler is complete.
 	stage atomic.Pointer[stage]
-	// rooms holds the room of plans as objects; nil without reservations.
-	rooms atomic.Pointer[reservation.Rooms]
+	// ledger holds the room of plans; nil without reservations.
+	ledger atomic.Pointer[reservation.Ledger]
 	// wake tells the goroutine that owns the state machine that something happened.
 	wake chan struct{}
 }
@@ -47,6 +48,8 @@ type Plugin struct {
 var (
 	_ fwk.PreEnqueuePlugin  = &Plugin{}
 	_ fwk.PreFilterPlugin   = &Plugin{}
+	_ fwk.FilterPlugin      = &Plugin{}
+	_ fwk.SignPlugin        = &Plugin{}
 	_ fwk.PostFilterPlugin  = &Plugin{}
 	_ fwk.ReservePlugin     = &Plugin{}
 	_ fwk.PostBindPlugin    = &Plugin{}
@@ -67,11 +70,16 @@ const cycleStateKey = fwk.StateKey(Name)
 // cycleState is what PreFilter tells the later extension points.
 type cycleState struct {
 	execution *executor.Execution
+	// outstanding is the room that the plan still needs on each node, and vacated are the nodes that it has
+	// sent the pod's like away from. Nobody changes them.
+	outstanding map[string]resources.Vector
+	vacated     sets.Set[string]
+	requests    resources.Vector
 	// restricted: the plan limits the nodes of the pod, so that its failure says nothing.
-	restricted bool
+	restricted atomic.Bool
 }
 
-// Clone returns the state itself: nothing changes it.
+// Clone returns the state itself: what changes in it only ever becomes true.
 func (s *cycleState) Clone() fwk.StateData { return s }
 
 // Name returns the plugin's name.
@@ -89,73 +97,80 @@ func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	return nil
 }
 
+// SignPod lets the scheduler treat equal pods alike as long as no plan tells them apart.
+func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	if p.running.Load() == nil && p.batch == nil && !p.hold.active() {
+		return nil, nil
+	}
+	return nil, fwk.NewStatus(fwk.Unschedulable, "where a pod may go depends on the plan that is being carried out")
+}
+
 // PreFilter decides in this order:
 //
 //  1. While a solve goes on, nobody passes.
 //  2. A pod of a batch passes only if the running plan has an open place for it.
 //  3. A pod for which the running plan has an open place goes there, and nowhere else.
-//  4. Any other pod is kept off the nodes where it would take room the plan still needs.
-func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+//  4. Any other pod is left to Filter, unless there is no plan.
+func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if p.hold.keeps(pod) {
-		state.Write(cycleStateKey, &cycleState{restricted: true})
-		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
+		return p.turnAway(state, messageHeld)
 	}
 	p.hold.room.passed(pod.UID)
 	p.keptOut.passed(pod.UID)
 	if p.collects(pod) {
-		state.Write(cycleStateKey, &cycleState{restricted: true})
-		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageBatch)
+		return p.turnAway(state, messageBatch)
 	}
 	execution := p.running.Load()
 	if execution == nil {
-		return nil, nil
+		return nil, fwk.NewStatus(fwk.Skip)
 	}
 	reuse.Forbid(state, Name)
-	targets, planned := execution.Nodes(pod, freeByName(nodes))
-	message := messagePlace
-	restricted := planned
-	if !planned {
-		targets, restricted = p.nodesBeside(execution, pod, nodes)
-		message = messageKeptOut
+	seen := &cycleState{execution: execution}
+	state.Write(cycleStateKey, seen)
+	targets, planned := execution.Nodes(pod, p.freeOn)
+	if planned {
+		seen.restricted.Store(true)
+		if len(targets) == 0 {
+			p.keptOut.keep(pod)
+			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messagePlace)
+		}
+		return &fwk.PreFilterResult{NodeNames: sets.New(targets...)}, nil
 	}
-	state.Write(cycleStateKey, &cycleState{execution, restricted})
-	if !restricted {
-		return nil, nil
+	seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
+	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
+		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	if len(targets) == 0 {
-		p.keptOut.keep(pod)
-		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, message)
-	}
-	return &fwk.PreFilterResult{NodeNames: sets.New(targets...)}, nil
+	seen.requests = resources.OfPod(pod)
+	return nil, nil
 }
 
-func freeByName(nodes []fwk.NodeInfo) func(string) resources.Vector {
-	return func(name string) resources.Vector {
-		for _, node := range nodes {
-			if node.Node().Name == name {
-				return resources.FreeOn(node)
-			}
-		}
+func (p *Plugin) turnAway(state fwk.CycleState, message string) (*fwk.PreFilterResult, *fwk.Status) {
+	seen := &cycleState{}
+	seen.restricted.Store(true)
+	state.Write(cycleStateKey, seen)
+	return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, message)
+}
+
+// freeOn is the room on a node in the present scheduling cycle; none at all on one that is gone.
+func (p *Plugin) freeOn(name string) resources.Vector {
+	node, err := p.handle.SnapshotSharedLister().NodeInfos().Get(name)
+	if err != nil {
 		return resources.Vector{}
 	}
+	return resources.FreeOn(node)
 }
 
-// nodesBeside are the nodes on which the pod takes no room that the plan still needs, and from which the
-// plan has not sent away its like.
-// restricted is false if these are all nodes.
-func (p *Plugin) nodesBeside(execution *executor.Execution, pod *v1.Pod, nodes []fwk.NodeInfo) (names []string, restricted bool) {
-	outstanding, vacated := execution.Outstanding(), execution.Vacated(pod)
-	request := resources.OfPod(pod)
-	for _, node := range nodes {
-		name := node.Node().Name
-		needed, some := outstanding[name]
-		if vacated.Has(name) || some && !request.FitsIn(resources.FreeOn(node).Minus(needed)) {
-			restricted = true
-			continue
-		}
-		names = append(names, name)
+// Filter keeps pods that are not the plan's off the nodes where they would take room that it still needs, and
+// from which it has sent away their like.
+func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	seen := p.stateOf(state)
+	name := node.Node().Name
+	needed, some := seen.outstanding[name]
+	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(resources.FreeOn(node).Minus(needed))) {
+		return nil
 	}
-	return names, restricted
+	seen.restricted.Store(true)
+	return fwk.NewStatus(fwk.Unschedulable, messageKeptOut)
 }
 
 // PreFilterExtensions returns nil: nothing that PreFilter decides changes with one pod.
@@ -163,7 +178,7 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // PostFilter marks the pod as unschedulable, unless it was this plugin that turned it away.
 func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	if seen := p.stateOf(state); seen.restricted {
+	if seen := p.stateOf(state); seen.restricted.Load() {
 		if seen.execution != nil {
 			p.keptOut.keep(pod)
 		}

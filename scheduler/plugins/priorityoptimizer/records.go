@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/stowage/stowage/scheduler/customobject"
@@ -19,6 +17,12 @@ import (
 
 // apiTimeout bounds each call to the API server, so that the loop never hangs on one.
 const apiTimeout = 5 * time.Second
+
+// waitingPlans is how many plans of users may wait for their turn. Each takes the optimiser its time limit.
+const waitingPlans = 16
+
+// refusedAtOnce bounds how many further ones are answered before anything else is done.
+const refusedAtOnce = 4
 
 // records are the PackingPlan objects this process has dealt with.
 type records struct {
@@ -34,14 +38,24 @@ func newRecords() records {
 
 func newNonce() string { return rand.String(6) }
 
-// newPlanInformer watches the PackingPlans for those that users create.
-func newPlanInformer(client dynamic.Interface, wake func()) cache.SharedIndexInformer {
-	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
-	informer := factory.ForResource(packingplan.Resource).Informer()
+// watchPlans wakes up the loop, which does not hear of anything while it waits for the optimiser: so a plan that is
+// given up meanwhile ends its solve.
+func (l *loop) watchPlans() {
+	changed := func(object any) {
+		if now := l.solving.Load(); now != nil && isAborted(object, now.plan) {
+			now.cancel(errAborted)
+		}
+		l.wakeUp()
+	}
 	// Adding a handler fails only on an informer that was stopped.
-	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { wake() }, UpdateFunc: func(any, any) { wake() }})
-	return informer
+	_, _ = l.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }})
+}
+
+// isAborted says whether the object is the plan, and its user gives it up.
+func isAborted(object any, plan types.UID) bool {
+	shown, ok := object.(*packingplan.Record)
+	return ok && shown.UID() == plan && shown.Spec.Abort
 }
 
 // unhandled are those of the plans that are open and that this process has not dealt with, oldest first.
@@ -57,37 +71,43 @@ func (l *loop) unhandled(all []*packingplan.Record) []*packingplan.Record {
 	return open
 }
 
-// allRecords are the plans as the informer shows them now.
+// allRecords are the plans as the informer shows them now. They are only looked at: who works on one takes a copy of
+// it by fresh.
 func (l *loop) allRecords() []*packingplan.Record {
 	var all []*packingplan.Record
 	for _, object := range l.informer.GetStore().List() {
-		if record := l.read(object); record != nil {
+		if record, ok := object.(*packingplan.Record); ok {
 			all = append(all, record)
 		}
 	}
 	return all
 }
 
-// latest is the plan as the informer shows it now, or nil if it does not.
-func (l *loop) latest(record *packingplan.Record) *packingplan.Record {
+// fresh is the plan as the informer shows it now, for whoever goes on with it; nil if it does not any more.
+func (l *loop) fresh(record *packingplan.Record) *packingplan.Record {
+	shown := l.shown(record)
+	if shown == nil {
+		return nil
+	}
+	read, err := packingplan.Read(shown)
+	if err != nil {
+		l.logger.Error(err, "Ignoring a PackingPlan that cannot be read")
+		return nil
+	}
+	return read
+}
+
+// shown is the plan in the informer, or nil.
+func (l *loop) shown(record *packingplan.Record) *packingplan.Record {
 	// PackingPlans have no namespace, so that their name is their key.
 	object, known, err := l.informer.GetStore().GetByKey(record.Name())
 	if err != nil || !known {
 		return nil
 	}
-	if latest := l.read(object); latest != nil && latest.UID() == record.UID() {
-		return latest
+	if shown, ok := object.(*packingplan.Record); ok && shown.UID() == record.UID() {
+		return shown
 	}
 	return nil
-}
-
-func (l *loop) read(object any) *packingplan.Record {
-	record, err := packingplan.Read(object)
-	if err != nil {
-		l.logger.Error(err, "Ignoring a PackingPlan that cannot be read")
-		return nil
-	}
-	return record
 }
 
 // isManual says that a user created the record and nobody has begun with it.
@@ -95,14 +115,27 @@ func isManual(record *packingplan.Record) bool {
 	return !record.Ours() && (record.Status.Phase == "" || record.Status.Phase == packingplan.Pending)
 }
 
-// nextManual is the oldest of the plans with which a user asks for a solve.
-func (l *loop) nextManual(all []*packingplan.Record) *packingplan.Record {
+// nextManual is the oldest of the plans with which a user asks for a solve. Those beyond the number that may wait are
+// refused, the newest of them first.
+func (l *loop) nextManual(ctx context.Context, all []*packingplan.Record) *packingplan.Record {
+	var waiting []*packingplan.Record
 	for _, record := range l.unhandled(all) {
 		if isManual(record) {
-			return record
+			waiting = append(waiting, record)
 		}
 	}
-	return nil
+	for refused := 0; len(waiting) > waitingPlans && refused < refusedAtOnce; refused++ {
+		last := len(waiting) - 1
+		if record := l.fresh(waiting[last]); record != nil {
+			l.records.handled.Insert(record.UID())
+			l.finish(ctx, record, packingplan.Failed, messageQueueFull)
+		}
+		waiting = waiting[:last]
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	return l.fresh(waiting[0])
 }
 
 // write writes the record's status.
@@ -123,7 +156,7 @@ func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase pac
 		return
 	}
 	now := metav1.NewTime(l.clock.Now())
-	record.Status.Phase, record.Status.Message, record.Status.CompletionTime = phase, message, &now
+	record.Status.Phase, record.Status.Message, record.Status.CompletionTime = phase, packingplan.Shortened(message), &now
 	plansTotal.WithLabelValues(string(phase)).Inc()
 	logger := l.planLogger(record)
 	logger.Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
@@ -23,16 +24,7 @@ const (
 // nothing to gain.
 func (l *loop) solveAutomatic(ctx context.Context) {
 	l.trigger.started()
-	state, err := l.view.snapshot("")
-	if err != nil {
-		l.logger.Error(err, "No snapshot")
-		l.trigger.failed()
-		return
-	}
-	if state.Pending() == 0 {
-		return
-	}
-	if l.memory.knows(state.Fingerprint) {
+	if l.isKnown() {
 		solvesTotal.WithLabelValues("KNOWN_STATE").Inc()
 		return
 	}
@@ -58,6 +50,36 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	}
 	l.records.handled.Insert(record.UID())
 	l.solve(ctx, record)
+}
+
+// isKnown says whether nothing waits for a node, or nothing is to be gained as far as is remembered.
+func (l *loop) isKnown() bool {
+	if l.memory.isEmpty(l.clock.Now()) && l.trigger.size() > 0 {
+		return false
+	}
+	began := l.clock.Now()
+	defer func() { l.trigger.rest(restFactor * l.clock.Since(began)) }()
+	state, err := l.view.snapshotOf("", l.isTried())
+	if err != nil {
+		l.logger.Error(err, "No snapshot")
+		l.trigger.failed()
+		return true
+	}
+	l.trigger.keepOnly(func(uid types.UID) bool { return state.Pods[uid] != nil })
+	if state.Pending() == 0 {
+		return true
+	}
+	// What is proved where nothing was left alone for now is proved where something is.
+	known := l.memory.knows(state.Fingerprint(), began)
+	q := &question{asked: state, history: l.history()}
+	l.amend(q)
+	if !known && !l.memory.knows(state.Fingerprint(), began) {
+		return false
+	}
+	if !q.passes.IsZero() {
+		l.trigger.againAt(q.passes)
+	}
+	return true
 }
 
 // solveManual answers a user's plan.
@@ -96,6 +118,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		defer l.hold.end()
 	}
 	checked, end := l.ask(ctx, q)
+	defer func() { l.trigger.rest(restFactor * q.worked) }()
 	if record.Spec.Mode == packingplan.Execute {
 		defer l.letRefusedPass(q)
 	}
@@ -118,9 +141,10 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 
 func isManualRecord(record *packingplan.Record) bool { return !record.Ours() }
 
+// limitOf is the time limit that the plan asks for, as far as the profile allows.
 func (l *loop) limitOf(record *packingplan.Record) time.Duration {
 	if record.Spec.TimeLimitSeconds != nil {
-		return seconds(*record.Spec.TimeLimitSeconds)
+		return seconds(min(*record.Spec.TimeLimitSeconds, *l.args.MaxTimeLimitSeconds))
 	}
 	return seconds(*l.args.TimeLimitSeconds)
 }

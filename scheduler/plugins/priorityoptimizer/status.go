@@ -1,20 +1,40 @@
 package priorityoptimizer
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
+	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// maxRefusals keeps the status of a plan readable.
-const maxRefusals = 100
+const (
+	// maxRefusals and maxTiers keep the status of a plan readable.
+	maxRefusals = 100
+	maxTiers    = 1000
+	// maxStatusBytes is what a plan's status may take: etcd takes requests of 1.5 MiB, and the object comes with
+	// what the API server writes down about it.
+	maxStatusBytes = 1 << 20
+)
+
+// sizeOf is the size of a status in bytes, as it is stored.
+func sizeOf(status *packingplan.Status) int {
+	encoded, err := json.Marshal(status)
+	if err != nil {
+		return maxStatusBytes + 1 // plain structs always marshal
+	}
+	return len(encoded)
+}
 
 // endReason is the optimiser's end reason without the prefix of its enum.
 func endReason(answer *optimizerclient.Answer) string {
@@ -37,34 +57,63 @@ func describeAnswer(status *packingplan.Status, answer *optimizerclient.Answer) 
 	if answer.Strategy != "" {
 		status.Strategy = answer.Strategy
 	}
-	status.Message = answer.Message
+	status.Message = packingplan.Shortened(answer.Message)
 	status.Refusals, status.Tiers = nil, nil // of an earlier round
 	for i, refusal := range answer.Refusals {
 		if i == maxRefusals {
 			break
 		}
 		status.Refusals = append(status.Refusals, packingplan.Refusal{
-			Subject: refusal.Subject, Reason: refusal.Reason, Detail: refusal.Detail})
+			Subject: packingplan.Shortened(refusal.Subject), Reason: packingplan.Shortened(refusal.Reason), Detail: packingplan.Shortened(refusal.Detail)})
 	}
 	if answer.Plan == nil {
 		return
 	}
 	status.Optimal = answer.Plan.Optimal
-	for _, tier := range answer.Plan.Tiers {
+	for i, tier := range answer.Plan.Tiers {
+		if i == maxTiers {
+			break
+		}
 		status.Tiers = append(status.Tiers, packingplan.Tier{
 			Priority: tier.Priority, PlacedBefore: tier.PlacedBefore, Placed: tier.Placed,
 			UpperBound: tier.UpperBound, Optimal: tier.Optimal})
 	}
 }
 
+// describeProtected tells which rules kept running pods out of the answer, and whom they stand in the way of.
+func describeProtected(status *packingplan.Status, asked *snapshot.Snapshot, answer *contract.Plan) {
+	placed := sets.New[types.UID]()
+	for _, placement := range answer.GetPlacements() {
+		placed.Insert(types.UID(placement.GetPodUid()))
+	}
+	status.Protected = nil // of an earlier round
+	for _, kept := range asked.Kept(func(uid types.UID) bool { return !placed.Has(uid) }) {
+		status.Protected = append(status.Protected, packingplan.Protected{Reason: kept.Reason, Pods: int32(kept.Pods),
+			Example: kept.Example, InTheWayOf: int32(kept.InTheWayOf)})
+	}
+}
+
 func describePlan(status *packingplan.Status, of *plan.Plan) {
+	status.Placements, status.Moves, status.Evictions = nil, nil, nil // of an earlier round
+	status.Classes = nil
+	classes := sets.New[string]()
+	arrives := func(pod *snapshot.Pod) {
+		if !classes.Has(pod.Class) {
+			classes.Insert(pod.Class)
+			status.Classes = append(status.Classes, packingplan.Class{ID: pod.Class,
+				Priority: corev1helpers.PodPriority(pod.Object), Requests: pod.Requests.List()})
+		}
+	}
 	for _, placement := range of.Placements {
 		pod := placement.Pod.Object
+		arrives(placement.Pod)
 		status.Placements = append(status.Placements, packingplan.Placement{
-			Pod: podName(pod), PodUID: string(pod.UID), Node: placement.Node})
+			Pod: podName(pod), PodUID: string(pod.UID), OwnerUID: string(placement.Pod.Owner),
+			Class: placement.Pod.Class, Node: placement.Node})
 	}
 	for _, move := range of.Moves {
 		pod := move.Pod.Object
+		arrives(move.Pod)
 		status.Moves = append(status.Moves, packingplan.Move{Pod: podName(pod), PodUID: string(pod.UID),
 			OwnerUID: string(move.Pod.Owner), Class: move.Pod.Class,
 			FromNode: move.From, ToNode: move.To, State: string(executor.Waiting)})

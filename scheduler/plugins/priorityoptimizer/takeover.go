@@ -30,6 +30,9 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 		if isManual(record) {
 			continue
 		}
+		if record = l.fresh(record); record == nil {
+			continue
+		}
 		if record.Status.Phase != packingplan.Executing {
 			l.records.handled.Insert(record.UID())
 			l.finish(ctx, record, packingplan.Aborted, messageRestarted)
@@ -70,6 +73,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		l.planLogger(record).Error(err, "The plan is not carried on")
 		return mayPass(err)
 	}
+	l.holdRoom(record)
 	current.adopted = left.adopted
 	l.planLogger(record).Info("Carrying on with the plan of a former process", "placements", len(left.plan.Placements),
 		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))

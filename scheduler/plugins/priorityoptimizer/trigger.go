@@ -51,6 +51,12 @@ type trigger struct {
 	// notBefore is set after failures, so that a broken optimiser is not asked all the time.
 	notBefore time.Time
 	failures  int
+	// vain counts the solves in a row that found nothing for the pods that are marked.
+	vain int
+	// restUntil keeps the share of time small that is spent on solves.
+	restUntil time.Time
+	// later is when what stood in the way of the marked pods passes; zero if nothing does.
+	later time.Time
 }
 
 func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
@@ -66,6 +72,9 @@ func (t *trigger) mark(uid types.UID) {
 	isNew := !t.marked.Has(uid)
 	t.marked.Insert(uid)
 	now := t.clock.Now()
+	if isNew {
+		t.isNews()
+	}
 	if t.first.IsZero() {
 		t.first, t.last = now, now
 	} else if isNew {
@@ -82,6 +91,7 @@ func (t *trigger) collect(uid types.UID) {
 	}
 	t.marked.Insert(uid)
 	t.fresh.Insert(uid)
+	t.isNews()
 	t.last = t.clock.Now()
 	if t.first.IsZero() {
 		t.first = t.last
@@ -112,11 +122,18 @@ func (t *trigger) due() (at time.Time, ok bool) {
 		at = t.first.Add(t.interval)
 	case (t.mode == ModePeriodic || t.mode == ModeBatch) && t.marked.Len() > 0:
 		at = t.next
-	default:
+	}
+	if !t.later.IsZero() && t.marked.Len() > 0 && (at.IsZero() || t.later.Before(at)) {
+		at = t.later
+	}
+	if at.IsZero() {
 		return time.Time{}, false
 	}
 	if at.Before(t.notBefore) {
 		at = t.notBefore
+	}
+	if at.Before(t.restUntil) {
+		at = t.restUntil
 	}
 	return at, true
 }
@@ -127,7 +144,33 @@ func (t *trigger) started() {
 	defer t.mu.Unlock()
 	t.first, t.last = time.Time{}, time.Time{}
 	t.fresh = sets.New[types.UID]()
-	t.next = t.clock.Now().Add(t.interval)
+	now := t.clock.Now()
+	t.next = now.Add(t.interval)
+	if !now.Before(t.later) {
+		t.later = time.Time{}
+	}
+}
+
+// againAt asks for another solve for the pods that are still marked then.
+func (t *trigger) againAt(at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mode != ModeManual && (t.later.IsZero() || at.Before(t.later)) {
+		t.later = at
+	}
+}
+
+// keepOnly forgets the pods that are not there any more: the mark of a pod that was deleted during its cycle
+// comes after the news of its deletion.
+func (t *trigger) keepOnly(there func(types.UID) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for uid := range t.marked {
+		if !there(uid) {
+			t.marked.Delete(uid)
+			t.fresh.Delete(uid)
+		}
+	}
 }
 
 // again asks for another solve for the pods that are still marked.
@@ -145,22 +188,67 @@ func (t *trigger) again() {
 	}
 }
 
+// all are the marked pods.
+func (t *trigger) all() sets.Set[types.UID] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.marked.Clone()
+}
+
+// size is how many pods are marked.
+func (t *trigger) size() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.marked.Len()
+}
+
 // failed backs off: 1 s, 2 s, 4 s and so on to a minute.
 func (t *trigger) failed() {
 	t.again()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	wait := longBackoff
-	if t.failures < 6 {
-		wait = min(firstBackoff<<t.failures, longBackoff)
-	}
+	t.vain = 0
+	t.backOff(t.failures)
 	t.failures++
-	t.notBefore = t.clock.Now().Add(wait)
 }
 
 // succeeded ends the back-off.
 func (t *trigger) succeeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failures, t.notBefore = 0, time.Time{}
+	t.failures, t.vain, t.notBefore = 0, 0, time.Time{}
+}
+
+// fruitless backs off in the same way, for as long as no further pod is marked: a cluster in which something
+// changes all the time is another one at each look, and still has nothing for them.
+func (t *trigger) fruitless() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failures = 0
+	t.backOff(t.vain)
+	t.vain++
+}
+
+// isNews ends the back-off after solves in vain.
+func (t *trigger) isNews() {
+	if t.vain > 0 {
+		t.vain, t.notBefore = 0, time.Time{}
+	}
+}
+
+func (t *trigger) backOff(times int) {
+	wait := longBackoff
+	if times < 6 {
+		wait = min(firstBackoff<<times, longBackoff)
+	}
+	t.notBefore = t.clock.Now().Add(wait)
+}
+
+// rest puts the next solve off for at least so long.
+func (t *trigger) rest(least time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if until := t.clock.Now().Add(least); until.After(t.restUntil) {
+		t.restUntil = until
+	}
 }

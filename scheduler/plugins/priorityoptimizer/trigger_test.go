@@ -9,6 +9,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // dueIn is how long from now the next solve starts; negative is never.
@@ -164,4 +165,31 @@ func (c *cluster) letTimePass(most time.Duration) {
 		c.clock.Step(100 * time.Millisecond)
 		return !c.clock.Now().Before(until)
 	}, false)
+}
+
+// Nobody tells a waiting pod that others have become old enough to make room for it: it must not wait for good.
+func TestPodsThatGrowOldEnoughToMoveAreAskedAboutAgain(t *testing.T) {
+	c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) {
+		age := 30.0
+		args.MinPodAgeSeconds = &age
+	})
+	c.eventually("the first answer", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
+	c.letTimePass(10 * time.Second)
+	early := o.asked()
+
+	c.eventually("they are old enough", func() bool { return o.asked() == 2 })
+	c.letTimePass(10 * time.Second)
+
+	if early != 1 || o.asked() != 2 {
+		t.Errorf("asked %d times while they were young, %d in all", early, o.asked())
+	}
+	protected := map[string]int32{}
+	for _, record := range c.plansOf() {
+		for _, one := range record.Status.Protected {
+			protected[one.Reason] += one.InTheWayOf
+		}
+	}
+	if len(protected) != 1 || protected[snapshot.TooYoung] != 1 {
+		t.Errorf("the plans say that %v were in the way", protected)
+	}
 }

@@ -55,9 +55,14 @@ type PriorityOptimizerArgs struct {
 	// BatchSeconds is how long a batch waits for more pods (mode Batch). What did not fit is tried
 	// again after the same time, if anything has changed.
 	BatchSeconds *float64 `json:"batchSeconds,omitempty"`
-	// TimeLimitSeconds is the wall-clock limit of one solve. New pods are held back no longer
-	// than this plus one second.
+	// TimeLimitSeconds is the wall-clock limit of one solve, once the optimiser has read the snapshot.
 	TimeLimitSeconds *float64 `json:"timeLimitSeconds,omitempty"`
+	// MaxTimeLimitSeconds is the most that a PackingPlan may ask for; nobody else is solved for meanwhile.
+	MaxTimeLimitSeconds *float64 `json:"maxTimeLimitSeconds,omitempty"`
+	// MaxHoldSeconds is how long new pods are held back at a time at most, and MaxHoldShare in which share of
+	// any minute, however long or often is solved.
+	MaxHoldSeconds *float64 `json:"maxHoldSeconds,omitempty"`
+	MaxHoldShare   *float64 `json:"maxHoldShare,omitempty"`
 	// Strategy is the name of the optimiser's strategy.
 	Strategy string `json:"strategy,omitempty"`
 	// Policy is Strict or Paper.
@@ -81,6 +86,17 @@ type PriorityOptimizerArgs struct {
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 	// MinPodAgeSeconds is how long a pod must have run before it is disturbed.
 	MinPodAgeSeconds *float64 `json:"minPodAgeSeconds,omitempty"`
+	// MaxGracePeriodSeconds is the longest grace period of a pod that may be disturbed; 0 means any.
+	MaxGracePeriodSeconds *float64 `json:"maxGracePeriodSeconds,omitempty"`
+	// EvictNotReady lets pods be disturbed that are not ready.
+	EvictNotReady *bool `json:"evictNotReady,omitempty"`
+	// EvictJobs lets pods of Jobs be disturbed; a Job may count that as a failure.
+	EvictJobs *bool `json:"evictJobs,omitempty"`
+	// EvictStatefulSets lets pods of StatefulSets be disturbed that no disruption budget covers.
+	EvictStatefulSets *bool `json:"evictStatefulSets,omitempty"`
+	// EvictSingletons lets pods be disturbed that no disruption budget covers and beside which no
+	// other of their controller is ready.
+	EvictSingletons *bool `json:"evictSingletons,omitempty"`
 	// EvictLocalStorage lets pods with an emptyDir on their node's disk be disturbed.
 	EvictLocalStorage *bool `json:"evictLocalStorage,omitempty"`
 	// CoolDownSeconds is how long a workload is left alone after a plan has moved a pod of it.

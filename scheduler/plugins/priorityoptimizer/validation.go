@@ -16,6 +16,7 @@ const maxSocketPath = 107
 const (
 	maxSeconds      = 86400.0
 	maxSettle       = 3600.0
+	maxHold         = 60.0
 	maxWorkers      = 1024
 	maxHistoryLimit = 1000
 	maxBatchPods    = 100_000
@@ -87,9 +88,15 @@ func validateNumbers(args *PriorityOptimizerArgs) field.ErrorList {
 	seconds("intervalSeconds", *args.IntervalSeconds, 1, maxSeconds)
 	seconds("batchSeconds", *args.BatchSeconds, 0.1, maxSettle)
 	seconds("timeLimitSeconds", *args.TimeLimitSeconds, 0.05, maxSettle)
+	seconds("maxTimeLimitSeconds", *args.MaxTimeLimitSeconds, 0.05, maxSettle)
+	seconds("maxHoldSeconds", *args.MaxHoldSeconds, 0.1, maxHold)
+	if share := *args.MaxHoldShare; math.IsNaN(share) || share < 0 || share > 1 {
+		faults = append(faults, field.Invalid(field.NewPath("maxHoldShare"), share, rangeMessage(0, 1)))
+	}
 	seconds("planTimeoutSeconds", *args.PlanTimeoutSeconds, 1, maxSeconds)
 	seconds("stepTimeoutSeconds", *args.StepTimeoutSeconds, 1, maxSeconds)
 	seconds("minPodAgeSeconds", *args.MinPodAgeSeconds, 0, maxSeconds)
+	seconds("maxGracePeriodSeconds", *args.MaxGracePeriodSeconds, 0, maxSeconds)
 	seconds("coolDownSeconds", *args.CoolDownSeconds, 0, maxSeconds)
 	if *args.BatchPods < 1 || *args.BatchPods > maxBatchPods {
 		faults = append(faults, field.Invalid(field.NewPath("batchPods"), *args.BatchPods,

@@ -2,6 +2,7 @@ package priorityoptimizer
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	policylisters "k8s.io/client-go/listers/policy/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -29,6 +31,15 @@ type view struct {
 	// held is the room that is reserved on each node, beside that of plans.
 	held  func() map[string]resources.Vector
 	rules snapshot.Rules
+	// states are those of nodes that were asked for. Only the loop asks.
+	states map[string]nodeState
+	// cache keeps what is known of unchanged objects from one snapshot to the next. Only the loop takes snapshots.
+	cache snapshot.Cache
+}
+
+type nodeState struct {
+	node  *v1.Node
+	state string
 }
 
 func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight) *view {
@@ -44,6 +55,7 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 			nodes:   factory.Storage().V1().CSINodes().Lister(),
 		},
 		now:      time.Now,
+		states:   map[string]nodeState{},
 		inFlight: inFlight,
 		held:     func() map[string]resources.Vector { return nil },
 		rules:    rulesOf(args, handle.ProfileName()),
@@ -56,7 +68,12 @@ func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
 		SchedulerName:       schedulerName,
 		ProtectedNamespaces: sets.New(args.ProtectedNamespaces...),
 		MinAge:              seconds(*args.MinPodAgeSeconds),
+		MaxGracePeriod:      seconds(*args.MaxGracePeriodSeconds),
 		LocalStorage:        *args.EvictLocalStorage,
+		KeepJobs:            !*args.EvictJobs,
+		KeepStatefulSets:    !*args.EvictStatefulSets,
+		KeepSingletons:      !*args.EvictSingletons,
+		KeepNotReady:        !*args.EvictNotReady,
 	}
 	if args.NamespaceSelector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector)
@@ -68,7 +85,13 @@ func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
 	return rules
 }
 
-func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
+func anyPod(*v1.Pod) bool { return true }
+
+// snapshot is the state of the cluster with all its pods.
+func (v *view) snapshot(id string) (*snapshot.Snapshot, error) { return v.snapshotOf(id, anyPod) }
+
+// snapshotOf is the state of the cluster without the waiting pods that are not to be told of.
+func (v *view) snapshotOf(id string, tells func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
 	nodes, err := v.nodes.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
@@ -79,6 +102,10 @@ func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
+	pods = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
+		_, placed := reserved[pod.UID]
+		return !placed && !tells(pod)
+	})
 	budgets, err := v.budgets.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing disruption budgets: %w", err)
@@ -93,7 +120,7 @@ func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
 	}
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Budgets: budgets, Namespaces: namespaces,
-		Volumes: volumes, Now: v.now(), Reserved: reserved, Held: v.held(), Rules: v.rules,
+		Volumes: volumes, Now: v.now(), Reserved: reserved, Held: v.held(), Rules: v.rules, Cache: &v.cache,
 	}), nil
 }
 
@@ -103,19 +130,32 @@ func (v *view) nodeState(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return snapshot.NodeState(node), nil
+	// The informer replaces a node that changes.
+	if known := v.states[name]; known.node == node {
+		return known.state, nil
+	}
+	state := snapshot.NodeState(node)
+	v.states[name] = nodeState{node, state}
+	return state, nil
 }
 
-// free is the room on every node, and all pods.
-func (v *view) free() (map[string]resources.Vector, []*v1.Pod, error) {
-	nodes, err := v.nodes.List(labels.Everything())
+// exists says whether the pod is there still.
+func (v *view) exists(pod *v1.Pod) bool {
+	live, err := v.pods.Pods(pod.Namespace).Get(pod.Name)
+	return err == nil && live.UID == pod.UID
+}
+
+// running says whether the pod takes room on its node still.
+func (v *view) running(pod *v1.Pod) bool {
+	live, err := v.pods.Pods(pod.Namespace).Get(pod.Name)
+	return err == nil && live.UID == pod.UID && !podutil.IsPodTerminal(live)
+}
+
+// protected is the rule that forbids to disturb the pod as it is now, or "".
+func (v *view) protected(pod *v1.Pod) string {
+	namespace, err := v.namespaces.Get(pod.Namespace)
 	if err != nil {
-		return nil, nil, fmt.Errorf("listing nodes: %w", err)
+		namespace = nil // it is not known yet
 	}
-	reserved := v.inFlight.all()
-	pods, err := v.pods.List(labels.Everything())
-	if err != nil {
-		return nil, nil, fmt.Errorf("listing pods: %w", err)
-	}
-	return snapshot.Free(nodes, pods, reserved), pods, nil
+	return snapshot.ProtectedNow(pod, namespace, v.now(), v.rules)
 }

@@ -53,6 +53,16 @@ func (r *waitingRoom) passed(uid types.UID) {
 	}
 }
 
+// keepOnly forgets the pods that are not there any more: one that was deleted during its cycle is kept after the news
+// of its deletion.
+func (r *waitingRoom) keepOnly(there func(*v1.Pod) bool) {
+	for uid, pod := range r.all() {
+		if !there(pod) {
+			r.passed(types.UID(uid))
+		}
+	}
+}
+
 func (r *waitingRoom) size() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

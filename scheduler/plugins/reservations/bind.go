@@ -28,10 +28,6 @@ const (
 // step: the annotation is there if and only if the pod is bound. A process that was stopped for longer
 // than its lease binds nobody: it knows nothing of what its successor has bound.
 func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
-	found, err := stateOf(cycle)
-	if err != nil {
-		return fwk.AsStatus(err)
-	}
 	if err := p.checkLead(ctx); err != nil {
 		return fwk.AsStatus(fmt.Errorf("binding pod %s/%s: %w", pod.Namespace, pod.Name, err))
 	}
@@ -39,10 +35,10 @@ func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		Target:     v1.ObjectReference{Kind: "Node", Name: node},
 	}
-	if found.taken != nil {
+	if found := stateOf(cycle); found != nil && found.taken != nil {
 		binding.Annotations = map[string]string{reservation.AllocatedAnnotation: found.taken.Text()}
 	}
-	err = p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	err := p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
 	if err == nil || answerLost(err) && p.wasBound(ctx, pod, node) {
 		return nil
 	}

@@ -1,4 +1,5 @@
-// Package reservations is the scheduler plugin that keeps the promises of Reservation objects.
+// Package reservations is the scheduler plugin that keeps the promises of Reservation objects, and the room of
+// plans free for their pods.
 //
 //  1. PreFilter looks up what is reserved: for the pod, and against it.
 //  2. Filter keeps a pod out of room that is held for others, unless its priority is higher than
@@ -8,5 +9,6 @@
 //  5. Bind says in the pod what it took, in one step with the binding, so that the books can be
 //     written anew at any time, and only while the process leads. It must come before DefaultBinder.
 //
-// A pod that is turned away is woken up when what is reserved changes.
+// Where nothing is reserved, none of them does anything. A pod that is turned away is woken up when room comes
+// free on a node that was refused to it.
 package reservations

@@ -2,14 +2,11 @@ package reservations
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/leadership"
@@ -34,14 +31,13 @@ type Plugin struct {
 	// lease is nil where no other process can lead.
 	lease atomic.Pointer[leadership.Lease]
 
-	mu sync.Mutex
-	// kept are the pods that were turned away.
-	kept map[types.UID]*v1.Pod
+	turned turnedAway
 }
 
 var (
 	_ fwk.PreFilterPlugin   = &Plugin{}
 	_ fwk.FilterPlugin      = &Plugin{}
+	_ fwk.PostFilterPlugin  = &Plugin{}
 	_ fwk.PreScorePlugin    = &Plugin{}
 	_ fwk.ScorePlugin       = &Plugin{}
 	_ fwk.ReservePlugin     = &Plugin{}
@@ -50,14 +46,14 @@ var (
 	_ fwk.SignPlugin        = &Plugin{}
 )
 
-// New returns the plugin of one profile, with the books that all profiles share. In a rehearsal
-// nobody waits, and the rooms of plans do not count.
+// New returns the plugin of one profile, with the ledger that all profiles share. In a rehearsal
+// nobody waits, and the room of plans does not count.
 func New(object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, rehearsal bool) (*Plugin, error) {
 	args, err := DecodeArgs(object)
 	if err != nil {
 		return nil, err
 	}
-	return &Plugin{Args: args, handle: handle, ledger: ledger, rehearsal: rehearsal, kept: map[types.UID]*v1.Pod{}}, nil
+	return &Plugin{Args: args, handle: handle, ledger: ledger, rehearsal: rehearsal}, nil
 }
 
 // Attach hands over the lease without which nobody may be bound.
@@ -65,14 +61,17 @@ func (p *Plugin) Attach(lease *leadership.Lease) { p.lease.Store(lease) }
 
 const stateKey = fwk.StateKey(Name)
 
-// state is what PreFilter found out.
+// state is what a scheduling cycle knows; there is none where nothing is reserved.
 type state struct {
-	held   map[string]resources.Vector
-	offers map[string][]reservation.Offer
-	taken  *reservation.Taken
+	view  *reservation.View
+	taken *reservation.Taken
+
+	mu sync.Mutex
+	// refused are the nodes that were refused.
+	refused refusedNodes
 }
 
-// Clone returns the state itself: only Reserve writes to it, once.
+// Clone returns the state itself: what is added to it is true of all clones.
 func (s *state) Clone() fwk.StateData { return s }
 
 // Name returns the plugin's name.
@@ -88,13 +87,17 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 
 // PreFilter looks up what is reserved. Where nothing is held against the pod, no node need be asked.
 func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	p.forget(pod.UID)
-	found := &state{held: p.ledger.Held(pod, p.rehearsal), offers: p.ledger.Offers(pod)}
+	p.turned.forget(pod.UID)
+	if p.ledger.Empty() {
+		return nil, fwk.NewStatus(fwk.Skip)
+	}
+	found := &state{view: p.ledger.For(pod, p.rehearsal)}
 	cycle.Write(stateKey, found)
-	if len(found.held) > 0 || len(found.offers) > 0 {
+	keptOut := found.view.KeepsOut()
+	if keptOut || len(found.view.Offers()) > 0 {
 		reuse.Forbid(cycle, Name)
 	}
-	if len(found.held) == 0 {
+	if !keptOut {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
 	return nil, nil
@@ -105,25 +108,32 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter keeps the pod out of what is held against it.
 func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	found, err := stateOf(cycle)
-	if err != nil {
-		return fwk.AsStatus(err)
-	}
-	held, some := found.held[node.Node().Name]
-	if !some || resources.OfPod(pod).FitsIn(resources.FreeOn(node).Minus(held)) {
+	found := stateOf(cycle)
+	if found == nil || hasRoomBeside(found.view, pod, node) {
 		return nil
 	}
-	p.keep(pod)
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	found.refused.add(node.Node().Name)
 	return fwk.NewStatus(fwk.Unschedulable, messageHeld)
+}
+
+func hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.NodeInfo) bool {
+	held, some := view.Held(node.Node().Name)
+	return !some || resources.OfPod(pod).FitsIn(resources.FreeOn(node).Minus(held))
+}
+
+// PostFilter remembers a pod that may find a node once what is reserved has changed. It makes no room.
+func (p *Plugin) PostFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
+	if found := stateOf(cycle); found != nil && !p.rehearsal {
+		p.turned.keep(pod, found.refused)
+	}
+	return nil, fwk.NewStatus(fwk.Unschedulable)
 }
 
 // PreScore spares the nodes the question what they have reserved for the pod, where none has anything.
 func (p *Plugin) PreScore(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
-	found, err := stateOf(cycle)
-	if err != nil {
-		return fwk.AsStatus(err)
-	}
-	if len(found.offers) == 0 {
+	if found := stateOf(cycle); found == nil || len(found.view.Offers()) == 0 {
 		return fwk.NewStatus(fwk.Skip)
 	}
 	return nil
@@ -131,12 +141,12 @@ func (p *Plugin) PreScore(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, _ 
 
 // Score is the amount reserved for the pod on the node, in thousandths of the node.
 func (p *Plugin) Score(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
-	found, err := stateOf(cycle)
-	if err != nil {
-		return 0, fwk.AsStatus(err)
+	found := stateOf(cycle)
+	if found == nil {
+		return 0, nil
 	}
 	var left resources.Vector
-	for _, offer := range found.offers[node.Node().Name] {
+	for _, offer := range found.view.Offers()[node.Node().Name] {
 		left = left.Plus(offer.Left)
 	}
 	return int64(1000 * left.ShareOf(resources.OfList(node.Node().Status.Allocatable))), nil
@@ -163,22 +173,24 @@ func (p *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, 
 // Reserve takes from a reservation if there is one for the pod. What is held may have changed
 // since PreFilter looked: then the pod is sent back.
 func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
-	found, err := stateOf(cycle)
-	if err != nil {
-		return fwk.AsStatus(err)
+	if p.ledger.Empty() {
+		return nil
 	}
-	if held, some := p.ledger.Held(pod, p.rehearsal)[node]; some {
+	now := &state{view: p.ledger.For(pod, p.rehearsal)}
+	if _, some := now.view.Held(node); some {
 		info, err := p.handle.SnapshotSharedLister().NodeInfos().Get(node)
 		if err != nil {
 			return fwk.AsStatus(err)
 		}
-		if !resources.OfPod(pod).FitsIn(resources.FreeOn(info).Minus(held)) {
-			p.keep(pod)
+		if !hasRoomBeside(now.view, pod, info) {
+			now.refused.add(node)
+			p.turned.keep(pod, now.refused)
 			return fwk.NewStatus(fwk.Unschedulable, messageHeld)
 		}
 	}
 	if taken, some := p.ledger.Take(pod, node); some {
-		found.taken = &taken
+		now.taken = &taken
+		cycle.Write(stateKey, now)
 	}
 	return nil
 }
@@ -186,10 +198,9 @@ func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, n
 // Unreserve gives back what was taken.
 func (p *Plugin) Unreserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ string) {
 	p.ledger.Release(pod.UID)
-	if found, err := stateOf(cycle); err == nil {
+	if found := stateOf(cycle); found != nil {
 		found.taken = nil
 	}
-	p.Changed()
 }
 
 // EventsToRegister names what may let a pod pass that was turned away. Changes of reservations
@@ -201,44 +212,11 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 	}, nil
 }
 
-// Changed wakes up who was turned away: what is reserved has changed. It must be called without
-// any lock, since the scheduling queue asks back.
-func (p *Plugin) Changed() {
-	p.mu.Lock()
-	pods := make(map[string]*v1.Pod, len(p.kept))
-	for uid, pod := range p.kept {
-		pods[string(uid)] = pod
-	}
-	p.mu.Unlock()
-	if len(pods) > 0 {
-		p.handle.Activate(klog.Background(), pods)
-	}
-}
-
-func (p *Plugin) keep(pod *v1.Pod) {
-	if p.rehearsal {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.kept[pod.UID] = pod
-}
-
-// forget drops a pod that passed, or is gone.
-func (p *Plugin) forget(uid types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.kept, uid)
-}
-
-func stateOf(cycle fwk.CycleState) (*state, error) {
+func stateOf(cycle fwk.CycleState) *state {
 	data, err := cycle.Read(stateKey)
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	found, ok := data.(*state)
-	if !ok {
-		return nil, fmt.Errorf("the cycle's state of %s is a %T", Name, data)
-	}
-	return found, nil
+	found, _ := data.(*state)
+	return found
 }

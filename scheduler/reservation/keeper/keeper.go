@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -22,6 +23,12 @@ import (
 const (
 	// lookAgain is how often reservations are looked at although nothing happened.
 	lookAgain = time.Second
+	// lookEvery is how often at most, whatever happens.
+	lookEvery = 100 * time.Millisecond
+	// bookEvery is how often it is written down at most what pods have taken of a reservation.
+	bookEvery = 500 * time.Millisecond
+	// shownWithin is how long the informer may take to show what was written.
+	shownWithin = 2 * time.Second
 	// apiTimeout bounds each call to the API server.
 	apiTimeout = 5 * time.Second
 )
@@ -42,18 +49,20 @@ type Parts struct {
 	Recorder events.EventRecorderLogger
 	// Retention is how long a failed reservation is kept.
 	Retention time.Duration
-	// Changed is called after what is reserved has changed.
-	Changed func()
 }
 
 // Keeper is the controller of all reservations. Only the process that leads may run it.
 type Keeper struct {
 	Parts
 	wake chan struct{}
+	// looked is what was seen and done last, by reservation.
+	looked map[types.UID]*looked
 }
 
 // New returns a keeper that sleeps.
-func New(parts Parts) *Keeper { return &Keeper{Parts: parts, wake: make(chan struct{}, 1)} }
+func New(parts Parts) *Keeper {
+	return &Keeper{Parts: parts, wake: make(chan struct{}, 1), looked: map[types.UID]*looked{}}
+}
 
 // Wake makes the keeper look again. It never blocks.
 func (k *Keeper) Wake() {
@@ -67,40 +76,55 @@ func (k *Keeper) Wake() {
 func (k *Keeper) Run(ctx context.Context) {
 	for {
 		k.look(ctx)
-		timer := k.Clock.NewTimer(lookAgain)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !k.sleep(ctx, lookEvery, nil) || !k.sleep(ctx, lookAgain-lookEvery, k.wake) {
 			return
-		case <-k.wake:
-			timer.Stop()
-		case <-timer.C():
 		}
 	}
 }
 
+// sleep reports false if the context ends first.
+func (k *Keeper) sleep(ctx context.Context, pause time.Duration, until <-chan struct{}) bool {
+	timer := k.Clock.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-until:
+	case <-timer.C():
+	}
+	return true
+}
+
 // look takes every reservation as far as it goes now, the oldest first.
 func (k *Keeper) look(ctx context.Context) {
+	all := records(k.Informer.GetStore().List())
+	k.forgetAllBut(all)
+	if len(all) == 0 {
+		return
+	}
 	free, err := k.Stage.Free(ctx)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Reservations wait: the room on the nodes is not known")
 		return
 	}
-	accounts := k.Ledger.Accounts()
-	for _, record := range records(ctx, k.Informer.GetStore().List()) {
-		err := k.advance(ctx, record, free, accounts[record.UID()])
+	for _, record := range all {
+		err := k.advance(ctx, record, free)
 		if overtaken := apierrors.IsNotFound(err) || apierrors.IsConflict(err); err != nil && !overtaken {
 			klog.FromContext(ctx).Error(err, "A reservation stays as it is", "reservation", record.Name())
 		}
 	}
 }
 
-// advance takes one reservation to its next phase, if it is time.
-func (k *Keeper) advance(ctx context.Context, record *reservation.Record, free map[string]resources.Vector, account reservation.Account) error {
+// advance takes one reservation to its next phase, if it is time. What the informer shows is not changed.
+func (k *Keeper) advance(ctx context.Context, seen *reservation.Record, free map[string]resources.Vector) error {
+	now := k.Clock.Now()
+	last, version := k.lookedAt(seen), k.Ledger.AccountVersion(seen.UID())
+	if last.awaits(seen, now) || last.rests(seen, version, free, now) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	before := record.Status.DeepCopy()
-	now := k.Clock.Now()
+	record := seen.Copy()
 	switch {
 	case record.Status.Phase == reservation.Failed:
 		return k.collect(ctx, record, now)
@@ -115,16 +139,20 @@ func (k *Keeper) advance(ctx context.Context, record *reservation.Record, free m
 	case record.Status.Phase == reservation.Waiting:
 		k.settle(record, free, now)
 	}
-	book(record, account)
-	if record.Status.Equal(before) {
+	book(record, k.Ledger.Account(record.UID()))
+	if record.Status.Equal(&seen.Status) {
+		last.seen, last.version = seen, version
 		return nil
+	}
+	if record.Status.Phase == seen.Status.Phase && now.Sub(last.at) < bookEvery {
+		return nil // the next look comes before long
 	}
 	if err := k.Store.WriteStatus(ctx, record); err != nil {
 		return err
 	}
+	last.written, last.at = seen, now
 	k.Ledger.Put(record)
-	k.announce(record, before)
-	k.Changed()
+	k.announce(record, seen.Status.Phase)
 	return nil
 }
 
@@ -158,11 +186,8 @@ func (k *Keeper) place(ctx context.Context, record *reservation.Record, now time
 	return nil
 }
 
-// choose asks the profile's plugins for a node. The rooms of a plan were rehearsed with it.
+// choose asks the profile's plugins for a node.
 func (k *Keeper) choose(ctx context.Context, record *reservation.Record) (string, error) {
-	if record.Plan() != "" {
-		return record.Wanted(), nil
-	}
 	pod := record.Pod()
 	if record.Spec.PreAllocation {
 		withoutRequests(pod)
@@ -190,8 +215,8 @@ func (k *Keeper) collect(ctx context.Context, record *reservation.Record, now ti
 	return k.Store.Delete(ctx, record)
 }
 
-func (k *Keeper) announce(record *reservation.Record, before *reservation.Status) {
-	if k.Recorder == nil || record.Status.Phase == before.Phase || record.Plan() != "" {
+func (k *Keeper) announce(record *reservation.Record, before reservation.Phase) {
+	if k.Recorder == nil || record.Status.Phase == before {
 		return
 	}
 	kind, message := v1.EventTypeNormal, "on node "+record.Status.NodeName

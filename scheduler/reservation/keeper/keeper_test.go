@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"sync"
 	"testing"
@@ -40,6 +41,8 @@ type stage struct {
 	mu      sync.Mutex
 	free    map[string]resources.Vector
 	refuses bool
+	// asked counts how often the room was asked for.
+	asked int
 }
 
 func (s *stage) Place(_ context.Context, _ *v1.Pod, wanted string) (string, error) {
@@ -57,6 +60,7 @@ func (s *stage) Place(_ context.Context, _ *v1.Pod, wanted string) (string, erro
 func (s *stage) Free(context.Context) (map[string]resources.Vector, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked++
 	return maps.Clone(s.free), nil
 }
 
@@ -82,7 +86,7 @@ func start(t *testing.T) *world {
 			map[schema.GroupVersionResource]string{reservation.Resource: reservation.Kind + "List"})}
 	informer := reservation.NewInformer(w.client)
 	w.keeper = keeper.New(keeper.Parts{Clock: w.clock, Store: reservation.NewStore(w.client), Ledger: w.ledger,
-		Stage: w.stage, Informer: informer, Retention: time.Hour, Changed: func() {}})
+		Stage: w.stage, Informer: informer, Retention: time.Hour})
 	go informer.RunWithContext(ctx)
 	stopped := make(chan struct{})
 	go func() { w.keeper.Run(ctx); close(stopped) }()
@@ -246,16 +250,103 @@ func TestReservationFailsWithItsNode(t *testing.T) {
 	})
 }
 
-// The rooms of a plan were rehearsed with the plan: nobody is asked again, and no other node will do.
-func TestRoomOfAPlanStaysWhereThePlanWantsIt(t *testing.T) {
-	w := start(t)
-	w.stage.set(func(s *stage) { s.refuses = true })
-	w.reserve("plan-1-0", map[string]any{"preAllocation": true}, func(object *unstructured.Unstructured) {
-		object.SetLabels(map[string]string{reservation.PlanLabel: "plan-1"})
-		_ = unstructured.SetNestedField(object.Object, "n1", "spec", "template", "spec", "nodeName")
-	})
+// owner is a pod that took from the reservation, as it is bound.
+func owner(name, from string) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{"app": "a"},
+			Annotations: map[string]string{reservation.AllocatedAnnotation: reservation.Taken{Name: from, UID: types.UID("uid-" + from)}.Text()}},
+		Spec: v1.PodSpec{NodeName: "n1"},
+	}
+}
 
-	if status := w.reaches("plan-1-0", in(reservation.Available)); status.NodeName != "n1" {
-		t.Errorf("on %q", status.NodeName)
+// writes counts the statuses that were written.
+func (w *world) writes() (count int) {
+	for _, action := range w.client.Actions() {
+		if action.GetVerb() == "update" {
+			count++
+		}
+	}
+	return count
+}
+
+// asked counts how often the keeper looked.
+func (w *world) asked() (count int) {
+	w.stage.set(func(s *stage) { count = s.asked })
+	return count
+}
+
+// Filters read what the keeper has entered while it goes on with the same reservation; run with -race.
+func TestKeeperDoesNotChangeWhatFiltersRead(t *testing.T) {
+	w := start(t)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		stranger := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "s"}}
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				view := w.ledger.For(stranger, false)
+				view.KeepsOut()
+				view.Held("n1")
+				w.ledger.Take(stranger, "n1")
+			}
+		}
+	}()
+	for _, name := range []string{"first", "second"} {
+		w.reserve(name, nil)
+		w.reaches(name, in(reservation.Available))
+	}
+	close(stop)
+	<-done
+}
+
+// Pods come to a reservation one after the other: to write each of them down would spend the client's budget.
+func TestWhatPodsTookIsWrittenDownTogether(t *testing.T) {
+	w := start(t)
+	w.reserve("r", nil)
+	w.reaches("r", in(reservation.Available))
+	before, began := w.writes(), w.clock.Now()
+	for i := range 20 {
+		looked := w.asked()
+		w.ledger.See(owner(fmt.Sprint("owner-", i), "r"))
+		w.keeper.Wake()
+		w.reaches("r", func(*reservation.Status) bool { return w.asked() > looked })
+	}
+
+	w.reaches("r", func(status *reservation.Status) bool { return len(status.CurrentOwners) == 20 })
+
+	most := int(w.clock.Since(began)/(500*time.Millisecond)) + 1
+	if got := w.writes() - before; got > most {
+		t.Errorf("%d statuses written in %s, want %d at most", got, w.clock.Since(began), most)
+	}
+}
+
+// Hundreds of events are one reason to look, and a reservation of which nothing has changed is not looked at.
+func TestKeeperDoesNotWorkForEveryEvent(t *testing.T) {
+	w := start(t)
+	w.reserve("r", nil)
+	w.reaches("r", in(reservation.Available))
+	before, began := w.asked(), w.clock.Now()
+
+	events := 0
+	must(t, wait.PollUntilContextTimeout(w.ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		w.keeper.Wake()
+		w.clock.Step(time.Millisecond)
+		events++
+		return events == 300, nil
+	}))
+
+	most := int(w.clock.Since(began)/(100*time.Millisecond)) + 2
+	if got := w.asked() - before; got > most {
+		t.Errorf("it looked %d times in %s, want %d at most", got, w.clock.Since(began), most)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

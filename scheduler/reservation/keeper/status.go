@@ -1,13 +1,11 @@
 package keeper
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/reservation"
@@ -15,15 +13,12 @@ import (
 )
 
 // records are the reservations among the objects, the oldest first.
-func records(ctx context.Context, objects []any) []*reservation.Record {
-	var found []*reservation.Record
+func records(objects []any) []*reservation.Record {
+	found := make([]*reservation.Record, 0, len(objects))
 	for _, object := range objects {
-		record, err := reservation.Read(object)
-		if err != nil {
-			klog.FromContext(ctx).Error(err, "Ignoring a Reservation that cannot be read")
-			continue
+		if record, ok := object.(*reservation.Record); ok { // what cannot be read was told when it came
+			found = append(found, record)
 		}
-		found = append(found, record)
 	}
 	slices.SortFunc(found, customobject.OldestFirst)
 	return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from testbed.bench.figures.figure import Figure, at_most, figure
+from testbed.bench.figures.figure import Figure, at_least, at_most, figure
+from testbed.bench.fleet import LIMIT_S, FleetCall
 from testbed.bench.readiness import Readiness
 
 
@@ -23,4 +24,36 @@ def service_figures(readiness: Readiness) -> Iterator[Figure]:
         "service: call beside the solve, 32 nodes", "s", readiness.overhead_s, median,
         at_most(0.02, "s"), note="at the caller, with decoding and verifying",
         prototype="not measured",
+    )  # fmt: skip
+    yield from _fleet_figures(readiness.fleet)
+
+
+def _fleet_figures(calls: tuple[FleetCall, ...]) -> Iterator[Figure]:
+    """Yield what a call about the largest cluster takes, stage by stage."""
+    yield figure(
+        "fleet: reading", "s", [one.read_s for one in calls], median, at_most(0.5, "s"),
+        note="before the limit begins; 50,000 pods on 5,000 nodes unless smoke",
+        prototype="not measured",
+    )  # fmt: skip
+    yield figure(
+        "fleet: first plan after reading", "s",
+        [one.first_plan_s - one.read_s for one in calls], median, at_most(0.3, "s"),
+        note="checked, at the caller", prototype="not measured",
+    )  # fmt: skip
+    yield figure(
+        "fleet: checking the last plan", "s", [one.check_s for one in calls], median,
+        at_most(0.3, "s"), prototype="not measured",
+    )  # fmt: skip
+    yield figure(
+        "fleet: whole call beyond the limit of 1 s", "s",
+        [one.wall_s - LIMIT_S for one in calls], median, at_most(1.0, "s"),
+        prototype="not measured",
+    )  # fmt: skip
+    yield figure(
+        "fleet: waiting pods placed", "%", [100 * one.placed for one in calls], min,
+        at_least(100, "%"), prototype="not measured",
+    )  # fmt: skip
+    yield figure(
+        "fleet: moves for each of them", "moves", [one.moves for one in calls], max,
+        at_most(1.1, "moves"), note="each needs one", prototype="not measured",
     )  # fmt: skip

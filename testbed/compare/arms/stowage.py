@@ -50,7 +50,7 @@ PROFILE = "optimizer"
 SCORE_CACHE_PROFILE = "score-cache"
 SCHEDULER = "stowage-scheduler"
 
-SIGNING = frozenset({"Reservations"})
+SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
 """Our plugins that sign pods; any other switches a profile's batching off."""
 
 _MADE = (

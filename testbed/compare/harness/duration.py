@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed.compare.errors import BurstUnplacedError
-from testbed.observe.audit import audit_entries, binding_times_ns, creation_times_ns
+from testbed.observe.audit import (
+    AuditMark,
+    audit_entries,
+    binding_times_ns,
+    creation_times_ns,
+)
 from testbed.observe.receipt import NS_PER_S
 
 
-def burst_duration_s(audit_log: Path, start: int, namespace: str, pods: int) -> float:
+def burst_duration_s(
+    audit_log: Path, start: AuditMark, namespace: str, pods: int
+) -> float:
     """Return the seconds from the first creation to the last binding.
 
     Nobody need have watched the burst.
@@ -17,7 +24,7 @@ def burst_duration_s(audit_log: Path, start: int, namespace: str, pods: int) -> 
     Parameters
     ----------
     start
-        Where the burst's part of the log begins, in bytes.
+        Where the burst's part of the log begins.
     pods
         How many creations and bindings there must be.
 

@@ -10,12 +10,14 @@ from pathlib import Path
 from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
+from testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
 from testbed.compare.recording import RunLabel
 from testbed.compare.session.listener import CompareListener
 from testbed.compare.session.order import Turn
 from testbed.compare.session.warming import warm_namespace, warm_up
 from testbed.compare.window_meter import WindowMeter
+from testbed.ending import EndingInterrupt, await_end
 from testbed.errors import StowageError
 from testbed.helm.logs import FileLog
 from testbed.metrics.record import RunRecord
@@ -92,6 +94,9 @@ class OneTurn:
         try:
             keep(*self._outcome(turn, arm, limits, number))
             self._clear(number)
+        except EndingInterrupt:
+            # Nobody is there to clear anything.
+            raise
         except (KeyboardInterrupt, SystemExit):
             # The cluster's own end takes everything along, and is quicker.
             if self._bench.lasting:
@@ -108,13 +113,15 @@ class OneTurn:
         """Return the record, also that of a run whose arm failed after measuring."""
         measured: list[tuple[RunRecord, str]] = []
         try:
-            self._carried_out(turn, arm, limits, number, measured)
+            with needing_host_pods(self._bench.cluster):
+                self._carried_out(turn, arm, limits, number, measured)
         except StowageError as problem:
             error = str(problem)
         except (ApiException, HTTPError) as problem:
             error = f"the API server failed: {problem}"
         else:
             return measured[0]
+        await_end(PATIENCE_S)
         if not measured:
             return self._failed(turn, error), ""
         record, configuration = measured[0]

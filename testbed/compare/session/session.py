@@ -69,7 +69,9 @@ def _turns(request: CompareRequest) -> Iterator[Turn]:
 
 @contextmanager
 def _bench(request: CompareRequest, listener: CompareListener) -> Iterator[Bench]:
-    asked = RunRequest((request.scenario,), cluster=request.cluster)
+    asked = RunRequest(
+        (request.scenario,), cluster=request.cluster, folders=(request.folder,)
+    )
     with (
         cluster_session(asked, listener, Stopwatch()) as cluster,
         cluster.api_client() as api,

@@ -15,13 +15,14 @@ from testbed.report.cells import (
     shares_cell,
 )
 from testbed.report.evidence_keeper import FAILED
+from testbed.report.limits import limited
 from testbed.report.saved.run import SavedRun, SavedScenario
 from testbed.scenario.check import CheckResult
 
 
 def run_tables(run: SavedRun) -> tuple[Table, ...]:
     """Return the tables that have something to say: first what went wrong, then all."""
-    return tuple(table for table in _tables(run) if table.rows)
+    return tuple(limited(table) for table in _tables(run) if table.rows)
 
 
 def _tables(run: SavedRun) -> Iterator[Table]:

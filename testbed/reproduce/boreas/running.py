@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from testbed.cluster import create_nodes
+from testbed.cluster.supervision import needing_host_pods
 from testbed.compare.session.warming import warm_up
 from testbed.observe.observer import Observer
 from testbed.observe.settled import objects_gone
@@ -58,7 +59,7 @@ def deploy_all(
         if missing:
             listener.begun("deployments", len(runs), len(runs) - len(missing), 1)
             try:
-                _run_all(missing, journal, listener)
+                _run_all(missing, journal, listener, path)
             finally:
                 listener.ended()
         rows = tuple(row for one in runs for row in journal.get(run_id(*one)))
@@ -67,9 +68,12 @@ def deploy_all(
 
 
 def _run_all(
-    runs: Sequence[Run], journal: Journal[DeploymentRow], listener: SweepListener
+    runs: Sequence[Run],
+    journal: Journal[DeploymentRow],
+    listener: SweepListener,
+    path: Path,
 ) -> None:
-    with _bench() as bench, TemporaryDirectory(prefix="sto-boreas-") as folder:
+    with _bench(path) as bench, TemporaryDirectory(prefix="sto-boreas-") as folder:
         for name, of_arm in groupby(runs, key=lambda one: one[0].name):
             ones = list(of_arm)
             contender = ones[0][0]
@@ -80,16 +84,18 @@ def _run_all(
                     with _nodes_of(bench, scene):
                         _warm(bench, contender, scene)
                         for _, _, number in of_scene:
-                            row = deploy(bench, scene, contender, number)
+                            with needing_host_pods(bench.cluster):
+                                row = deploy(bench, scene, contender, number)
                             journal.add(run_id(contender, scene, number), (row,))
                             listener.over(run_id(contender, scene, number), "")
                             arm.check()
 
 
 @contextmanager
-def _bench() -> Iterator[Bench]:
+def _bench(path: Path) -> Iterator[Bench]:
+    asked = RunRequest((), folders=(path,))
     with (
-        cluster_session(RunRequest(()), Listener(), Stopwatch()) as cluster,
+        cluster_session(asked, Listener(), Stopwatch()) as cluster,
         cluster.api_client() as api,
         Observer(api) as observer,
     ):

@@ -8,16 +8,6 @@ from pathlib import Path
 from testbed.errors import StowageError
 
 
-class JournalLineError(StowageError):
-    """A line of a journal is no outcome of a task."""
-
-    def __init__(self, path: Path, line: int, why: str) -> None:
-        super().__init__(
-            f"{path}:{line}: is no outcome of a task ({why}); remove the line, and the "
-            "task is carried out again"
-        )
-
-
 class FolderBusyError(StowageError):
     """Another sweep writes to the folder."""
 

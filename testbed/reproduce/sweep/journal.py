@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Generic
+from typing import Any, Generic
 
 import msgspec
 
-from testbed.reproduce.sweep.errors import JournalLineError
+from testbed import journal
 from testbed.reproduce.sweep.task import RowT
 
 
@@ -25,17 +24,17 @@ class Journal(Generic[RowT]):
 
     Raises
     ------
-    JournalLineError
-        A line other than the last is no outcome. An unfinished last line is what a
-        run leaves that was killed, and is dropped.
+    StowageError
+        A line other than the last is no outcome.
     """
 
     def __init__(self, path: Path, row_type: type[RowT]) -> None:
-        self._path = path
-        self._row_type = row_type
-        self._rows: dict[str, tuple[RowT, ...]] = {}
-        if path.is_file():
-            self._read()
+        rows = tuple[row_type, ...]  # type: ignore[valid-type]
+        self._form: Any = msgspec.defstruct("Outcome", [("task", str), ("rows", rows)])
+        self._file = journal.Journal[Any](path, self._form)
+        self._rows: dict[str, tuple[RowT, ...]] = {
+            outcome.task: outcome.rows for outcome in self._file.records()
+        }
 
     def __contains__(self, task_id: str) -> bool:
         return task_id in self._rows
@@ -55,23 +54,5 @@ class Journal(Generic[RowT]):
 
     def add(self, task_id: str, rows: tuple[RowT, ...]) -> None:
         """Write the outcome of a task down."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        line = msgspec.json.encode({"task": task_id, "rows": rows})
-        with self._path.open("ab") as file:
-            file.write(line + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self._file.add(self._form(task_id, rows))
         self._rows[task_id] = rows
-
-    def _read(self) -> None:
-        content = self._path.read_bytes()
-        whole, _, unfinished = content.rpartition(b"\n")
-        if unfinished:
-            self._path.write_bytes(whole + b"\n" if whole else b"")
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                entry = msgspec.json.decode(line)
-                rows = msgspec.convert(entry["rows"], tuple[self._row_type, ...])  # type: ignore[name-defined]
-                self._rows[str(entry["task"])] = rows
-            except (msgspec.MsgspecError, KeyError, TypeError) as error:
-                raise JournalLineError(self._path, number, str(error)) from None

@@ -8,8 +8,8 @@ from testbed.run.steps.course import Course
 from testbed.run.steps.errors import NotThereError, TooFewToEvictError
 from testbed.scenario.manifests import (
     CLUSTER_WIDE,
+    controller_manifests,
     object_manifest,
-    workload_manifest,
 )
 from testbed.scenario.model import Workload
 from testbed.scenario.steps.model import Apply, Delete, Evict, Scale, Usage
@@ -24,7 +24,8 @@ def apply(course: Course, step: Apply) -> None:
     for name in step.names:
         workload, item = course.workload(name), course.object(name)
         if workload is not None:
-            course.create(workload_manifest(workload, course.namespace))
+            for manifest in controller_manifests(workload, course.namespace):
+                course.create(manifest)
         elif item is not None:
             course.create(object_manifest(item, course.namespace))
 
@@ -38,7 +39,8 @@ def delete(course: Course, step: Delete) -> None:
             course.objects.delete(item.kind, name, namespace=namespace)
             continue
         if workload is not None:
-            course.objects.delete(workload.kind, name, namespace=course.namespace)
+            for one in workload.controller_names:
+                course.objects.delete(workload.kind, one, namespace=course.namespace)
         if workload is None or course.made[name]:
             _delete_bare_pods(course, name)
 

@@ -28,7 +28,7 @@ class Due:
 
     at_s: float
     name: str
-    act: Callable[[], None]
+    act: Callable[[], object]
 
 
 @dataclass(slots=True)

@@ -47,6 +47,18 @@ def usage_says_of_what(draft: Draft) -> Iterator[Complaint]:
             yield Complaint(place, message)
 
 
+def scaled_workloads_have_one_controller(draft: Draft) -> Iterator[Complaint]:
+    """A number of pods is one controller's."""
+    several = {w.name for w in draft.workload.values() if w.controllers > 1}
+    for place, _, plain in _of_kind(draft, "scale"):
+        if plain["workload"] in several:
+            message = (
+                f"{plain['workload']} has several controllers, and a number of pods is "
+                "one controller's; scale a workload without `controllers`"
+            )
+            yield Complaint((*place, "workload"), message)
+
+
 def stable_states_fit_their_deadline(draft: Draft) -> Iterator[Complaint]:
     """A state cannot be stable for longer than is waited for it."""
     for kind in ("wait", "check"):
@@ -71,6 +83,7 @@ SETTING_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
     draws_have_their_settings,
     waits_say_what_for,
     usage_says_of_what,
+    scaled_workloads_have_one_controller,
     stable_states_fit_their_deadline,
     overloads_can_be_run,
 )

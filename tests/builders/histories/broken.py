@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from history_builder import took
 
-from histories.stories import Story, annotated, planned, replaced, worse
+from histories.stories import (
+    Story,
+    annotated,
+    beside_a_plan,
+    planned,
+    replaced,
+    worse,
+)
+from testbed.invariants.reserved import KEPT_OUT
 
 BROKEN: dict[str, tuple[str, Story]] = {
     "a pod comes to a full node": (
@@ -183,9 +191,49 @@ BROKEN: dict[str, tuple[str, Story]] = {
         "reservation-books",
         lambda s: s.node().reservation("r").pod("a", "n1", annotations=took("r")),
     ),
-    "a plan leaves a reservation behind": (
-        "reservation-leaked",
-        lambda s: s.reservation("p-0", plan="p"),
+    "a reservation tells of a pod that is no owner": (
+        "reservation-books",
+        lambda s: (
+            s.node()
+            .reservation("r", "1")
+            .pod("a", "n1", annotations=took("r"), labels={"app": "b"})
+        ),
+    ),
+    "a reservation tells of an owner on another node": (
+        "reservation-books",
+        lambda s: (
+            s.node("n2").reservation("r", "1").pod("a", "n2", annotations=took("r"))
+        ),
+    ),
+    "a stranger takes the room of a plan": (
+        "plan-room-taken",
+        lambda s: beside_a_plan(s, "2"),
+    ),
+    "a stranger takes the room of a pod that is to be placed": (
+        "plan-room-taken",
+        lambda s: beside_a_plan(s, "2", placed=["b"]),
+    ),
+    "a sibling of another namespace takes the room of a plan": (
+        "plan-room-taken",
+        lambda s: beside_a_plan(s, "2", kind="ReplicaSet", namespace="x"),
+    ),
+    "a stranger says that he has arrived by the plan": (
+        "plan-room-taken",
+        lambda s: beside_a_plan(s, "2", annotations=took("p")),
+    ),
+    "a stranger waits for long and takes the room of a plan": (
+        "plan-room-taken",
+        lambda s: beside_a_plan(s, "2", wait_s=31, early=True),
+    ),
+    "a pod is kept out by the room of a plan that has ended": (
+        "room-left-held",
+        lambda s: (
+            s.plan("p", "Executing")
+            .plan("p", "Completed")
+            .pod("b", refused=KEPT_OUT)
+            .later(6)
+            .node()
+        ),
     ),
     "two plans are live at once": (
         "one-live-plan",

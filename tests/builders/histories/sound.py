@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from history_builder import took
 
-from histories.stories import Story, annotated, moved, planned, replaced
+from histories.stories import (
+    Story,
+    annotated,
+    beside_a_plan,
+    moved,
+    planned,
+    replaced,
+)
+from testbed.invariants.reserved import KEPT_OUT
 
 SOUND: dict[str, Story] = {
     "a plan that moves a pod": moved,
@@ -89,6 +97,42 @@ SOUND: dict[str, Story] = {
         .pod("a", "n1", annotations={"stowage.dev/reservation-allocated": "r"})
         .pod("b", "n1", annotations={"stowage.dev/reservation-allocated": '["r"]'})
         .pod("c", "n1", annotations={"stowage.dev/reservation-allocated": "{}"})
+    ),
+    "a stranger says that it took of a reservation": lambda s: (
+        s.node()
+        .reservation("r")
+        .pod("a", "n1", annotations=took("r"), labels={"app": "b"})
+        .node("n2")
+        .pod("b", "n2", annotations=took("r"))
+    ),
+    "a stranger comes beside the room of a plan": lambda s: beside_a_plan(s, "1"),
+    "a pod of a higher priority takes the room of a plan": lambda s: beside_a_plan(
+        s, "2", priority=1
+    ),
+    "a pod of the plan comes": lambda s: beside_a_plan(s, "2", kind="ReplicaSet"),
+    "the very pod of the plan comes": lambda s: beside_a_plan(s, "2", placed=["p"]),
+    "a stranger was on its way when the plan began": lambda s: beside_a_plan(
+        s, "2", early=True
+    ),
+    "a stranger comes once the plan's pod is there": lambda s: (
+        s.node(cpu="3")
+        .plan("p", "Executing", "x", to="n1")
+        .later(1)
+        .pod("y")
+        .pod("y", "n1", annotations=took("p"))
+        .pod("b", cpu="2", kind="")
+        .pod("b", "n1", cpu="2", kind="")
+        .plan("p", "Completed", "x", to="n1")
+    ),
+    "a pod is kept out by room that is held": lambda s: (
+        s.reservation("r").pod("b", refused=KEPT_OUT).later(6).node()
+    ),
+    "a pod is about to hear that a plan has ended": lambda s: (
+        s.plan("p", "Executing")
+        .plan("p", "Completed")
+        .pod("b", refused=KEPT_OUT)
+        .later(4)
+        .node()
     ),
     "a reservation that has ended tells nothing": lambda s: (
         s.node().reservation("r", phase="Failed").pod("a", "n1", annotations=took("r"))

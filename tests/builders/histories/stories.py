@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from history_builder import HistoryBuilder
 
@@ -33,6 +34,40 @@ def worse(story: HistoryBuilder) -> HistoryBuilder:
     story.pod("high", "n1", priority=9).pod("low", priority=1)
     planned(story, "high", "low")
     return story.pod("high", priority=9).pod("low", "n1", priority=1)
+
+
+def beside_a_plan(
+    story: HistoryBuilder,
+    cpu: str,
+    *,
+    wait_s: int = 1,
+    early: bool = False,
+    placed: Sequence[str] = (),
+    **pod: Any,
+) -> HistoryBuilder:
+    """Tell of a pod that comes to a node of 2 CPUs where a plan still needs one.
+
+    Parameters
+    ----------
+    cpu
+        What the pod takes.
+    wait_s
+        How long after the plan's beginning it gets its node.
+    early
+        Whether it is seen before that, and not only then.
+    placed
+        Who the room is for; left out, it is for the replacement of a moved pod.
+    pod
+        More about the pod; it has no controller unless a kind is given.
+    """
+    shape = {"cpu": cpu, "kind": "", **pod}
+    moved = () if placed else ("x",)
+    story.node(cpu="2")
+    if early:
+        story.pod("p", **shape)
+    story.plan("p", "Executing", *moved, to="n1", placed=placed).later(wait_s)
+    story.pod("p", **shape).pod("p", "n1", **shape)
+    return story.plan("p", "Completed", *moved, to="n1", placed=placed)
 
 
 def replaced(story: HistoryBuilder) -> HistoryBuilder:

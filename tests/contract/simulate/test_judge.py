@@ -9,7 +9,7 @@ import pytest
 from judged_clusters import a_plan, asked_about, figure_1
 
 from optimizer.contract import optimizer_pb2 as pb
-from testbed.simulate import Judge, Question, Verdict, profile_file
+from testbed.simulate import EVERY_HARM, Judge, Question, Verdict, profile_file
 from testbed.simulate.errors import QuestionRefusedError
 from testbed.toolchain import install_tools
 
@@ -41,7 +41,8 @@ def test_each_plan_gets_its_own_verdict_in_order(judge: Judge) -> None:
 
 def test_the_snapshot_is_the_contract_s(judge: Judge) -> None:
     """The optimiser solves it as it comes."""
-    snapshot = judge.judge(Question(figure_1())).snapshot
+    asked = Question(figure_1(), arguments=EVERY_HARM)
+    snapshot = judge.judge(asked).snapshot
 
     assert isinstance(snapshot, pb.Snapshot)
     assert {pod.name: (pod.node, pod.movable) for pod in snapshot.pods} == {
@@ -59,6 +60,15 @@ def test_a_forbidden_pair_is_kept_and_told(judge: Judge) -> None:
 
     assert [pair.node for pair in said.snapshot.forbidden_pairs] == ["n1"]
     assert said.verdicts[0].reason == "forbidden-pair"
+
+
+def test_who_may_be_disturbed_is_said_by_the_plugin_s_arguments(judge: Judge) -> None:
+    """By default nobody is moved who stands alone; an installation may differ."""
+    careful = judge.judge(Question(figure_1())).snapshot
+
+    assert {pod.immovable_reason for pod in careful.pods if pod.node} == {"singleton"}
+    with pytest.raises(QuestionRefusedError, match="evictEverybody"):
+        judge.judge(Question(figure_1(), arguments={"evictEverybody": True}))
 
 
 def test_a_refused_question_does_not_stop_the_next(judge: Judge) -> None:

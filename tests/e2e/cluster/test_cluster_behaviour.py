@@ -12,6 +12,7 @@ import pytest
 from kubernetes.client import ApiClient, CoreV1Api
 
 from testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
+from testbed.cluster.components import ETCD, component_process
 from testbed.cluster.interruption import running_cluster
 from testbed.cluster.processes import processes_of
 from testbed.wait import wait_until
@@ -59,7 +60,7 @@ def test_default_accounts_exist_when_up_returns(core: Any) -> None:
 
 
 def test_nothing_listens_beyond_the_loopback(cluster: Cluster) -> None:
-    """Etcd knows no passwords: on another interface, anyone would be administrator."""
+    """On another interface, anyone could try their luck."""
     listening = [
         connection.laddr
         for process in processes_of(cluster.workdir)
@@ -67,8 +68,25 @@ def test_nothing_listens_beyond_the_loopback(cluster: Cluster) -> None:
         if connection.status == psutil.CONN_LISTEN
     ]
 
-    assert len(listening) >= 5
+    assert len(listening) >= 3
     assert {address.ip for address in listening} == {"127.0.0.1"}
+
+
+def test_no_other_user_of_the_machine_reaches_etcd(cluster: Cluster) -> None:
+    """It asks nobody who they are, and a pod in it is a command run as this user."""
+    etcd = component_process(cluster.workdir, ETCD)
+    assert etcd is not None
+
+    listening = [
+        connection
+        for connection in etcd.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    sockets = {path for path in cluster.workdir.rglob("*") if path.is_socket()}
+
+    assert listening == []
+    assert {path.parent for path in sockets} == {cluster.workdir}
+    assert cluster.workdir.stat().st_mode & 0o077 == 0
 
 
 def audited(cluster: Cluster, resource: str) -> list[dict[str, Any]]:

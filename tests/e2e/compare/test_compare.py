@@ -167,14 +167,11 @@ labels: [plans]
 nodes:
   - {count: 2, prefix: room, cpu: "4", memory: 4G, labels: {room: "yes"}}
 workload:
-  - {name: first, replicas: 1, cpu: 1, memory: 2G, pod: {nodeSelector: {room: "yes"}}}
-  - {name: second, replicas: 1, cpu: 1, memory: 2G, pod: {nodeSelector: {room: "yes"}}}
+  - {name: first, replicas: 2, cpu: 1, memory: 2G, pod: {nodeSelector: {room: "yes"}}}
   - {name: third, replicas: 1, cpu: 1, memory: 3G, pod: {nodeSelector: {room: "yes"}}}
 steps:
   - apply: first
-  - wait: {for: bound, of: first}
-  - apply: second
-  - wait: {for: bound, of: second}
+  - wait: {for: ready, of: first}
   - measure: start
   - apply: third
   - wait: {for: bound}

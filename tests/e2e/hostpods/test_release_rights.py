@@ -42,7 +42,7 @@ NEEDED = {
     ("resource.k8s.io", "resourceslices"): READ,
     ("stowage.dev", "packingplans"): (*READ, "create", "delete"),
     ("stowage.dev", "packingplans/status"): ("patch", "update"),
-    ("stowage.dev", "reservations"): (*READ, "create", "delete", "deletecollection"),
+    ("stowage.dev", "reservations"): (*READ, "delete"),
     ("stowage.dev", "reservations/status"): ("patch", "update"),
     ("", "pods/binding"): ("create",),
     ("", "pods/eviction"): ("create",),

@@ -12,6 +12,7 @@ from release_scene import Scene
 from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from testbed.cluster.interruption import running_cluster
 from testbed.helm import install_release, uninstall_release
+from testbed.simulate import EVERY_HARM
 
 GB = 10**9
 
@@ -27,7 +28,11 @@ def scene() -> Iterator[Scene]:
                 profile="optimizer-deterministic",
                 optimizer_enabled=True,
                 values={
-                    "priorityOptimizer": {"mode": "Manual", "coolDownSeconds": 0},
+                    "priorityOptimizer": {
+                        "mode": "Manual",
+                        "coolDownSeconds": 0,
+                        **EVERY_HARM,
+                    },
                     "scheduler": {"httpTrigger": {"enabled": True}},
                 },
             )

@@ -55,7 +55,12 @@ def test_a_second_run_solves_nothing_again(tmp_path: Path) -> None:
 def test_a_cluster_in_a_file_is_asked_about(tmp_path: Path) -> None:
     """Figure 1 of the paper as kubectl would print it."""
     file = tmp_path / "all.json"
-    items = [*_nodes(), _pod("a", 2, "n0"), _pod("b", 2, "n1"), _pod("c", 3)]
+    items = [
+        *_nodes(),
+        _pod("a", 2, "n0", owner="web"),
+        _pod("b", 2, "n1", owner="web"),
+        _pod("c", 3),
+    ]
     file.write_text(json.dumps({"kind": "List", "items": items}))
 
     words = invoke("whatif", "--file", str(file))
@@ -80,14 +85,17 @@ def _nodes() -> list[dict[str, object]]:
     ]
 
 
-def _pod(name: str, gib: int, node: str | None = None) -> dict[str, object]:
+def _pod(
+    name: str, gib: int, node: str | None = None, owner: str = ""
+) -> dict[str, object]:
     requests = {"cpu": "100m", "memory": f"{gib}Gi"}
     container = {"name": "c", "image": "i", "resources": {"requests": requests}}
     spec: dict[str, object] = {"containers": [container]}
     if node:
         spec["nodeName"] = node
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"r{name}",
-             "uid": f"owner-{name}", "controller": True}  # fmt: skip
+    ready = {"type": "Ready", "status": "True"}
+    controller = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner or name,
+                  "uid": f"owner-{owner or name}", "controller": True}  # fmt: skip
     return {
         "kind": "Pod",
         "apiVersion": "v1",
@@ -95,8 +103,10 @@ def _pod(name: str, gib: int, node: str | None = None) -> dict[str, object]:
             "name": name,
             "namespace": "default",
             "uid": f"uid-{name}",
-            "ownerReferences": [owner],
+            "ownerReferences": [controller],
         },
         "spec": spec,
-        "status": {"phase": "Running" if node else "Pending"},
+        "status": {"phase": "Running", "conditions": [ready]}
+        if node
+        else {"phase": "Pending"},
     }

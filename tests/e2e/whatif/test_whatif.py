@@ -15,10 +15,10 @@ from kubernetes import client
 
 from testbed.bench.service import running_service
 from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from testbed.observe.audit import audit_end, audit_entries
+from testbed.observe.audit import AuditMark, audit_end, audit_entries
 from testbed.scenario.manifests import workload_manifest
 from testbed.scenario.model import Workload
-from testbed.simulate import Judge, Simulator, profile_file
+from testbed.simulate import EVERY_HARM, Judge, Simulator, profile_file
 from testbed.toolchain import install_tools
 from testbed.wait import wait_until
 from testbed.whatif.asking import Asking, Wishes
@@ -35,6 +35,9 @@ GIB = 2**30
 NAMESPACE = "default"
 PLACED = {"a": "node-0", "b": "node-1"}
 """Figure 1 of the paper: two pods of 2 GiB stand where one of 3 GiB fits nowhere."""
+
+ANYBODY = Wishes(arguments=EVERY_HARM)
+"""Of two pods that stand alone in their workloads, one may move all the same."""
 
 READER = "reader"
 NEEDED = {"": ["nodes", "pods"], "policy": ["poddisruptionbudgets"]}
@@ -157,7 +160,7 @@ def test_one_move_makes_room_and_the_answer_says_so(
     inventory: Inventory, asking: Asking
 ) -> None:
     """It is the question of the platform engineer."""
-    found = asking.findings(inventory, Wishes())
+    found = asking.findings(inventory, ANYBODY)
 
     # The third node is the one that a release would run on.
     assert (found.nodes, found.running, found.pending) == (3, 2, 1)
@@ -176,17 +179,32 @@ def test_without_moves_the_pod_stays_and_the_answer_says_why(
     inventory: Inventory, asking: Asking
 ) -> None:
     """A limit on moves is a wish that is kept."""
-    found = asking.findings(inventory, Wishes(max_moves=0))
+    found = asking.findings(inventory, replace(ANYBODY, max_moves=0))
     assert (found.fits_after, found.moves) == (0, ())
     (left,) = found.left
     assert (left.workload, left.pods) == ("default/c", 1)
+
+
+def test_by_default_who_stands_alone_stays_and_the_answer_names_the_rule(
+    inventory: Inventory, asking: Asking
+) -> None:
+    """An installation would not move it either; a budget or a value would."""
+    found = asking.findings(inventory, Wishes())
+
+    assert (found.fits_after, found.moves) == (0, ())
+    (left,) = found.left
+    assert (left.workload, left.rules) == ("default/c", ("singleton",))
+    assert [(one.rule, one.pods) for one in found.kept] == [("singleton", 2)]
+    assert "Running pods that stay where they are" in [
+        table.title for table in tables(found)
+    ]
 
 
 def test_the_two_running_pods_need_one_node_only(
     inventory: Inventory, asking: Asking
 ) -> None:
     """How many nodes could be emptied, and which."""
-    found = asking.findings(inventory, Wishes())
+    found = asking.findings(inventory, ANYBODY)
     assert (found.used_nodes, found.needed_nodes, found.fewest_nodes) == (2, 1, 1)
     assert len(found.emptied) == 1
     assert found.consolidating_moves == 1
@@ -203,7 +221,7 @@ def test_only_lists_are_asked_of_the_api_server(cluster: KwokBinaryCluster) -> N
             core.delete_node("node-0")
     user = f"system:serviceaccount:{NAMESPACE}:{READER}"
 
-    def verbs(start: int) -> set[str]:
+    def verbs(start: AuditMark) -> set[str]:
         entries = audit_entries(cluster.audit_log, start)
         return {entry.verb for entry in entries if entry.user == user}
 
@@ -220,7 +238,7 @@ def test_what_may_not_be_read_is_said_to_be_not_judged(
     inventory: Inventory, asking: Asking
 ) -> None:
     """The account sees no volumes; the answer must not pretend that there are none."""
-    found = asking.findings(inventory, Wishes())
+    found = asking.findings(inventory, ANYBODY)
     assert any("volumes" in one for one in found.not_judged)
     assert not any("disruption budgets" in one for one in found.not_judged)
 
@@ -253,7 +271,7 @@ def test_a_file_gives_the_same_answer(
     file = tmp_path / "all.json"
     file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
 
-    from_file = asking.findings(read_files([file]), Wishes())
-    from_cluster = asking.findings(inventory, Wishes())
+    from_file = asking.findings(read_files([file]), ANYBODY)
+    from_cluster = asking.findings(inventory, ANYBODY)
 
     assert replace(from_file, not_judged=()) == replace(from_cluster, not_judged=())

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from bench_records import a_record
 
-from testbed.bench.errors import JournalBrokenError
 from testbed.bench.journal import Journal
+from testbed.errors import StowageError
 
 
 def test_what_was_measured_is_there_after_an_interruption(tmp_path: Path) -> None:
@@ -41,5 +41,5 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "records"
     path.write_text('{"case": 1}\n')
 
-    with pytest.raises(JournalBrokenError, match="records:1: is no record"):
+    with pytest.raises(StowageError, match="records:1: is no record"):
         Journal(path)

@@ -24,7 +24,12 @@ def test_our_arm_is_what_the_chart_installs_by_default() -> None:
 
 @pytest.mark.parametrize(
     ("profile", "batching"),
-    [("default", True), ("optimizer", False), ("deterministic", False)],
+    [
+        ("default", True),
+        ("optimizer", True),
+        ("score-cache", False),
+        ("deterministic", False),
+    ],
 )
 def test_a_plugin_that_does_not_sign_switches_batching_off(
     profile: str, batching: bool

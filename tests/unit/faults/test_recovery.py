@@ -43,9 +43,11 @@ def plan(phase: str, *, optimal: bool = True) -> dict[str, Any]:
     }
 
 
-def room(of: str) -> dict[str, Any]:
-    labels = {"stowage.dev/plan": of} if of else {}
-    return {"metadata": {"uid": "r", "name": "r", "labels": labels}}
+def kept_out(name: str) -> dict[str, Any]:
+    body = pod(name, refused=True)
+    text = "0/1 nodes are available: 1 the room that is free is reserved for others."
+    body["status"]["conditions"][0]["message"] = text
+    return body
 
 
 CALM = {
@@ -70,7 +72,10 @@ def test_a_calm_cluster_has_recovered() -> None:
     """All pods are placed, and no plan lives."""
     assert holds()
     assert holds(plan=None)
-    assert holds(room=("Reservation", room("")))
+    assert holds(
+        two=("Pod", kept_out("two")),
+        room=("Reservation", {"metadata": {"uid": "r", "name": "r"}}),
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +85,7 @@ def test_a_calm_cluster_has_recovered() -> None:
         ("owner", "ReplicaSet", replica_set(3)),
         ("plan", "PackingPlan", plan("Executing")),
         ("release", "Pod", release(ready=False)),
-        ("room", "Reservation", room("p")),
+        ("two", "Pod", kept_out("two")),
         ("bare", "Pod", {**a_pod("bare")}),
     ],
 )

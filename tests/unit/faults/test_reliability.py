@@ -50,7 +50,8 @@ def test_violations_are_counted_by_their_rule() -> None:
     assert found["scheduler killed: violations"].value == 3
     assert found["scheduler killed: evictions issued twice"].value == 1
     assert found["scheduler killed: pods lost"].value == 2
-    assert found["scheduler killed: reservations leaked"].met
+    assert found["scheduler killed: rooms taken from plans"].met
+    assert found["scheduler killed: rooms held after a plan"].met
 
 
 def test_a_second_plan_that_moves_anybody_is_a_failure() -> None:
@@ -88,6 +89,9 @@ def test_a_journal_outlives_the_process_that_wrote_it(tmp_path: Path) -> None:
     assert journal.of("faults/x", seed=2) == []
     assert len(journal.trials()) == 2
 
+    journal.add(replace(GOOD, number=3, facts={"restarted_s": 1.5}))
+    assert [trial.number for trial in journal.trials()] == [1, 2, 3]
+
 
 def test_the_results_tell_which_tries_failed(tmp_path: Path) -> None:
     """Whoever reads the file must be able to repeat the try."""
@@ -106,3 +110,10 @@ def test_scenario_files_may_name_every_fault_and_no_other() -> None:
     known = strict_schema()["properties"]["fault"]["properties"]["do"]["enum"]
 
     assert sorted(KINDS) == known
+
+
+def test_a_try_in_which_all_went_wrong_is_told_in_one_line_of_bounded_length() -> None:
+    """A broken scheduler loses every pod, and the line stands in a CI log."""
+    bad = replace(GOOD, violations=tuple(f"lost-pod: p{n}" for n in range(5000)))
+
+    assert bad.in_words().endswith("; lost-pod: p9; and 4990 more")

@@ -284,6 +284,48 @@ def test_a_pushed_chart_is_known_by_its_digest(
     )
 
 
+@pytest.mark.parametrize(
+    ("image", "base", "code"),
+    [
+        ("optimizer", "", 2),
+        ("optimizer", "docker.io/library/python:3.11-slim-bookworm", 2),
+        ("optimizer", f"python:3.11@{DIGEST[:-1]}", 2),
+        ("optimizer", f"python:3.11@{DIGEST}x", 2),
+        ("optimizer", f"python:3.11@{DIGEST}", 7),
+        ("scheduler", "", 7),
+    ],
+)
+def test_an_image_is_released_on_a_base_that_cannot_change(
+    tmp_path: Path, image: str, base: str, code: int
+) -> None:
+    """A tag may name another base between the build and whoever looks into it."""
+    recipe = Path("ci", "images", image, "Containerfile")
+    (tmp_path / recipe).parent.mkdir(parents=True)
+    shutil.copy2(CI.parent / recipe, tmp_path / recipe)
+    script = Path(shutil.copy2(CI / "push-image", tmp_path / "ci"))
+    (tmp_path / "pyproject.toml").write_text('version = "1.2.3"\n')
+    program(tmp_path / ".venv" / "bin" / "python", "#!/bin/sh\nexit 7\n")
+
+    done = call(script, image, "r", cwd=tmp_path, env={"BASE": base} if base else {})
+
+    assert done.code == code
+    assert ("BASE=docker.io/library/python" in done.errors) == (code == 2)
+
+
+@pytest.mark.parametrize(("digest", "code"), [(DIGEST, 0), ("", 1), ("sha256:1", 1)])
+def test_a_base_is_named_by_what_its_tag_is_today(
+    tmp_path: Path, digest: str, code: int
+) -> None:
+    """Without a digest the image could be pushed, and nobody could say on what."""
+    program(tmp_path / "bin" / "docker", f"#!/bin/sh\necho '{digest}'\n")
+    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+
+    done = call(CI / "pin-base", "python:3.11", cwd=tmp_path, env=env)
+
+    assert done.code == code
+    assert done.said == (f"image=python:3.11@{DIGEST}\n" if code == 0 else "")
+
+
 def test_a_site_is_not_written_over_another(tmp_path: Path) -> None:
     """It would be made of two nights."""
     (tmp_path / "site").mkdir()

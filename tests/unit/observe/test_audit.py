@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from testbed.observe.audit import audit_end, audit_entries, binding_times_ns
+from testbed.observe.audit import (
+    AuditReader,
+    audit_end,
+    audit_entries,
+    binding_times_ns,
+)
 from testbed.observe.errors import AuditLogMissingError
 
 SECOND_NS = 1_000_000_000
@@ -67,6 +73,65 @@ def test_entries_are_read_from_where_a_scenario_began(tmp_path: Path, cut: int) 
     entries = list(audit_entries(log, start))
 
     assert [entry.stage_ns - START_NS for entry in entries] == [9 * SECOND_NS]
+
+
+def test_a_log_that_is_read_on_is_read_once(tmp_path: Path) -> None:
+    """Who waits for an entry looks twenty times a second, at a log of a gigabyte."""
+    log = a_log(tmp_path, a_line(second="01.0") + a_line(second="02.0")[:50])
+    reader = AuditReader(log)
+    seen = [[entry.stage_ns - START_NS for entry in reader.entries()]]
+    for text in (a_line(second="02.0")[50:], "", a_line(second="03.0")):
+        with log.open("a") as file:
+            file.write(text)
+        seen.append([entry.stage_ns - START_NS for entry in reader.entries()])
+
+    assert seen == [[SECOND_NS], [2 * SECOND_NS], [], [3 * SECOND_NS]]
+
+
+def test_a_log_that_goes_on_in_another_file_is_read_whole(tmp_path: Path) -> None:
+    """The API server renames it at a gigabyte, in the middle of a large run."""
+    before, log = a_line(second="01.0"), a_log(tmp_path, a_line(second="01.0"))
+    start, reader = audit_end(log), AuditReader(log)
+    seen = list(reader.entries())
+    log.write_text(before + a_line(second="02.0"))
+    log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
+    a_log(tmp_path, a_line(second="03.0"))
+    log.rename(tmp_path / "audit-2026-01-01T00-00-03.500.log")
+    a_log(tmp_path, a_line(second="04.0"))
+
+    later = [SECOND_NS * second for second in (2, 3, 4)]
+    assert [entry.stage_ns - START_NS for entry in audit_entries(log, start)] == later
+    seen += reader.entries()
+    assert [one.stage_ns - START_NS for one in seen] == [SECOND_NS, *later]
+
+
+def test_a_log_that_is_renamed_just_now_is_not_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may happen between looking for the files and opening one."""
+    log, opened = a_log(tmp_path, a_line(second="01.0")), Path.open
+
+    def renaming(path: Path, *how: Any) -> Any:
+        monkeypatch.setattr(Path, "open", opened)
+        log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
+        a_log(tmp_path, a_line(second="03.0"))
+        return path.open(*how)
+
+    monkeypatch.setattr(Path, "open", renaming)
+
+    assert len(list(audit_entries(log))) == 2
+
+
+@pytest.mark.parametrize("asked", ["x", {"deleteOptions": []}, None])
+def test_an_eviction_that_makes_no_sense_insists_on_nothing(
+    tmp_path: Path, asked: object
+) -> None:
+    """Anybody who may evict may send it; the run must not end for that."""
+    record = json.loads(a_line(code=400)) | {"requestObject": asked}
+    record["objectRef"]["subresource"] = "eviction"
+    log = a_log(tmp_path, json.dumps(record, separators=(",", ":")) + "\n")
+
+    assert [entry.uid for entry in audit_entries(log)] == [""]
 
 
 def test_an_eviction_tells_which_pod_it_insists_on(tmp_path: Path) -> None:

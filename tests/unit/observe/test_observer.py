@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ import pytest
 from kubernetes import client
 from watch_server import WatchServer, a_pod, serving
 
+from testbed.errors import StowageError
 from testbed.observe.change import Verb
 from testbed.observe.errors import (
     ListFailedError,
@@ -23,6 +26,7 @@ from testbed.observe.receipt import NS_PER_S, ReceiptClock
 from testbed.observe.settled import Condition
 from testbed.observe.source import PODS
 from testbed.observe.state import State
+from testbed.observe.stream import PAGE
 from testbed.observe.verdict import Verdict
 from testbed.wait import wait_until
 
@@ -125,6 +129,40 @@ def test_sees_what_was_there_and_what_comes(
         Verb.MODIFIED,
     ]
     assert "managedFields" not in journal[0].body["metadata"]
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_long_list_comes_in_pages_and_shows_one_moment(
+    server: WatchServer, api: client.ApiClient, forgets: bool
+) -> None:
+    """Fifty thousand pods in one answer are a quarter of a gigabyte at once.
+
+    A server that no longer knows the version of the first page is asked for all in one.
+    """
+    server.items = [a_pod(f"p{number}") for number in range(2 * PAGE + 1)]
+    server.forgets_lists = forgets
+
+    with Observer(api, [PODS]) as observer:
+        listed = observer.take_journal()
+
+    assert [one.name for one in listed] == [f"p{n}" for n in range(2 * PAGE + 1)]
+    assert len({one.receipt for one in listed}) == 1
+    assert server.pages == ([PAGE, PAGE, 2 * PAGE + 1] if forgets else [PAGE, PAGE, 1])
+
+
+def test_a_full_disk_ends_the_watch_with_its_cause(
+    server: WatchServer, api: client.ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is well: nobody should look there for what is wrong."""
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with Observer(api, [PODS]) as observer:
+        monkeypatch.setattr(os, "pwrite", full)
+        server.send("ADDED", a_pod("new", version="2"))
+        with pytest.raises(StowageError, match=r"No space left .*TMPDIR"):
+            observer.wait_for("a pod", bound(1), timeout_s=SOON_S)
 
 
 def test_a_new_journal_begins_with_what_is_there(

@@ -6,6 +6,7 @@ from seen_states import fresh, leaving, placed, plan, refused, state_of
 
 from testbed.observe.settled import (
     at_rest,
+    object_there,
     objects_gone,
     packed,
     pods_decided,
@@ -117,3 +118,15 @@ def test_objects_gone_names_what_is_left() -> None:
 
     assert not verdict.holds
     assert verdict.state == "Node still there: n1"
+
+
+def test_a_state_in_words_has_bounded_length() -> None:
+    """It is written after every look, and 50,000 names stand in no error message."""
+    state = state_of(*(placed(f"p{number:03}") for number in range(100)))
+    names = [f"p{number:03}" for number in range(100)]
+
+    for verdict in (
+        objects_gone("Pod", names)(state),
+        object_there("Pod", "ns", "other")(state),
+    ):
+        assert verdict.state.endswith(": p000, p001, p002, p003, p004, and 95 more")

@@ -12,6 +12,7 @@ from checked_indices import run_with_checked_indices
 from random_packings import random_packing
 
 from optimizer.model.options import Policy
+from optimizer.model.packing import Item, Packing
 from optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from optimizer.search.exploration import CALMING, PLACING, explore
 from optimizer.search.mending import Mender
@@ -106,6 +107,23 @@ def test_nothing_is_left_to_repair_in_a_mended_assignment(
     reached = score(packing, assignment, policy)
     told = value_of(problem, mended, strict=strict)
     assert told == tuple((one.kept, one.placed, one.calm) for one in reached)
+
+
+@pytest.mark.parametrize("home", [0, None])
+def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
+    home: int | None,
+) -> None:
+    """Else a pod is evicted although it fits there, and the plan is refused."""
+    items = (
+        Item("above", 1, (4, 0), (0,), None),
+        Item("below", 0, (4, 0), (0, 1), home),
+    )
+    packing = Packing(("full", "lacking"), ((4, 9), (4, -(2**60))), items, (1, 0), ())
+    problem = make_problem(packing)
+
+    mended = Mender(problem, strict=True).mend(np.array([0, NOWHERE], np.int32))
+
+    assert mended.tolist() == [0, 1]
 
 
 def test_a_dimension_is_left_out_only_where_another_one_is_short_before() -> None:

@@ -7,17 +7,29 @@ from collections.abc import Callable
 import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 
+from optimizer.constraints.reduction import reduce_snapshot
 from optimizer.contract import optimizer_pb2 as pb
 from optimizer.model.decode import decode_options, decode_snapshot
 from optimizer.model.decode.faults import Faults
 from optimizer.model.errors import InvalidInputError
+from optimizer.model.integers import parse_integer
+from optimizer.model.snapshot import Snapshot
 
 Spoil = Callable[[pb.Snapshot], object]
 
 
 def faults_of(snapshot: pb.Snapshot) -> list[str]:
+    return broken(snapshot) or [str(fault) for fault in decoded(snapshot)[1].aside]
+
+
+def decoded(message: pb.Snapshot) -> tuple[Snapshot, Faults]:
     faults = Faults()
-    decode_snapshot(snapshot, faults)
+    return decode_snapshot(message, faults), faults
+
+
+def broken(snapshot: pb.Snapshot) -> list[str]:
+    """Return the faults that spoil the whole of ``snapshot``, and the others then."""
+    _, faults = decoded(snapshot)
     try:
         faults.raise_if_any()
     except InvalidInputError as error:
@@ -151,6 +163,12 @@ CASES: list[tuple[Spoil, str]] = [
         "reservations[0].held.cpu_milli: is negative",
     ),
     (
+        lambda s: s.reservations.add(
+            name="r", node="node-1", held=pb.Resources(memory_bytes=-1)
+        ),
+        "reservations[0].held.memory_bytes: is negative",
+    ),
+    (
         lambda s: s.forbidden_pairs.add(class_id="c", node="node-1"),
         "forbidden_pairs[0].class_id: names the unknown class 'c'",
     ),
@@ -177,6 +195,79 @@ def test_every_fault_is_told_at_once() -> None:
         spoil(snapshot)
 
     assert len(faults_of(snapshot)) >= len(chosen)
+
+
+BREAKING = {
+    "age_s",
+    "id: is empty",
+    "appears",
+    "pods[3]",
+    "forbidden_pairs",
+    "nodes[2].name",
+    "reservations[0].held.cpu_milli",  # on an unknown node
+}
+"""Faults of the message itself; all others are of one object alone."""
+
+
+@pytest.mark.parametrize(("spoil", "told"), CASES, ids=[told for _, told in CASES])
+def test_an_object_that_cannot_be_read_spoils_nobody_elses_plan(
+    spoil: Spoil, told: str
+) -> None:
+    """Whoever may create a pod could switch the optimiser off for everybody else."""
+    message = figure_1()
+
+    spoil(message)
+
+    whole = any(part in told for part in BREAKING)
+    assert bool(broken(message)) == whole
+    if not whole:
+        snapshot, _ = decoded(message)
+        named = [one.detail for one in reduce_snapshot(snapshot).refusals]
+        named += [why for one in snapshot.classes.values() for why in one.unsupported]
+        assert any(told in one for one in named)
+        assert len(snapshot.pods) == len(message.pods)
+
+
+def test_nobody_comes_to_a_node_that_cannot_be_read() -> None:
+    """Nor is anybody there forgotten, who takes room that he does not leave."""
+    message = figure_1()
+    message.nodes[0].taints.add(key="k", effect="Never")
+
+    packing = reduce_snapshot(decoded(message)[0])
+
+    waiting = [item for item in packing.items if item.home is None]
+    assert waiting
+    assert all(0 not in item.eligible for item in waiting)
+    assert any(item.home == 0 for item in packing.items)
+
+
+def test_a_budget_that_cannot_be_read_keeps_its_namespace() -> None:
+    """Whom it covers is not known, so that anybody may be the one."""
+    message = figure_1()
+    budget = message.disruption_budgets.add(namespace="default", disruptions_allowed=9)
+    budget.selector.match_expressions.add(key="app", operator="Like")
+
+    packing = reduce_snapshot(decoded(message)[0])
+
+    assert all(item.home is None for item in packing.items)
+
+
+def test_only_those_who_ask_for_most_are_left_out_of_the_sum() -> None:
+    """A thousand pods of a pebibyte must not keep small ones from their nodes."""
+    message = figure_1()
+    spoil_total(message)
+
+    snapshot, _ = decoded(message)
+
+    unsupported = {one.id for one in snapshot.classes.values() if one.unsupported}
+    assert unsupported == {message.pod_classes[0].id}
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "9223372036854775808", "1_0", "", "x"])
+def test_what_go_reads_as_no_number_is_none(text: str) -> None:
+    """The longest label decides nothing, and crashes nothing."""
+    assert parse_integer(text) is None
+    assert parse_integer("-0" + "0" * 30 + "12") == -12
 
 
 def test_a_class_without_pods_is_fine() -> None:

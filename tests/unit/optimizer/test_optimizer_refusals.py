@@ -9,6 +9,8 @@ from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.model.encode import LONGEST_DETAIL, encode_refusals
+from optimizer.model.refusal import Refusal
 
 Need = Callable[[pb.PodClass], object]
 
@@ -158,3 +160,14 @@ def fixed_figure_1() -> pb.Snapshot:
     for pod in snapshot.pods:
         pod.movable = False
     return snapshot
+
+
+def test_a_refusal_fits_into_an_answer_whatever_it_names() -> None:
+    """A namespace may have a thousand budgets, and each of its classes names them."""
+    names = ", ".join("budget-" + "b" * 240 for _ in range(1000))
+
+    (told,) = encode_refusals([Refusal("class c", "disruption-budget", names)])
+
+    assert told.subject == "class c"
+    assert told.detail.startswith("budget-b")
+    assert len(told.detail) <= LONGEST_DETAIL

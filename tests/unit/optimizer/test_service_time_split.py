@@ -1,24 +1,45 @@
-"""What is kept back of a call's time so that its answer is there in time."""
+"""What a call may take beside its solve, and what its caller is told of that."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.service.time_split import FINISHING_S, finishing_s
+from optimizer.service.time_split import (
+    answer_after_s,
+    checking_s,
+    grace_s,
+    kill_after_s,
+    reading_limit_s,
+)
+
+SMALL, LARGE, LARGEST = 40_000, 8_000_000, 64 * 1024**2
+"""Bytes of 256 pods, of 50,000, and of the largest request."""
+
+CONTRACT = Path(__file__).parents[3] / "optimizer" / "contract" / "optimizer.proto"
 
 
-@pytest.mark.parametrize("left_s", [0.01, 1.0, 60.0])
-def test_small_snapshots_keep_nearly_all_of_their_time(left_s: float) -> None:
-    """Checking 256 pods takes milliseconds."""
-    small = pb.Snapshot(pods=[pb.Pod()] * 256, nodes=[pb.Node()] * 32)
+@pytest.mark.parametrize("size", [0, SMALL, LARGE, LARGEST])
+def test_a_caller_is_answered_when_the_contract_says(size: int) -> None:
+    """The scheduler waits by that formula; it has no other way to know."""
+    told = re.search(
+        r"time_limit_s \+ ([\d.]+) \+ ([\d.e-]+) \* B", CONTRACT.read_text()
+    )
+    assert told is not None
 
-    assert finishing_s(small, left_s) < min(2 * FINISHING_S, 0.26 * left_s)
+    assert grace_s(size) == pytest.approx(float(told[1]) + size * float(told[2]))
+
+
+def test_nothing_is_endless_and_everything_grows_with_the_request() -> None:
+    """A child that hangs while it reads must not hold a turn for ever (R4)."""
+    for limit in (reading_limit_s, kill_after_s, answer_after_s, checking_s):
+        assert limit(SMALL) < limit(LARGE) < limit(LARGEST)
+    assert reading_limit_s(LARGEST) < 60
+    assert grace_s(SMALL) < 2
 
 
 def test_large_snapshots_leave_time_for_the_checker() -> None:
-    """Else the answer comes seconds after its limit."""
-    large = pb.Snapshot(pods=[pb.Pod()] * 40_000, nodes=[pb.Node()] * 5_000)
-
-    assert finishing_s(large, 10.0) > 1.0
-    assert finishing_s(large, 1.0) < 0.5
+    """Else the last plan of 50,000 pods would always come too late to be checked."""
+    assert answer_after_s(LARGE) > 2 * checking_s(LARGE)

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import cast
 
+import pytest
+
 from optimizer.contract import optimizer_pb2 as pb
+from optimizer.service.ending import ending
 from optimizer.service.judge import Judge
 from optimizer.service.run import Run
 from optimizer.service.vetting import Vetting
@@ -21,9 +24,14 @@ class FakeRun:
     """Says what it is told to, and notes how it was ended."""
 
     def __init__(self) -> None:
+        self.ends_by = time.monotonic()
         self.said: SimpleQueue[pb.SolveUpdate] = SimpleQueue()
+        self.read: Callable[[], None] = lambda: None
         self.over = self.cancelled = False
         self.given_up = False
+
+    def on_read(self, told: Callable[[], None]) -> None:
+        self.read = told
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
         while True:
@@ -55,7 +63,7 @@ class FakeJudge:
         self, update: pb.SolveUpdate, stop: Callable[[], bool]
     ) -> pb.SolveUpdate | None:
         if self.withhold:
-            return pb.SolveUpdate(end_reason=pb.END_REASON_ERROR, last=True)
+            return ending(pb.END_REASON_ERROR, "it is wrong")
         if not update.last:
             return update
         while not stop():
@@ -69,11 +77,11 @@ def a_plan(name: str) -> pb.Plan:
 
 
 def vetting(run: FakeRun, judge: FakeJudge, answer_in_s: float) -> Vetting:
-    now = time.monotonic()
+    run.ends_by = time.monotonic()
     return Vetting(
         cast("Run", run),
         cast("Judge", judge),
-        answer_by=now + answer_in_s,
+        answer_after_s=answer_in_s,
         checking_s=0.0,
     )
 
@@ -143,6 +151,24 @@ def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
     assert run.given_up
 
 
+def test_an_answer_is_due_sooner_once_the_snapshot_has_been_read() -> None:
+    """Whoever waits has fallen asleep until the latest moment, and must look again."""
+    run = FakeRun()
+    run.ends_by = time.monotonic() + LONG_S
+    waiting = Vetting(
+        cast("Run", run), cast("Judge", FakeJudge()), answer_after_s=0, checking_s=0
+    )
+    answers: SimpleQueue[pb.SolveUpdate] = SimpleQueue()
+    asleep = threading.Thread(target=lambda: [*map(answers.put, waiting.updates())])
+    asleep.start()
+
+    run.ends_by = time.monotonic()
+    run.read()
+
+    assert answers.get(timeout=LONG_S / 2).end_reason == pb.END_REASON_TIME_LIMIT
+    asleep.join(LONG_S)
+
+
 def test_a_plan_that_is_withheld_ends_the_run_before_it_is_told() -> None:
     """Whoever hears of it may call again and must find the turn free."""
     run = FakeRun()
@@ -152,6 +178,26 @@ def test_a_plan_that_is_withheld_ends_the_run_before_it_is_told() -> None:
 
     assert last.end_reason == pb.END_REASON_ERROR
     assert run.over
+
+
+@pytest.mark.parametrize("at_last", [False, True])
+def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(
+    at_last: bool,
+) -> None:
+    """A fault of one plan is told, but what was checked before it is carried out."""
+    run, judge = FakeRun(), FakeJudge()
+    answers = vetting(run, judge, LONG_S).updates()
+    run.said.put(pb.SolveUpdate(plan=a_plan("checked"), strategy="s"))
+    next(answers)
+
+    judge.withhold = True
+    run.said.put(pb.SolveUpdate(plan=a_plan("wrong"), last=at_last))
+    last = next(answers)
+
+    assert last.end_reason == pb.END_REASON_ERROR
+    assert last.message == "it is wrong"
+    assert last.plan == a_plan("checked")
+    assert last.strategy == "s"
 
 
 def test_a_cancelled_call_brings_no_plan_that_was_not_checked() -> None:
@@ -210,7 +256,7 @@ def test_of_late_plans_only_the_first_and_the_last_are_checked() -> None:
     late = Vetting(
         cast("Run", run),
         cast("Judge", FakeJudge()),
-        answer_by=time.monotonic() + LONG_S,
+        answer_after_s=LONG_S,
         checking_s=2 * LONG_S,
     )
     answers = late.updates()

@@ -52,6 +52,26 @@ def test_what_was_turned_down_is_told_with_the_reason() -> None:
     assert "ns/b unsupported" in rows
 
 
+def test_the_rules_that_protected_pods_are_told_with_whom_they_stopped() -> None:
+    """Whoever waits for room wants to know whom to ask for it."""
+    page = page_of(
+        _plan(
+            phase="NoImprovement",
+            protected=[
+                {"reason": "singleton", "pods": 3, "example": "ns/a", "inTheWayOf": 2},
+                {"reason": "job", "pods": 1, "example": "ns/b", "inTheWayOf": 1},
+                {"reason": "daemonset", "pods": 9, "example": "ns/c"},
+            ],
+        )
+    )
+
+    rows = [" ".join(line.split()) for line in page.splitlines()]
+    assert "kept where they are:" in rows
+    assert "singleton 3 ns/a 2 waiting pods" in rows
+    assert "job 1 ns/b 1 waiting pod" in rows
+    assert "daemonset 9 ns/c" in rows
+
+
 def test_a_plan_that_nobody_took_up_yet_is_told_as_such() -> None:
     """An object without a status is what a user sees first."""
     assert page_of({"metadata": {"name": "p"}}) == (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.reproduce.sweep.errors import JournalLineError
+from testbed.errors import StowageError
 from testbed.reproduce.sweep.journal import Journal
 
 
@@ -66,5 +66,5 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
     Journal(path, Row).add("first", (ROW,))
     with path.open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(JournalLineError, match=r"rows\.jsonl:2"):
+    with pytest.raises(StowageError, match=r"rows\.jsonl:2"):
         Journal(path, Row)

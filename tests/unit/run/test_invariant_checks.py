@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
-from kubernetes import client
+from silent_cluster import SilentCluster
 from watch_server import WatchServer, a_pod, serving
 
-from testbed.cluster.backend import Backend
-from testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
 from testbed.invariants.settled import COUNTED
 from testbed.observe.observer import Observer
 from testbed.observe.receipt import Receipt
@@ -22,36 +19,6 @@ from testbed.run.invariant_checks import WATCHED, invariant_checks
 from testbed.run.listener import Listener
 
 SOON_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class SilentCluster:
-    """A cluster of which there is only a folder."""
-
-    workdir: Path
-    name: str = "silent"
-    backend: Backend = Backend.KWOK_BINARY
-    release_site: ReleaseSite = ON_THIS_MACHINE
-
-    @property
-    def kubeconfig(self) -> Path:
-        return self.workdir / "kubeconfig.yaml"
-
-    @property
-    def audit_log(self) -> Path:
-        return self.workdir / "audit.log"
-
-    def up(self) -> None:
-        """Start nothing."""
-
-    def keep(self) -> None:
-        """Keep nothing."""
-
-    def down(self) -> None:
-        """Stop nothing."""
-
-    def api_client(self) -> client.ApiClient:
-        raise NotImplementedError
 
 
 def an_eviction(name: str, at: Receipt) -> str:

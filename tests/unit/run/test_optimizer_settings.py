@@ -7,6 +7,7 @@ from outcomes import a_plan
 from testbed.run.optimizer_phase import optimizer_record, optimizer_values
 from testbed.scenario.check import OptimizerRecord
 from testbed.scenario.model import OptimizerSettings
+from testbed.simulate import EVERY_HARM
 
 
 def test_settings_become_the_plugins_own_arguments() -> None:
@@ -28,12 +29,21 @@ def test_settings_become_the_plugins_own_arguments() -> None:
     }
 
 
+def test_the_chart_s_care_is_lifted_only_where_a_scenario_says_so() -> None:
+    """A set-up that only scenarios use proves nothing about an installation."""
+    careful = optimizer_values(OptimizerSettings())["priorityOptimizer"]
+    anybody = optimizer_values(OptimizerSettings(harm="any"))["priorityOptimizer"]
+
+    assert not careful.keys() & EVERY_HARM.keys()
+    assert anybody == careful | EVERY_HARM
+
+
 def test_moves_are_summed_over_plans() -> None:
     """A scheduler may need several plans to get there; each move is a disturbance."""
     plans = [a_plan("plan-1"), a_plan("plan-2")]
 
     assert optimizer_record(plans) == OptimizerRecord(
-        solves=2, moves=2, evictions=0, optimal=True
+        solves=2, moves=2, evictions=0, optimal=True, phases={"Completed": 2}
     )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.scenario.document import compose
 from testbed.scenario.errors import ScenarioFaultsError, ScenarioUnreadableError
 from testbed.scenario.load import load_file, load_folder
 
@@ -327,6 +328,49 @@ def test_an_alias_that_contains_itself_is_refused(tmp_path: Path) -> None:
     """YAML allows it; reading it would never end."""
     (fault,) = faults_of(tmp_path, "name: &a [*a]\n")
     assert "an alias contains itself" in fault
+
+
+def test_aliases_that_multiply_are_refused_before_they_are_written_out(
+    tmp_path: Path,
+) -> None:
+    """Twelve short lines stood for more values than there is memory for."""
+    levels = "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 13)
+    )
+    (fault,) = faults_of(tmp_path, f"name: a/b\na0: &a0 [x]\n{levels}")
+
+    assert fault.startswith("6:35: up to *a3 the aliases of this file stand for ")
+    assert fault.endswith(
+        " values, of at most 10,000; write the values out, or leave some away"
+    )
+
+
+def test_aliases_that_are_used_often_are_not_refused(tmp_path: Path) -> None:
+    """A label or a setting that a thousand steps share is what aliases are for."""
+    text = "a: &a {b: c, d: [e, f]}\n" + "".join(f"x{n}: *a\n" for n in range(1000))
+    path = tmp_path / "many.yaml"
+
+    root, faults = compose(path, text)
+
+    assert root is not None
+    assert not faults
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("name: " + "[" * 5000, "1:45"),
+        ("a: &a " + "[" * 30 + "]" * 30 + "\nb: " + "[" * 20 + "*a", "2:"),
+    ],
+)
+def test_a_file_that_is_nested_too_deeply_is_refused(
+    text: str, place: str, tmp_path: Path
+) -> None:
+    """The parser would give up with an error of its own at a thousand."""
+    (fault,) = faults_of(tmp_path, text)
+
+    assert fault.startswith(place)
+    assert "nested more than 40 deep" in fault
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:

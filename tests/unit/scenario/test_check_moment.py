@@ -52,6 +52,20 @@ def of_peak(**wanted: Any) -> CheckResult:
     return result
 
 
+def test_a_plan_in_another_phase_is_a_failed_check() -> None:
+    """Nothing may be left open: what is not named is not there."""
+    expect = ExpectedMoment(ExpectedOptimizer(phases={"Completed": 1, "Failed": 0}))
+
+    def passed(**phases: int) -> bool:
+        record = OptimizerRecord(1, 2, 0, optimal=True, phases=phases)
+        (result,) = check_moment(expect, Moment(STATE, record), 1e-6)
+        return result.passed
+
+    assert passed(Completed=1)
+    assert not passed(Completed=1, Executing=1)
+    assert not passed(Completed=2)
+
+
 @pytest.mark.parametrize(
     ("wanted", "wrong"),
     [

@@ -1,5 +1,6 @@
 from testbed.scenario.manifests import (
     bare_pod_manifest,
+    controller_manifests,
     node_manifests,
     object_manifest,
     pod_manifests,
@@ -31,6 +32,27 @@ def test_a_workload_becomes_a_replica_set_with_exact_requests() -> None:
             "resources": {"requests": {"cpu": "150m", "memory": "2000000000"}},
         }
     ]
+
+
+def test_controllers_of_one_workload_do_not_take_each_others_pods() -> None:
+    """Selectors that overlap make controllers fight over pods."""
+    first, second = controller_manifests(
+        Workload("web", 3, 150, 0, kind="Deployment", controllers=2), "ns"
+    )
+
+    assert [one["metadata"]["name"] for one in (first, second)] == ["web-0", "web-1"]
+    for one in (first, second):
+        wanted = one["spec"]["selector"]["matchLabels"]
+        assert wanted == one["spec"]["template"]["metadata"]["labels"]
+        assert wanted["stowage.dev/workload"] == "web"
+    assert first["spec"]["selector"] != second["spec"]["selector"]
+
+
+def test_a_single_controller_has_the_workloads_own_name() -> None:
+    """A scenario that says nothing of controllers is as it was."""
+    web = Workload("web", 3, 150, 0)
+
+    assert controller_manifests(web, "ns") == [workload_manifest(web, "ns")]
 
 
 def test_further_labels_do_not_displace_the_workload_label() -> None:

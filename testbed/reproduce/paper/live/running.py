@@ -100,6 +100,7 @@ def live_scenario(one: Judged) -> Scenario:
         time_limit_s=one.result.limit_s,
         policy="paper",
         strategy=one.result.strategy,
+        harm="any",  # the paper's pods have no harm to fear
     )
     return replace(scenario_of(one.instance), optimizer=settings)
 

@@ -14,6 +14,7 @@ from testbed.compare.harness.burst import Burst
 from testbed.compare.harness.cost import HarnessCost
 from testbed.compare.harness.duration import burst_duration_s
 from testbed.compare.harness.runs import MeasuredBurst
+from testbed.observe.audit import BEGINNING
 
 BURST = Burst(200, Dress("somebody", labels={"queue": "root.a"}))
 
@@ -66,7 +67,7 @@ def test_a_burst_lasts_from_first_creation_to_last_binding(tmp_path: Path) -> No
         + a_line("09.000000", "binding", "c", namespace="other")
     )
 
-    assert burst_duration_s(log, 0, "ns", 2) == 2.5
+    assert burst_duration_s(log, BEGINNING, "ns", 2) == 2.5
 
 
 def test_a_burst_that_did_not_go_through_has_no_duration(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ def test_a_burst_that_did_not_go_through_has_no_duration(tmp_path: Path) -> None
     log.write_text(a_line("02.0", "", "") + a_line("02.5", "", ""))
 
     with pytest.raises(BurstUnplacedError, match="2 created and 0 bound"):
-        burst_duration_s(log, 0, "ns", 2)
+        burst_duration_s(log, BEGINNING, "ns", 2)
 
 
 def test_the_bursts_pods_wear_what_their_scheduler_asks_for() -> None:

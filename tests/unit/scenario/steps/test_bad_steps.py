@@ -273,6 +273,12 @@ CASES = {
         "18:23: workload 'db' is applied too, and its controller would take the "
         "burst's pods for its own; write a second workload",
     ),
+    "a number of pods for several controllers": (
+        "{name: web, kind: Deployment,",
+        "{name: web, controllers: 2, kind: Deployment,",
+        "16:23: web has several controllers, and a number of pods is one controller's; "
+        "scale a workload without `controllers`",
+    ),
     "usage of nothing": (
         "cordon: node-0",
         "usage: {workload: web}",

@@ -1,0 +1,56 @@
+"""The whole benchmark: measure what is missing, write the figures, return the table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.command import Say
+from benchmarks.live.cell import Cell
+from benchmarks.live.figures import cell_figures
+from benchmarks.live.rounds import run_cell
+from benchmarks.live.row import Row
+from benchmarks.live.scope import SCOPES
+from testbed.bench.figures.figure import Figure, table
+from testbed.bench.fingerprint import fingerprint
+from testbed.bench.whole_file import write_whole
+from testbed.compiled_optimizer import compile_optimizer
+from testbed.report.environment import environment
+from testbed.reproduce.sweep.journal import Journal
+from testbed.toolchain import tool_path
+
+NAME = "live"
+
+
+def run_benchmark(cells: Sequence[Cell], scope: str, results: Path, say: Say) -> str:
+    """Measure, write ``<results>/live.json``, return the table.
+
+    Rows are kept below ``<results>/live``, a file for each build of scheduler and
+    optimiser; a cell that is there is not measured again. The figures are of all cells
+    of the scope that were measured until now.
+
+    Raises
+    ------
+    StowageError
+        A tool is missing, or a cluster failed.
+    """
+    build = f"{tool_path('stowage-scheduler').parent.name}-{fingerprint()}"
+    journal = Journal(results / NAME / f"rows-{build}.jsonl", Row)
+    compile_optimizer()
+    for cell in cells:
+        if cell.name not in journal:
+            journal.add(cell.name, tuple(run_cell(cell, say)))
+    figures = list(_figures(scope, journal))
+    path = results / f"{NAME}.json"
+    content = {
+        "environment": {**environment(), "scope": scope},
+        "figures": [one.document() for one in figures],
+    }
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+    return f"{table(figures)}\n\nfigures: {path}"
+
+
+def _figures(scope: str, journal: Journal[Row]) -> Iterator[Figure]:
+    for cell in SCOPES[scope].cells:
+        yield from cell_figures(cell, journal.get(cell.name))

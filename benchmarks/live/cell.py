@@ -1,0 +1,158 @@
+"""What is measured: a cluster's size, what a plan has to move, and what goes on beside.
+
+Every node has the same steady pods and some CPU left, but for the large pods that
+arrive not enough: each of them needs ``moves_each`` steady pods to go elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+
+PODS_A_NODE = 10
+PODS_A_WORKLOAD = 25
+CPU_MILLI = 1000
+FREE_CPUS = 6
+"""What a node has left beside its ten steady pods of one CPU."""
+
+SLACK_MILLI = 500
+"""And this much beside all of that, for the tiny pods that come and go."""
+
+FIVE_THOUSAND = 5000
+
+
+class Part(StrEnum):
+    """What can be measured alone.
+
+    ``CASE``: 500 nodes that are half full, and 250 pods of a whole node each.
+    ``MOVES``: 2,000 moves on 1,000 nodes. ``PENDING``: 500 pods that need 500 moves, on
+    5,000 nodes. ``RATE``: bursts that no plan concerns, beside the profile ``default``.
+    ``CHURN``: 100 events a second on 5,000 nodes, beside the profile ``default``.
+    ``GRID``: sizes by shares of the pods that move by events a second.
+    """
+
+    CASE = "case"
+    MOVES = "moves-2000"
+    PENDING = "pending-500"
+    RATE = "rate"
+    CHURN = "churn-100"
+    GRID = "grid"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cluster and what happens on it.
+
+    Attributes
+    ----------
+    nodes, node_cpu_milli
+        The nodes. With several rounds they are as many equal pools, so that no round
+        finds what the plan of another has left.
+    pods_a_node, steady_cpu_milli, workloads
+        The pods that are there before, and how many ReplicaSets they belong to.
+    large, large_cpu_milli, moves_each
+        The pods that arrive each round, and how many steady ones must move for each.
+    events_per_s
+        Creations and deletions a second of tiny pods that no plan concerns.
+    burst
+        Such pods that come all at once while a plan is carried out.
+    rounds
+        How often all of it happens, beside the profile ``default`` if ``beside``.
+    window_s
+        Least length of each measured window.
+    """
+
+    part: Part
+    name: str
+    nodes: int
+    large: int
+    large_cpu_milli: int
+    moves_each: int = 1
+    node_cpu_milli: int = (PODS_A_NODE + FREE_CPUS) * CPU_MILLI + SLACK_MILLI
+    pods_a_node: int = PODS_A_NODE
+    steady_cpu_milli: int = CPU_MILLI
+    workloads: int = 0
+    large_a_workload: int = 5
+    events_per_s: int = 0
+    burst: int = 0
+    rounds: int = 1
+    beside: bool = False
+    window_s: float = 0.0
+    timeout_s: float = 300.0
+
+    @property
+    def moves(self) -> int:
+        """Return how many moves one round needs."""
+        return self.large * self.moves_each
+
+    @property
+    def steady(self) -> int:
+        """Return how many pods there are before the first round."""
+        return self.nodes * self.pods_a_node
+
+
+def moving(
+    part: Part,
+    name: str,
+    nodes: int,
+    moves: int,
+    moves_each: int = 1,
+    *,
+    workloads: int = 0,
+    events_per_s: int = 0,
+    burst: int = 0,
+    rounds: int = 1,
+    beside: bool = False,
+    window_s: float = 0.0,
+) -> Cell:
+    """Return the cell of nodes with ten pods each in which so many pods must move."""
+    return Cell(
+        part,
+        name,
+        nodes,
+        large=ceil(moves / moves_each),
+        large_cpu_milli=(FREE_CPUS + moves_each) * CPU_MILLI,
+        moves_each=moves_each,
+        workloads=workloads or ceil(nodes * PODS_A_NODE / PODS_A_WORKLOAD),
+        events_per_s=events_per_s,
+        burst=burst,
+        rounds=rounds,
+        beside=beside,
+        window_s=window_s,
+        # Twice what the chart's 20 evictions a second take, and a start.
+        timeout_s=120.0 + moves / 10,
+    )
+
+
+def case(name: str, nodes: int, deployments: int) -> Cell:
+    """Return the cell of `scenarios/plans/stock-limits.yaml`, its pods bound before."""
+    return Cell(
+        Part.CASE,
+        name,
+        nodes,
+        large=nodes // 2,
+        large_cpu_milli=4000,
+        node_cpu_milli=4000,
+        pods_a_node=1,
+        steady_cpu_milli=2000,
+        workloads=deployments,
+    )
+
+
+def grid_cell(nodes: int, percent: int, events_per_s: int) -> Cell:
+    """Return the cell of a size, a share of the pods that moves, and a churn."""
+    return moving(
+        Part.GRID,
+        f"{nodes} nodes, {percent} % moved, {events_per_s} events/s",
+        nodes,
+        nodes * PODS_A_NODE * percent // 100,
+        # One node's free room and one pod's are not enough for a tenth of the pods.
+        moves_each=1 if percent <= FEW_PERCENT else 2,
+        events_per_s=events_per_s,
+        beside=events_per_s > 0,
+        window_s=20.0 if events_per_s else 0.0,
+    )
+
+
+FEW_PERCENT = 5

@@ -1,0 +1,139 @@
+"""What scheduler and optimiser took in a window: processor, memory, requests."""
+
+from __future__ import annotations
+
+import ssl
+import urllib.request
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from benchmarks.live.world import LIVE
+from testbed.cluster.ports import LOOPBACK
+from testbed.cluster.protocol import Cluster
+from testbed.compare.footprint import Footprint, FootprintMeter
+from testbed.helm import Release
+from testbed.observe.audit import audit_end, audit_entries
+
+WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+REQUESTS = "rest_client_requests_total"
+HOLDS = "stowage_priority_optimizer_hold_seconds_bucket"
+
+METRICS_VALUES = {
+    "scheduler": {
+        "extraArgs": ["--authorization-always-allow-paths=/metrics,/livez,/readyz"]
+    }
+}
+"""Values of a release whose metrics anybody on this machine may read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was taken between the two ends of a window.
+
+    Attributes
+    ----------
+    footprints
+        By container.
+    writes
+        By verb and resource, less those for the pods that no plan concerns. Events
+        and leases are not in the audit log.
+    requests
+        Of every kind, by method.
+    longest_hold_s
+        Upper end of the histogram's last bucket that somebody fell into; None if the
+        profile has no such metric or nobody was held.
+    """
+
+    footprints: Mapping[str, Footprint]
+    writes: Counter[str] = field(default_factory=Counter)
+    requests: Counter[str] = field(default_factory=Counter)
+    longest_hold_s: float | None = None
+
+
+class Meter:
+    """Measures from its making to `read`.
+
+    Parameters
+    ----------
+    cluster, release
+        Where the scheduler runs, and as what.
+    """
+
+    def __init__(self, cluster: Cluster, release: Release) -> None:
+        self._cluster = cluster
+        self._url = metrics_url(release)
+        self._user = f"system:serviceaccount:{release.namespace}:{release.name}"
+        self._audit_start = audit_end(cluster.audit_log)
+        self._before = _counters(self._url)
+        self._meters = {
+            name: FootprintMeter([pid]) for name, pid in release.process_ids().items()
+        }
+
+    def read(self) -> Usage:
+        """Return what was taken until now."""
+        footprints = {name: meter.read() for name, meter in self._meters.items()}
+        now, holds = _counters(self._url), Counter[str]()
+        requests: Counter[str] = Counter()
+        for (name, label), value in now.items():
+            grown = int(value - self._before.get((name, label), 0.0))
+            if name == REQUESTS:
+                requests[label] += grown
+            elif grown:
+                holds[label] = grown
+        return Usage(footprints, self._writes(), +requests, _longest(holds))
+
+    def _writes(self) -> Counter[str]:
+        entries = audit_entries(self._cluster.audit_log, self._audit_start)
+        return Counter(
+            f"{entry.verb} {entry.resource}"
+            f"{'/' if entry.subresource else ''}{entry.subresource}"
+            for entry in entries
+            if entry.user == self._user
+            and entry.verb in WRITES
+            and not (entry.namespace == LIVE and entry.name.startswith("tiny"))
+        )
+
+
+def metrics_url(release: Release) -> str:
+    """Return where the scheduler serves its metrics; the port is its pod's."""
+    arguments = release.pods()[0].spec.containers[0].args
+    (port,) = (one.split("=")[1] for one in arguments if "--secure-port=" in one)
+    return f"https://{LOOPBACK}:{port}/metrics"
+
+
+def read_metrics(url: str) -> Iterator[Sample]:
+    """Yield every sample that a process serves.
+
+    Raises
+    ------
+    OSError
+        It does not answer.
+    """
+    trust = ssl.create_default_context()
+    # The port's certificate is the scheduler's own, and loopback needs none.
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    with urllib.request.urlopen(url, context=trust, timeout=30) as answer:  # noqa: S310
+        text = answer.read().decode()
+    for family in text_string_to_metric_families(text):
+        yield from family.samples
+
+
+def _counters(url: str) -> dict[tuple[str, str], float]:
+    """Return the two metrics that are read, by name and the label that counts."""
+    found: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for sample in read_metrics(url):
+        if sample.name in {REQUESTS, HOLDS}:
+            label = sample.labels.get("method") or sample.labels["le"]
+            found[sample.name, label] += sample.value
+    return dict(found)
+
+
+def _longest(grown: Mapping[str, int]) -> float | None:
+    """Return the least bound that all observations of a cumulative histogram keep."""
+    total = max(grown.values(), default=0)
+    bounds = [float(bound) for bound, value in grown.items() if value == total]
+    return min(bounds) if total else None

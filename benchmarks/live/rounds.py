@@ -1,0 +1,255 @@
+"""One cell: a cluster is built, and each round measures its windows on it.
+
+Where the profile `default` is measured beside, it goes first in one round and last in
+the next, so that neither has always the younger cluster.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from benchmarks.command import Say
+from benchmarks.live.cell import Cell
+from benchmarks.live.load import burst, churning
+from benchmarks.live.meter import METRICS_VALUES, Meter
+from benchmarks.live.moments import TINY, Moments
+from benchmarks.live.row import Row, Window
+from benchmarks.live.world import (
+    LIVE,
+    SELDOM_RENEWED,
+    STEADY,
+    all_at_once,
+    build,
+    large_manifests,
+    large_prefix,
+    ready_pods,
+)
+from testbed.cluster.interruption import running_cluster
+from testbed.cluster.kwok_binary import KwokBinaryCluster
+from testbed.helm import Release, install_release
+from testbed.observe.errors import NotSettledError
+from testbed.observe.observer import Observer
+from testbed.observe.pod import ObservedPod
+from testbed.observe.settled import Condition, plans_in_words
+from testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
+from testbed.observe.state import State
+from testbed.observe.verdict import Verdict
+from testbed.run.objects import Objects
+
+CALM_S = 3.0
+"""A scheduler that has just started is left alone for so long."""
+
+QUIET_S = 3.0
+"""No plan may change for so long: the chart's settle time, its limit, and a margin."""
+
+RELEASE_TIMEOUT_S = 300.0
+BURST_TIMEOUT_S = 300.0
+STORED_TIMEOUT_S = 60.0
+
+SOURCES = (
+    Source("Pod", f"/api/v1/namespaces/{LIVE}/pods"),
+    Source("ReplicaSet", f"/apis/apps/v1/namespaces/{STEADY}/replicasets"),
+)
+"""Thousands of steady pods are not watched: their ReplicaSets tell how they are."""
+
+
+def run_cell(cell: Cell, say: Say) -> Iterator[Row]:
+    """Measure every round of a cell on a cluster of its own.
+
+    Raises
+    ------
+    StowageError
+        The cluster or the release failed. A plan that fails is a figure.
+    """
+    cluster = KwokBinaryCluster(
+        f"live-{secrets.token_hex(3)}", extra_args=SELDOM_RENEWED
+    )
+    with running_cluster(cluster), cluster.api_client() as api:
+        objects = Objects(api)
+        say(f"{cell.name}: building {cell.nodes} nodes with {cell.steady} pods")
+        build(cluster, objects, cell)
+        with Observer(api, SOURCES) as observer:
+            run = CellRun(cell, cluster, objects, observer, say)
+            for number in range(cell.rounds):
+                yield from run.round(number)
+
+
+@dataclass(slots=True)
+class CellRun:
+    """Measures windows on a cluster that is built."""
+
+    cell: Cell
+    cluster: KwokBinaryCluster
+    objects: Objects
+    observer: Observer
+    say: Say
+    _profile: str = ""
+    _release: Release | None = None
+    _pause: Callable[[float], object] = field(
+        default_factory=lambda: threading.Event().wait
+    )
+
+    def round(self, number: int) -> Iterator[Row]:
+        """Measure the windows of one round."""
+        windows = [Window.PLAN]
+        if self.cell.beside:
+            windows = [Window.DEFAULT, Window.IDLE, Window.PLAN]
+            if number % 2:
+                windows = [*windows[1:], windows[0]]
+        for window in windows:
+            row = self._measured(window, number)
+            self.say(f"{self.cell.name}: round {number + 1}, {in_words(row)}")
+            if row.plan is not None and row.plan.unready:
+                self._remove_large(number)
+            yield row
+
+    def _measured(self, window: Window, number: int) -> Row:
+        release = self._serving("default" if window is Window.DEFAULT else "optimizer")
+        self._pause(CALM_S)
+        there = self.observer.restart_journal()
+        meter = Meter(self.cluster, release)
+        began = self.observer.clock.now()
+        prefix = f"{TINY}-{window}-{number}"
+        events, clock = self.cell.events_per_s, self.observer.clock
+        with churning(self.objects, prefix, events, clock):
+            if window is Window.PLAN:
+                self._carry_out_plan(number, prefix)
+            elif self.cell.burst:
+                self._burst(prefix)
+            spent_s = self.observer.clock.now().seconds_since(began)
+            self._pause(max(0.0, self.cell.window_s - spent_s))
+        usage = meter.read()
+        length_s = self.observer.clock.now().seconds_since(began)
+        self._clear_tiny()
+        moments = Moments([*there, *self.observer.take_journal()])
+        return Row(
+            number=number,
+            window=window,
+            length_s=length_s,
+            tiny=moments.tiny(),
+            writes=dict(usage.writes),
+            requests=dict(usage.requests),
+            longest_hold_s=usage.longest_hold_s,
+            cpu_s={name: one.cpu_s for name, one in usage.footprints.items()},
+            peak_bytes={
+                name: one.peak_memory_bytes for name, one in usage.footprints.items()
+            },
+            plan=moments.plan_row(self.cell.large) if window is Window.PLAN else None,
+        )
+
+    def _serving(self, profile: str) -> Release:
+        if self._release is None or self._profile != profile:
+            self._release = install_release(
+                self.cluster,
+                profile=profile,
+                optimizer_enabled=profile == "optimizer",
+                values=METRICS_VALUES,
+                timeout_s=RELEASE_TIMEOUT_S,
+            )
+            self._profile = profile
+            for source in (PACKING_PLANS, RESERVATIONS):
+                self.observer.watch(source)
+        return self._release
+
+    def _carry_out_plan(self, number: int, prefix: str) -> None:
+        """Let the large pods arrive, and wait until all is at rest or time is up."""
+        all_at_once(self.objects.create, large_manifests(self.cell, number))
+        if self.cell.burst:
+            self._await("a plan to begin", plan_begun, STORED_TIMEOUT_S)
+            self._burst(prefix)
+        rest = at_rest(large_prefix(number), self.cell.large, self.cell.steady)
+        self._await("all pods to be ready", rest, self.cell.timeout_s, QUIET_S)
+
+    def _burst(self, prefix: str) -> None:
+        burst(self.objects, prefix, self.cell.burst)
+        self._await("the burst", bound(prefix, self.cell.burst), BURST_TIMEOUT_S)
+
+    def _remove_large(self, number: int) -> None:
+        """Let the next round's plan be for its own pods alone."""
+        for manifest in large_manifests(self.cell, number):
+            name = manifest["metadata"]["name"]
+            self.objects.delete("ReplicaSet", name, namespace=LIVE)
+
+    def _clear_tiny(self) -> None:
+        names = self.observer.read(
+            lambda state: [one.name for one in state.all_pods(LIVE) if _tiny(one)]
+        )
+        for name in names:
+            self.objects.delete("Pod", name, namespace=LIVE, at_once=True)
+        self._await("the tiny pods to go", tiny_gone, BURST_TIMEOUT_S)
+
+    def _await(
+        self, what: str, condition: Condition, timeout_s: float, quiet_s: float = 0.0
+    ) -> None:
+        """Wait; what does not come about is a figure, and its last state is told."""
+        try:
+            self.observer.wait_for(
+                what,
+                condition,
+                timeout_s=timeout_s,
+                quiet_s=quiet_s,
+                quiet_kinds=("PackingPlan",),
+            )
+        except NotSettledError as late:
+            self.say(f"{self.cell.name}: {late}")
+
+
+def at_rest(prefix: str, large: int, steady: int) -> Condition:
+    """Hold when so many pods are ready and no plan is open."""
+
+    def condition(state: State) -> Verdict:
+        pods = [one for one in state.all_pods(LIVE) if one.name.startswith(prefix)]
+        ready = sum(pod.ready for pod in pods)
+        steady_ready = ready_pods(state.bodies("ReplicaSet", STEADY))
+        plans = state.plans()
+        words = (
+            f"{ready} of {large} large and {steady_ready} of {steady} steady pods are "
+            f"ready; {plans_in_words(plans)}"
+        )
+        done = bool(plans) and all(plan.finished for plan in plans)
+        return Verdict(done and (ready, steady_ready) == (large, steady), words)
+
+    return condition
+
+
+def bound(prefix: str, count: int) -> Condition:
+    """Hold when so many pods of a name that begins like this have a node."""
+
+    def condition(state: State) -> Verdict:
+        pods = [one for one in state.all_pods(LIVE) if one.name.startswith(prefix)]
+        number = sum(pod.bound for pod in pods)
+        return Verdict(number >= count, f"{number} of {count} pods have a node")
+
+    return condition
+
+
+def plan_begun(state: State) -> Verdict:
+    """Hold when a plan is being carried out."""
+    plans = state.plans()
+    return Verdict(
+        any(plan.phase == "Executing" for plan in plans), plans_in_words(plans)
+    )
+
+
+def tiny_gone(state: State) -> Verdict:
+    """Hold when none of the pods is left that no plan concerns."""
+    left = sum(_tiny(one) for one in state.all_pods(LIVE))
+    return Verdict(not left, f"{left} are left")
+
+
+def in_words(row: Row) -> str:
+    """Return a row in a line."""
+    if row.plan is None:
+        return f"{row.window}: {len(row.tiny)} pods in {row.length_s:.1f} s"
+    ready = "never" if row.plan.ready_s is None else f"after {row.plan.ready_s:.1f} s"
+    return (
+        f"{row.window}: all ready {ready}, {row.plan.moved} moved, "
+        f"{len(row.plan.given_up)} plans given up"
+    )
+
+
+def _tiny(pod: ObservedPod) -> bool:
+    return pod.name.startswith(TINY)

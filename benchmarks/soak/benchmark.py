@@ -1,0 +1,169 @@
+"""The whole soak: a world, turn after turn until the time is up, and the slopes."""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.command import Say
+from benchmarks.live.meter import METRICS_VALUES
+from benchmarks.live.world import SELDOM_RENEWED
+from benchmarks.soak.sampler import Sampler
+from benchmarks.soak.slopes import CONFIDENCE, Point, slope_of
+from benchmarks.soak.turn import Turn
+from benchmarks.soak.world import World
+from testbed.bench.figures.figure import Figure, at_least, at_most, figure, table
+from testbed.bench.whole_file import write_whole
+from testbed.cluster.interruption import running_cluster
+from testbed.cluster.kwok_binary import KwokBinaryCluster
+from testbed.cluster.metrics.settings import MetricsSettings
+from testbed.errors import StowageError
+from testbed.faults.arena import LONGEST_BACKOFF_S, PATIENCE_S
+from testbed.faults.leader import ELECTION
+from testbed.faults.trial import Trial
+from testbed.observe.observer import Observer
+from testbed.report.environment import environment
+from testbed.run.bench import Bench
+from testbed.run.invariant_checks import WATCHED
+from testbed.run.release import switch_release
+
+NAME = "soak"
+PROFILE = "optimizer"
+RESOLUTION_S = 60
+LEAST_INTERVAL_S, MOST_INTERVAL_S = 2.0, 15.0
+SAMPLES = 200
+MUST_NOT_GROW = ("of the scheduler", "of the optimizer")
+"""Others keep what they are asked to, such as the API server's cache of events."""
+
+
+def run_soak(hours: float, nodes: int, seed: int, results: Path, say: Say) -> str:
+    """Let a world turn for so long, write ``<results>/soak.json``, return the table.
+
+    Turns and samples are written below ``<results>/soak`` as they come, and the
+    evidence of turns that went wrong.
+
+    Raises
+    ------
+    StowageError
+        A tool is missing, or the cluster is beyond recovery.
+    """
+    folder = results / NAME / secrets.token_hex(3)
+    folder.mkdir(parents=True)
+    say(f"seed {seed}; turns, samples and evidence: {folder}")
+    cluster = KwokBinaryCluster(
+        f"soak-{folder.name}",
+        extra_args=SELDOM_RENEWED,
+        metrics=MetricsSettings(RESOLUTION_S),
+        longest_backoff_s=LONGEST_BACKOFF_S,
+    )
+    with (
+        running_cluster(cluster),
+        cluster.api_client() as api,
+        Observer(api, patience_s=PATIENCE_S) as observer,
+    ):
+        bench = Bench(cluster, api, observer, tag=folder.name)
+        serving = switch_release(bench, PROFILE, optimizer_enabled=True, values=_VALUES)
+        for source in WATCHED:
+            observer.watch(source)
+        chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+        world = World(bench, serving.release, nodes, chance)
+        world.create()
+        length_s = hours * 3600
+        interval_s = min(max(length_s / SAMPLES, LEAST_INTERVAL_S), MOST_INTERVAL_S)
+        file = folder / "samples.jsonl"
+        with Sampler(serving.release, api, interval_s, file) as sampler:
+            turns, error = _turns(
+                world, seed, length_s, sampler=sampler, folder=folder, say=say
+            )
+            length_s = sampler.length_s
+    figures = [*_turn_figures(turns, error), *_slope_figures(sampler.points, length_s)]
+    path = results / f"{NAME}.json"
+    about = {**environment(), "seed": seed, "hours": hours, "nodes": nodes}
+    content = {"environment": about, "figures": [one.document() for one in figures]}
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+    return f"{table(figures)}\n\nseed: {seed}\nfigures: {path}"
+
+
+_VALUES = {
+    "scheduler": {
+        **ELECTION["scheduler"],
+        "extraArgs": [
+            *ELECTION["scheduler"]["extraArgs"],
+            *METRICS_VALUES["scheduler"]["extraArgs"],
+        ],
+    }
+}
+"""The chart's defaults, but for metrics, and a lease that lasts two seconds."""
+
+
+def _turns(
+    world: World,
+    seed: int,
+    length_s: float,
+    *,
+    sampler: Sampler,
+    folder: Path,
+    say: Say,
+) -> tuple[list[Trial], str]:
+    """Return the turns, and what ended them early."""
+    trials: list[Trial] = []
+    while sampler.length_s < length_s:
+        try:
+            trial = Turn(world, len(trials), seed, folder).run()
+        except StowageError as beyond:
+            say(f"turn {len(trials)}: the world cannot be put back: {beyond}")
+            return trials, str(beyond)
+        say(f"{sampler.length_s:.0f} s: {trial.in_words()}")
+        with (folder / "turns.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(trial.document()) + "\n")
+        trials.append(trial)
+    return trials, ""
+
+
+def _turn_figures(turns: Sequence[Trial], error: str) -> Iterator[Figure]:
+    violations = [text for turn in turns for text in turn.violations]
+    failures = [text for turn in turns for text in turn.failures]
+    number = [float(len(turn.violations)) for turn in turns]
+    yield figure(
+        "violations", "", number, sum, at_most(0), spread=False,
+        note="; ".join(violations[:3]),
+    )  # fmt: skip
+    well = [float(not turn.failures) for turn in turns] + [0.0] * bool(error)
+    yield figure(
+        "turns after which the cluster recovered", "share", well,
+        lambda all_of_them: sum(all_of_them) / len(all_of_them), at_least(1),
+        spread=False, note="; ".join([*failures[:3], error]).strip("; "),
+    )  # fmt: skip
+    again = [one.recovered_s for one in turns if one.recovered_s is not None]
+    yield figure("from a fault to the last change of a pod", "s", again, max)
+    phases = Counter(phase for turn in turns for phase in turn.phases)
+    yield figure(
+        "plans", "", [float(len(turn.phases)) for turn in turns], sum, spread=False,
+        note=", ".join(f"{count} {phase}" for phase, count in phases.most_common()),
+    )  # fmt: skip
+    restarts = [float(one.scheduler_restarts) for one in turns]
+    yield figure("restarts of the scheduler", "", restarts, sum, spread=False)
+
+
+def _slope_figures(points: dict[str, list[Point]], length_s: float) -> Iterator[Figure]:
+    for name, own in sorted(points.items()):
+        slope = slope_of(own, length_s)
+        unit = "MiB/h" if name.startswith("memory") else "1/h"
+        if slope is None:
+            yield Figure(f"slope: {name}", None, unit, note="too few samples")
+            continue
+        judged = name.endswith(MUST_NOT_GROW)
+        yield Figure(
+            f"slope: {name}",
+            slope.per_hour,
+            unit,
+            target="0 in the interval" if judged else "",
+            met=slope.is_none if judged else None,
+            runs=slope.parts,
+            spread=(slope.low, slope.high),
+            note=f"{CONFIDENCE:.0%} interval; last value {own[-1].value:.0f}",
+        )

@@ -1,0 +1,104 @@
+package oddobjects_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins"
+	"github.com/stowage/stowage/scheduler/simulation"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// schedulers is for how many snapshots the whole scheduler is started in the ordinary tests.
+const schedulers = 3
+
+// The scheduler with all its plugins has the same objects in its informers, takes the snapshot from them, and
+// rehearses the plan: nothing of it may crash, or give the plan up for another reason than a plugin's word.
+func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
+	seed, client := number(t, "SEED", 1), startOptimizer(t)
+	configuration, err := simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulator, err := simulation.New(context.Background(), configuration, plugins.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{t: t, client: client, cache: &snapshot.Cache{}, count: newCount()}
+	for batch := range schedulers {
+		d := dice{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}
+		question := d.newWorld(objectsASnapshot, r.count).question(fmt.Sprintf("scheduler-%d-%d", seed, batch))
+		judgement := judged(t, simulator, question)
+		message := &contract.Snapshot{}
+		if err := protojson.Unmarshal(judgement.Snapshot, message); err != nil {
+			t.Fatal(err)
+		}
+		answer := r.ask(&snapshot.Snapshot{ID: message.Id, Message: message}, patience)
+		if answer.Plan == nil {
+			t.Fatalf("%s: %s: %.2000s; see %s", question.ID, answer.EndReason, answer.Message, written(question.ID, message))
+		}
+		text, err := protojson.Marshal(answer.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		question.Plans = []json.RawMessage{text}
+		verdict := judged(t, simulator, question).Verdicts[0]
+		// What other plugins say, and whom nobody is evicted for, is told the optimiser when it has been found out.
+		if !slices.Contains([]string{"", "rehearsal", "stale", string(plan.UnjustEviction)}, verdict.Reason) {
+			t.Errorf("%s: %+v; see %s", question.ID, verdict, written(question.ID, message))
+		}
+	}
+}
+
+func judged(t *testing.T, simulator *simulation.Simulator, question simulation.Question) simulation.Judgement {
+	t.Helper()
+	judgement, err := simulator.Judge(context.Background(), question)
+	if err != nil {
+		t.Fatalf("%s: %v", question.ID, err)
+	}
+	return judgement
+}
+
+// question is the world as the scheduler's informers would show it.
+func (w *world) question(id string) simulation.Question {
+	instance := simulation.Instance{ID: id}
+	for _, node := range w.nodes {
+		instance.Nodes = append(instance.Nodes, *node)
+	}
+	seen := map[string]bool{}
+	for _, pod := range w.pods {
+		if name := pod.Namespace + "/" + pod.Name; !seen[name] {
+			seen[name] = true
+			instance.Pods = append(instance.Pods, *pod)
+		}
+	}
+	add := func(object simulation.Object) { instance.Objects = append(instance.Objects, object) }
+	for _, namespace := range w.namespaces {
+		namespace.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
+		add(simulation.Object{Object: namespace})
+	}
+	for _, budget := range w.budgets {
+		budget.TypeMeta = metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}
+		add(simulation.Object{Object: budget})
+	}
+	for name, volume := range w.volumes {
+		volume.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}
+		add(simulation.Object{Object: volume})
+		add(simulation.Object{Object: &v1.PersistentVolumeClaim{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec:       v1.PersistentVolumeClaimSpec{VolumeName: volume.Name, AccessModes: volume.Spec.AccessModes},
+			Status:     v1.PersistentVolumeClaimStatus{Phase: v1.ClaimBound}}})
+	}
+	return simulation.Question{Instance: instance}
+}

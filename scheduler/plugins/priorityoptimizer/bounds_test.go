@@ -1,0 +1,343 @@
+package priorityoptimizer
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Whatever is asked for and however often: pods are held no longer at a time than the bound, and in any minute no
+// longer than the share.
+func TestHoldsKeepTheirBoundAndTheirShareOfAnyMinute(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	random := rand.New(rand.NewPCG(7, 7))
+	h := testHold(clock)
+	h.longest, h.budget = 2*time.Second, 3*time.Second
+	began, tick := clock.Now(), 50*time.Millisecond
+	var held []bool
+	longest, run := 0, 0
+	for range 20 * 60 * 20 {
+		switch random.IntN(30) {
+		case 0:
+			h.begin(time.Duration(random.IntN(9000)) * time.Millisecond)
+		case 1:
+			h.end()
+		}
+		held = append(held, h.active())
+		run++
+		if !h.active() {
+			run = 0
+		}
+		longest = max(longest, run)
+		clock.SetTime(clock.Now().Add(tick))
+	}
+	most, window := 0, 0
+	for i, one := range held {
+		if one {
+			window++
+		}
+		if i >= 1200 && held[i-1200] {
+			window--
+		}
+		most = max(most, window)
+	}
+
+	if time.Duration(longest)*tick > 2*time.Second+tick || time.Duration(most)*tick > 3*time.Second+20*tick || most < 40 {
+		t.Errorf("held for %s at a time, %s in a minute, in %s", time.Duration(longest)*tick, time.Duration(most)*tick, clock.Since(began))
+	}
+}
+
+// A tenant's plan may ask for an hour. Nobody waits for that, and the others' turn comes.
+func TestTimeLimitOfAUsersPlanHoldsNobodyAndIsCapped(t *testing.T) {
+	c, o := fullNode(t, silent, manual)
+	c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 3600.0}, nil)
+	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
+	began := c.clock.Now()
+	c.add(testPod("newcomer", 1, 0))
+
+	c.await("the newcomer is held", func() bool { return c.plugin.hold.room.size() == 1 }, false)
+	c.clock.SetTime(began.Add(seconds(DefaultMaxHoldSeconds)))
+	c.await("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" }, false)
+
+	if limit := o.requests[0].Options.TimeLimitS; limit > DefaultMaxTimeLimitSeconds {
+		t.Errorf("the time limit is %v", limit)
+	}
+}
+
+// Who gives a plan up need not wait until the optimiser has an answer.
+func TestAbortEndsASolve(t *testing.T) {
+	c, o := fullNode(t, silent, manual)
+	c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 50.0}, nil)
+	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
+	began := c.clock.Now()
+
+	c.patchPlan("long", `{"spec":{"abort":true}}`)
+	c.eventually("the plan is aborted", func() bool { return c.phaseOf("long") == packingplan.Aborted })
+
+	if took := c.clock.Since(began); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+// Anybody who may create plans could keep the optimiser busy for good: only so many wait, and the cluster's own pods
+// have their turn between them.
+func TestUsersPlansNeitherPileUpNorKeepOthersOut(t *testing.T) {
+	c, o := fullNode(t, silent, nil)
+	c.eventually("the optimiser is asked", func() bool { return o.asked() == 1 })
+	for i := range 60 {
+		c.createPlan(fmt.Sprintf("user-%d", i), map[string]any{"mode": "DryRun"}, nil)
+	}
+
+	c.eventually("some are refused, and the cluster's own pods have their turn before the others", func() bool {
+		own, refused, waiting := 0, 0, 0
+		for _, record := range c.plansOf() {
+			switch {
+			case record.Ours():
+				own++
+			case record.Status.Message == messageQueueFull:
+				refused++
+			case record.Status.Phase == "":
+				waiting++
+			}
+		}
+		return refused > 0 && own > 1 && waiting > 0
+	})
+}
+
+// A workload that is left alone for a while may be what a pod waits for: when the while is over, somebody has to ask.
+func TestWhatWasLeftAloneForAWhileIsAskedAboutAfterwards(t *testing.T) {
+	cooling := func(request *contract.SolveRequest) (some bool) {
+		for _, pod := range request.Snapshot.Pods {
+			some = some || pod.ImmovableReason == snapshot.CoolingDown
+		}
+		return some
+	}
+	c, o := figureOne(t, answers(solveFigureOne), nil)
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.add(testPod("four", 4, 0))
+	c.eventually("it is asked about while the workload cools down", func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return len(o.requests) > 1 && cooling(o.requests[len(o.requests)-1])
+	})
+
+	c.eventually("it is asked about again afterwards", func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return !cooling(o.requests[len(o.requests)-1])
+	})
+
+	for _, record := range c.plansOf() {
+		if record.Status.Phase != packingplan.Completed {
+			continue
+		}
+		if waited := c.clock.Since(record.Status.CompletionTime.Time); waited < seconds(DefaultCoolDownSeconds) {
+			t.Errorf("asked %s after the plan that moved it", waited)
+		}
+	}
+}
+
+// An approved proposal moves what has been moved just now no more than any other plan does.
+func TestApprovedProposalLeavesCoolingWorkloadsAlone(t *testing.T) {
+	c := proposed(t)
+	now := time.Now().UTC().Format(time.RFC3339)
+	c.createPlan("earlier", map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
+		object.Object["status"] = map[string]any{"phase": "Completed", "completionTime": now, "optimal": false, "moves": []any{
+			map[string]any{"pod": "default/one-0", "podUID": "gone", "ownerUID": "rs-one", "fromNode": "x", "toNode": "y", "state": "Bound"}}}
+	})
+	c.letTimePass(time.Second)
+
+	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
+	c.eventually("the plan is aborted", func() bool { return c.phaseOf("what-if") == packingplan.Aborted })
+
+	if len(c.evictions()) != 0 {
+		t.Errorf("evicted %v", c.evictions())
+	}
+}
+
+// What the optimiser says is put into an object: an answer of megabytes must not make one that nobody can store.
+func TestWordsOfTheOptimizerAreCutOff(t *testing.T) {
+	long := strings.Repeat("x", 2<<20)
+	c, _ := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		tiers := make([]*contract.TierResult, 50_000)
+		for i := range tiers {
+			tiers[i] = &contract.TierResult{Priority: int32(i)}
+		}
+		return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_NO_IMPROVEMENT, Message: long,
+			Refusals: []*contract.Refusal{{Subject: long, Reason: long, Detail: long}},
+			Plan:     &contract.Plan{SnapshotId: request.Snapshot.Id, Tiers: tiers}})
+	}, nil)
+
+	c.eventually("the plan is answered", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
+
+	if size := sizeOf(&c.plansOf()[0].Status); size > maxStatusBytes/4 {
+		t.Errorf("the status takes %d bytes", size)
+	}
+}
+
+// A plan that does not fit into one object is made in parts, the most important pods first.
+func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
+	o := startOptimizer(t, answers(allOn("n1")))
+	c := startCluster(t, o.socket, batches(12, time.Second), testNode("n1", 100))
+	c.stop()
+	c.statusBytes = 2200
+	c.begin()
+	for i := range 12 {
+		c.add(testPod(fmt.Sprintf("pod-%d", i), 1, int32(i)))
+	}
+
+	c.eventually("all pods are placed", func() bool {
+		for i := range 12 {
+			if c.nodeOf(fmt.Sprintf("pod-%d", i)) == "" {
+				return false
+			}
+		}
+		return true
+	})
+	c.eventually("the last plan is over", func() bool { return c.plugin.running.Load() == nil && c.phases()[packingplan.Executing] == 0 })
+
+	if completed := c.phases()[packingplan.Completed]; completed < 2 {
+		t.Errorf("%d plans: %s", completed, c.state())
+	}
+	for _, record := range c.plansOf() {
+		if size := sizeOf(&record.Status); size > 3*c.statusBytes/2 {
+			t.Errorf("plan %s takes %d bytes", record.Name(), size)
+		}
+	}
+}
+
+// The server answers for a budget that it has not looked at yet: try again in ten seconds. The client must not sleep
+// on it, for longer than the call may take; the plan backs off by itself.
+func TestAdviceToRetryIsLeftToThePlan(t *testing.T) {
+	calls := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Retry-After", "10")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429,
+			"message":"Cannot evict pod as it would violate the pod's disruption budget.","details":{"retryAfterSeconds":10}}`)
+	}))
+	defer server.Close()
+	client, err := newEvictionClient(&rest.Config{Host: server.URL, QPS: 50, Burst: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := testPod("p", 1, 0)
+
+	err = evictor{client, viewOf(t, pod).pods, func(*v1.Pod) string { return "" }}.evict(t.Context(), pod)
+
+	if !errors.Is(err, errBudget) || calls != 1 {
+		t.Errorf("err = %v after %d calls", err, calls)
+	}
+}
+
+// The news of a pod's deletion may come before its cycle has kept or marked it. It must not be kept for ever.
+func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
+	c, o := fullNode(t, nothing, nil)
+	c.eventually("the optimiser was asked", func() bool { return o.asked() == 1 })
+	ghost := testPod("ghost", 9, 0)
+
+	c.plugin.keptOut.keep(ghost)
+	c.plugin.hold.room.keep(ghost)
+	c.plugin.trigger.mark(ghost.UID)
+
+	c.eventually("it is forgotten", func() bool {
+		c.plugin.trigger.mu.Lock()
+		marked := c.plugin.trigger.marked.Has(ghost.UID)
+		c.plugin.trigger.mu.Unlock()
+		return c.plugin.keptOut.size() == 0 && c.plugin.hold.room.size() == 0 && !marked
+	})
+}
+
+// As long as there is no plan, no node is asked about any pod, and equal pods are treated alike.
+func TestIdlePluginHasNoSayInAnyNode(t *testing.T) {
+	c, _ := fullNode(t, nothing, manual)
+	pod := testPod("p", 1, 0)
+
+	_, status := c.plugin.PreFilter(c.ctx, framework.NewCycleState(), pod, nil)
+	_, signed := c.plugin.SignPod(c.ctx, pod)
+
+	if !status.IsSkip() || !signed.IsSuccess() {
+		t.Errorf("PreFilter says %v, SignPod %v", status, signed)
+	}
+}
+
+// A hundred pods a second come and go. Only those of the plan are news to who carries it out.
+func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	p := &Plugin{inFlight: newInFlight(), wake: make(chan struct{}, 1), trigger: newTrigger(clock, pace{}),
+		keptOut: newWaitingRoom(clock, func(time.Duration) {}), hold: testHold(clock)}
+	ours := testPod("ours", 1, 0)
+	p.running.Store(executor.New(&plan.Plan{Moves: []plan.Move{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
+	woken := func() bool {
+		select {
+		case <-p.wake:
+			return true
+		default:
+			return false
+		}
+	}
+	for name, want := range map[string]bool{"ours": true, "theirs": false} {
+		pod := testPod(name, 1, 0)
+		handler := p.podHandler()
+		for what, happens := range map[string]func(){
+			"created": func() { handler.OnAdd(pod, false) },
+			"changed": func() { handler.OnUpdate(pod, pod) },
+			"deleted": func() { handler.OnDelete(pod) },
+		} {
+			happens()
+			if got := woken(); got != want {
+				t.Errorf("%s %s: woken %t", name, what, got)
+			}
+		}
+	}
+}
+
+// A plan of thousands of moves takes its time: by the pace of evictions, and by the workload whose pods go one after the
+// other.
+func TestPatienceGrowsWithThePlan(t *testing.T) {
+	args := &PriorityOptimizerArgs{}
+	SetDefaults(args)
+	l := &loop{Plugin: &Plugin{}, args: args}
+	of := func(owners, each int) *plan.Plan {
+		large := &plan.Plan{}
+		for i := range owners * each {
+			pod := testPod("p", 1, 0)
+			grace := int64(10)
+			pod.Spec.TerminationGracePeriodSeconds = &grace
+			pod.ObjectMeta = metav1.ObjectMeta{Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}
+			large.Moves = append(large.Moves, plan.Move{Pod: &snapshot.Pod{Object: pod, Owner: types.UID(fmt.Sprint(i % owners))}})
+		}
+		return large
+	}
+
+	one, many, chain := l.patienceFor(of(1, 1)), l.patienceFor(of(2000, 1)), l.patienceFor(of(1, 11))
+
+	step := seconds(DefaultStepTimeoutSeconds) + 10*time.Second
+	if one != seconds(DefaultPlanTimeoutSeconds+1/DefaultEvictionsPerSecond) ||
+		many != seconds(DefaultPlanTimeoutSeconds+2000/DefaultEvictionsPerSecond) ||
+		chain != seconds(DefaultPlanTimeoutSeconds+11/DefaultEvictionsPerSecond)+10*step {
+		t.Errorf("patience for one move %s, for 2,000 workloads %s, for a chain of eleven %s", one, many, chain)
+	}
+}

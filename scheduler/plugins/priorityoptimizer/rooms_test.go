@@ -1,0 +1,84 @@
+package priorityoptimizer
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+// total is what is kept from a stranger on all nodes, in GB.
+func (c *cluster) total() (sum int64) {
+	for held := range maps.Values(c.kept()) {
+		sum += held
+	}
+	return sum
+}
+
+// Holding room costs no write, however many pods arrive: a client at its stock limits could not make plans of
+// hundreds of pods otherwise.
+func TestRoomOfAPlanCostsNoWrite(t *testing.T) {
+	c := lingering(t)
+	c.eventually("the room is held", func() bool { return c.total() >= 3 })
+	c.letGo()
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	for _, action := range c.plans.Actions() {
+		if action.GetResource() == reservation.Resource && !slices.Contains([]string{"list", "watch"}, action.GetVerb()) {
+			t.Errorf("%s %s", action.GetVerb(), action.GetResource().Resource)
+		}
+	}
+}
+
+// A proposal has come to its end for now, but not for good.
+func TestApprovedProposalHoldsItsRoom(t *testing.T) {
+	c := proposed(t)
+	before := c.ledger.Empty()
+	c.set(func(c *cluster) { c.linger = true })
+
+	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
+	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
+	held := c.total()
+	c.letGo()
+	c.eventually("the plan is completed", func() bool { return c.phaseOf("what-if") == packingplan.Completed })
+
+	if !before || held < 3 {
+		t.Errorf("nothing held while it was a proposal: %t; %d GB held while it is carried out", before, held)
+	}
+	c.eventually("its room is free", c.ledger.Empty)
+}
+
+// The pods of a plan's moves are gone when a new process begins, and their replacements not there yet: the
+// plan's object alone tells it what they need.
+func TestSuccessorHoldsTheRoomOfAnOpenPlan(t *testing.T) {
+	o := startOptimizer(t, answers(solveFigureOne))
+	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
+	c.set(func(c *cluster) { c.childless = true })
+	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
+	c.add(testPod("three", 4, 0))
+	c.eventually("the pod is evicted", func() bool { return len(c.evictions()) == 1 })
+
+	c.stop()
+	before := c.ledger
+	c.standby = true
+	c.begin()
+	c.eventually("the successor holds room", func() bool { return c.total() >= 2 })
+
+	if c.ledger == before || c.phases()[packingplan.Executing] != 1 {
+		t.Errorf("the same ledger: %t; %s", c.ledger == before, c.state())
+	}
+}
+
+// The longest name that Kubernetes accepts is no reason not to carry a plan out, nor to leave it open.
+func TestPlanWithTheLongestNameIsCarriedOut(t *testing.T) {
+	name := strings.Repeat("a", 253)
+	c, _ := figureOne(t, answers(solveFigureOne), manual)
+	c.createPlan(name, map[string]any{"mode": "Execute"}, nil)
+
+	c.eventually("the plan is completed", func() bool { return c.phaseOf(name) == packingplan.Completed })
+
+	c.eventually("its room is free", c.ledger.Empty)
+}

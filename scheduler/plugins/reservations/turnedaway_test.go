@@ -1,0 +1,179 @@
+package reservations
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+// activating is a handle that notes who is woken up.
+type activating struct {
+	fwk.Handle
+	woken *[]string
+}
+
+func (a activating) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
+	*a.woken = append(*a.woken, slices.Sorted(maps.Keys(pods))...)
+}
+
+// queueing is a plugin beside a room of 1 CPU on n1 that is held for others, and who is woken up by it.
+func queueing(t *testing.T) (plugin *Plugin, woken *[]string) {
+	t.Helper()
+	ledger := reservation.NewLedger()
+	ledger.Put(roomFor(t, "owner"))
+	woken = new([]string)
+	plugin, err := New(nil, activating{woken: woken}, ledger, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plugin, woken
+}
+
+// waiter is a pod of that name.
+func waiter(name string) *v1.Pod {
+	pod := podOf("stranger")
+	pod.Name, pod.UID = name, types.UID(name)
+	return pod
+}
+
+// refuse lets the pod ask for the nodes, each of which has no room beside what is held, and says in the end
+// whether it found another one.
+func refuse(t *testing.T, plugin *Plugin, pod *v1.Pod, found bool, nodes ...string) {
+	t.Helper()
+	cycle := framework.NewCycleState()
+	if _, status := plugin.PreFilter(context.Background(), cycle, pod, nil); !status.IsSuccess() {
+		t.Fatalf("PreFilter %v", status)
+	}
+	for _, name := range nodes {
+		node := &v1.Node{}
+		node.Name = name
+		info := framework.NewNodeInfo()
+		info.SetNode(node)
+		if status := plugin.Filter(context.Background(), cycle, pod, info); name == "n1" && status.IsSuccess() {
+			t.Fatalf("%s is not refused", name)
+		}
+	}
+	if !found {
+		plugin.PostFilter(context.Background(), cycle, pod, nil)
+	}
+}
+
+func eventually(ctx context.Context, holds func() bool) error {
+	return wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		return holds(), nil
+	})
+}
+
+// Most pods that are refused one node find another. To remember them all would fill the memory, and wake them
+// all up at every change.
+func TestOnlyPodsWithoutANodeAreRemembered(t *testing.T) {
+	plugin, woken := queueing(t)
+	for i := range 1000 {
+		refuse(t, plugin, waiter(fmt.Sprint("bound-", i)), true, "n1")
+	}
+	refuse(t, plugin, waiter("waiting"), false, "n1")
+
+	plugin.Freed(sets.New("n1"))
+
+	if len(plugin.turned.pods) != 1 || !slices.Equal(*woken, []string{"waiting"}) {
+		t.Errorf("%d remembered, %v woken up", len(plugin.turned.pods), *woken)
+	}
+}
+
+// Room that comes free on one node is nothing to those who were refused others.
+func TestOnlyPodsThatWereRefusedTheNodeAreWokenUp(t *testing.T) {
+	plugin, woken := queueing(t)
+	refuse(t, plugin, waiter("concerned"), false, "n1")
+	many := refusedNodes{}
+	for i := range mostNodes + 1 {
+		many.add(fmt.Sprint("node-", i))
+	}
+	plugin.turned.keep(waiter("refused-many"), many)
+
+	plugin.Freed(sets.New("n2"))
+	elsewhere := *woken
+	*woken = nil
+	plugin.Freed(sets.New("n1"))
+
+	if !slices.Equal(elsewhere, []string{"refused-many"}) || !slices.Equal(*woken, []string{"concerned", "refused-many"}) {
+		t.Errorf("woken up by another node %v, by this one %v", elsewhere, *woken)
+	}
+}
+
+// Pods that are deleted while they wait, or while they are being scheduled, leave nothing behind, nor does one
+// that another process binds.
+func TestPodsThatAreGoneAreForgotten(t *testing.T) {
+	_, ctx := ktesting.NewTestContext(t)
+	plugin, _ := queueing(t)
+	client := fake.NewClientset(waiter("deleted"), waiter("bound"), waiter("stays"))
+	factory := informers.NewSharedInformerFactory(client, 0)
+	pods := factory.Core().V1().Pods().Informer()
+	if err := plugin.Watch(pods); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(ctx.Done())
+	cache.WaitForCacheSync(ctx.Done(), pods.HasSynced)
+	for _, name := range []string{"deleted", "bound", "stays", "deleted before it is kept"} {
+		refuse(t, plugin, waiter(name), false, "n1")
+	}
+
+	bound := waiter("bound")
+	bound.Spec.NodeName = "n2"
+	if err := client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), bound, "default"); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", "deleted"); err != nil {
+		t.Fatal(err)
+	}
+
+	remembered := func() []string {
+		plugin.turned.mu.Lock()
+		defer plugin.turned.mu.Unlock()
+		var names []string
+		for uid := range plugin.turned.pods {
+			names = append(names, string(uid))
+		}
+		return names
+	}
+	if err := eventually(ctx, func() bool { return slices.Equal(remembered(), []string{"stays"}) }); err != nil {
+		t.Errorf("%v are remembered", remembered())
+	}
+}
+
+// Where nothing is reserved, nothing of the plugin costs anything: not even a state of the cycle is kept.
+func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
+	plugin, err := New(nil, activating{}, reservation.NewLedger(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cycle, pod := framework.NewCycleState(), waiter("p")
+	_, filter := plugin.PreFilter(context.Background(), cycle, pod, nil)
+	_, post := plugin.PostFilter(context.Background(), cycle, pod, nil)
+	score := plugin.PreScore(context.Background(), cycle, pod, nil)
+	reserve := plugin.Reserve(context.Background(), cycle, pod, "n1")
+	plugin.Unreserve(context.Background(), cycle, pod, "n1")
+
+	if !filter.IsSkip() || !score.IsSkip() || !reserve.IsSuccess() || post.Code() != fwk.Unschedulable || post.Message() != "" {
+		t.Errorf("PreFilter %v, PostFilter %v, PreScore %v, Reserve %v", filter, post, score, reserve)
+	}
+	if stateOf(cycle) != nil || len(plugin.turned.pods) != 0 {
+		t.Errorf("state %v, remembered %v", stateOf(cycle), plugin.turned.pods)
+	}
+}

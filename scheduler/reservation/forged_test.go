@@ -1,0 +1,60 @@
+package reservation_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+// A tenant may write into his pods' annotations what he likes: he must not empty a room by it that is somebody
+// else's, neither live nor when the ledger is written anew.
+func TestForgedAnnotationTakesNothing(t *testing.T) {
+	elsewhere := bound(podOf("b", "b-1", "1", 5), "n1", "r")
+	elsewhere.Namespace = "of a tenant"
+	for name, forged := range map[string]*v1.Pod{
+		"of a stranger":                  bound(podOf("c", "c-1", "1", 5), "n1", "r"),
+		"of an owner on another node":    bound(podOf("a", "a-1", "1", 5), "n2", "r"),
+		"of a stranger to the plan":      bound(podOf("c", "c-1", "1", 5), "n1", "p"),
+		"of its pod on another node":     bound(podOf("b", "b-1", "1", 5), "n2", "p"),
+		"of the name's other namespace":  elsewhere,
+		"of one too large for the place": bound(podOf("b", "b-1", "2", 5), "n1", "p"),
+	} {
+		for _, anew := range []bool{false, true} {
+			l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
+			if anew {
+				l.See(forged)
+			}
+			l.Put(reserved(t, "r", "n1", "2", "a"))
+			l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "b")})
+			if !anew {
+				l.See(forged)
+			}
+			if got := held(l, stranger, "n1"); got != 3000 || len(l.Account("uid-r").Pods) != 0 {
+				t.Errorf("%s, anew %t: %d held, %d have taken", name, anew, got, len(l.Account("uid-r").Pods))
+			}
+		}
+	}
+}
+
+// Who ceases to be an owner, by its labels or by the reservation's change, has taken nothing any more.
+func TestOnlyOwnersHaveTaken(t *testing.T) {
+	l, pod := reservation.NewLedger(), bound(podOf("a", "a-1", "1", 5), "n1", "r")
+	l.Put(reserved(t, "r", "n1", "2", "a"))
+	l.See(pod)
+	first, version := l.Account("uid-r").Allocated.CPUMilli, l.AccountVersion("uid-r")
+	l.See(pod.DeepCopy())
+	same := l.AccountVersion("uid-r") == version
+
+	relabelled := pod.DeepCopy()
+	relabelled.Labels = map[string]string{"app": "b"}
+	l.See(relabelled)
+	second := l.Account("uid-r").Allocated.CPUMilli
+	l.Put(reserved(t, "r", "n1", "2", "b", ofGeneration(2)))
+	third := l.Account("uid-r").Allocated.CPUMilli
+
+	if first != 1000 || !same || second != 0 || third != 1000 {
+		t.Errorf("allocated %d, then %d, then %d; the account changed without a cause: %t", first, second, third, !same)
+	}
+}

@@ -1,0 +1,121 @@
+package reservation
+
+import (
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// ownerIndex finds the reservations that a pod may own, so that not all of them are asked for each pod. An
+// owner is filed under one thing that its pods must have; what it demands beside that is asked of those
+// that are found.
+type ownerIndex struct {
+	pods, controllers filed
+	// labels are the values by the label's key: there are fewer keys that selectors use than labels of pods.
+	labels map[string]filed
+	// others are the reservations with an owner that can only be asked.
+	others sets.Set[types.UID]
+}
+
+// filed are the reservations by what their owners have.
+type filed map[string]sets.Set[types.UID]
+
+func (f filed) add(key string, uid types.UID) {
+	if f[key] == nil {
+		f[key] = sets.New[types.UID]()
+	}
+	f[key].Insert(uid)
+}
+
+func (f filed) remove(key string, uid types.UID) {
+	f[key].Delete(uid)
+	if len(f[key]) == 0 {
+		delete(f, key)
+	}
+}
+
+func newOwnerIndex() ownerIndex {
+	return ownerIndex{pods: filed{}, controllers: filed{}, labels: map[string]filed{},
+		others: sets.New[types.UID]()}
+}
+
+func (x *ownerIndex) add(one *entry) {
+	for i := range one.owners {
+		x.file(&one.owners[i], one.uid, true)
+	}
+}
+
+func (x *ownerIndex) remove(one *entry) {
+	for i := range one.owners {
+		x.file(&one.owners[i], one.uid, false)
+	}
+}
+
+func (x *ownerIndex) file(o *owner, uid types.UID, in bool) {
+	under := func(of filed, key string) {
+		if in {
+			of.add(key, uid)
+		} else {
+			of.remove(key, uid)
+		}
+	}
+	switch {
+	case o.object != nil && o.object.UID != "":
+		under(x.pods, string(o.object.UID))
+	case o.object != nil:
+		under(x.pods, o.object.Name)
+	case o.controller != nil && o.controller.UID != "":
+		under(x.controllers, string(o.controller.UID))
+	case o.controller != nil:
+		under(x.controllers, o.controller.Name)
+	default:
+		x.fileSelector(o, uid, in, under)
+	}
+}
+
+// fileSelector files a selector under the first of the values that it demands of one key.
+func (x *ownerIndex) fileSelector(o *owner, uid types.UID, in bool, under func(filed, string)) {
+	requirements, _ := o.labels.Requirements()
+	for _, requirement := range requirements {
+		key := requirement.Key()
+		value, exact := o.labels.RequiresExactMatch(key)
+		if !exact {
+			continue
+		}
+		if x.labels[key] == nil {
+			x.labels[key] = filed{}
+		}
+		under(x.labels[key], value)
+		if len(x.labels[key]) == 0 {
+			delete(x.labels, key)
+		}
+		return
+	}
+	if in {
+		x.others.Insert(uid)
+	} else {
+		x.others.Delete(uid)
+	}
+}
+
+// each calls back with every reservation that the pod may own, some of them twice.
+func (x *ownerIndex) each(pod *v1.Pod, found func(types.UID)) {
+	all := func(some sets.Set[types.UID]) {
+		for uid := range some {
+			found(uid)
+		}
+	}
+	all(x.pods[string(pod.UID)])
+	all(x.pods[pod.Name])
+	if of := metav1.GetControllerOf(pod); of != nil {
+		all(x.controllers[string(of.UID)])
+		all(x.controllers[of.Name])
+	}
+	for key, values := range x.labels {
+		if value, has := pod.Labels[key]; has {
+			all(values[value])
+		}
+	}
+	all(x.others)
+}

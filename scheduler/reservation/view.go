@@ -1,0 +1,139 @@
+package reservation
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// View is what is reserved as it concerns one pod. It costs what there is for the pod itself, and on a node
+// what is reserved on that node. What is held is looked up when it is asked for.
+type View struct {
+	ledger    *Ledger
+	pod       types.UID
+	priority  int32
+	rehearsal bool
+	// own are the reservations that the pod owns, plans those that expect it.
+	own, plans sets.Set[types.UID]
+	offers     map[string][]Offer
+}
+
+// Offer is what is left of a reservation, or of a plan's place, that a pod may take from.
+type Offer struct {
+	Name           string
+	Capacity, Left resources.Vector
+
+	uid types.UID
+}
+
+// For is the view of a pod. In a rehearsal the room of plans does not count: the plan itself is what is tried.
+func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
+	v := &View{ledger: l, pod: pod.UID, priority: corev1helpers.PodPriority(pod), rehearsal: rehearsal,
+		own: sets.New[types.UID](), plans: sets.New[types.UID]()}
+	requests := resources.OfPod(pod)
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	l.owners.each(pod, func(uid types.UID) {
+		one := l.entries[uid]
+		if v.own.Has(uid) || !anySelects(one.owners, pod) {
+			return
+		}
+		v.own.Insert(uid)
+		if offer, enough := l.offer(one, requests); enough && one.open {
+			v.addOffer(one.node, offer)
+		}
+	})
+	for uid, plan := range l.plans {
+		if !plan.expects(pod) {
+			continue
+		}
+		v.plans.Insert(uid)
+		plan.each(pod, func(one *place) {
+			if one.takenBy == "" && requests.FitsIn(one.Requests) {
+				v.addOffer(one.Node, Offer{Name: plan.name, Capacity: one.Requests, Left: one.Requests, uid: uid})
+			}
+		})
+	}
+	return v
+}
+
+// offer is what is left of a reservation, and whether that is enough. A reservation holds room, which several
+// pods may share; how many a node takes is its own limit.
+func (l *Ledger) offer(one *entry, requests resources.Vector) (offer Offer, enough bool) {
+	requests.Pods = 0
+	left := l.left(one)
+	return Offer{Name: one.name, Capacity: one.capacity, Left: left, uid: one.uid}, requests.FitsIn(left)
+}
+
+func (v *View) addOffer(node string, offer Offer) {
+	if v.offers == nil {
+		v.offers = map[string][]Offer{}
+	}
+	v.offers[node] = append(v.offers[node], offer)
+}
+
+// Offers are what the pod may take from on each node, and that have enough left.
+func (v *View) Offers() map[string][]Offer { return v.offers }
+
+// KeepsOut says whether any room is held against the pod, on whatever node.
+func (v *View) KeepsOut() bool {
+	l := v.ledger
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	against := 0
+	for priority, count := range l.priorities {
+		if priority >= v.priority {
+			against += count
+		}
+	}
+	for uid := range v.own {
+		if one := l.entries[uid]; one != nil && one.priority >= v.priority && v.passes(one) {
+			against--
+		}
+	}
+	if against > 0 {
+		return true
+	}
+	for uid, plan := range l.plans {
+		if !v.rehearsal && !v.plans.Has(uid) && plan.priority >= v.priority {
+			return true
+		}
+	}
+	return false
+}
+
+// Held is the room on the node that the pod must leave alone: that of reservations which are not for it, and of
+// plans that do not expect it, unless its priority is higher than theirs. The pods of a plan do not stand in each
+// other's way: the plan sees to their order.
+func (v *View) Held(node string) (held resources.Vector, some bool) {
+	l := v.ledger
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, one := range l.onNode[node] {
+		if !v.passes(one) {
+			held, some = held.Plus(l.left(one)), true
+		}
+	}
+	if v.rehearsal {
+		return held, some
+	}
+	for uid, plan := range l.plans {
+		if v.plans.Has(uid) {
+			continue
+		}
+		for _, one := range plan.onNode[node] {
+			if one.takenBy == "" && v.priority <= one.Priority {
+				held, some = held.Plus(one.Requests), true
+			}
+		}
+	}
+	return held, some
+}
+
+// passes says that a reservation does not keep the pod out.
+func (v *View) passes(one *entry) bool {
+	return one.open && v.own.Has(one.uid) || v.priority > one.priority || one.uid == v.pod
+}

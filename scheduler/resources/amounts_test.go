@@ -1,0 +1,62 @@
+package resources_test
+
+import (
+	"math"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+func asking(name v1.ResourceName, amount string) *v1.Pod {
+	return &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Resources: v1.ResourceRequirements{
+		Requests: v1.ResourceList{name: resource.MustParse(amount)}}}}}}
+}
+
+// A sum that wraps round would make room where there is none.
+func TestSumsEndAtTheEndsOfTheRange(t *testing.T) {
+	most := resources.Vector{MemoryBytes: math.MaxInt64, Extended: map[string]int64{"x": math.MaxInt64}}
+	least := resources.Vector{MemoryBytes: math.MinInt64, Extended: map[string]int64{"x": math.MinInt64}}
+
+	if sum := most.Plus(most); sum.MemoryBytes != math.MaxInt64 || sum.Extended["x"] != math.MaxInt64 {
+		t.Errorf("the most and the most are %+v", sum)
+	}
+	if rest := least.Minus(most); rest.MemoryBytes != math.MinInt64 || rest.Extended["x"] != math.MinInt64 {
+		t.Errorf("the least without the most is %+v", rest)
+	}
+	if rest := (resources.Vector{}).Minus(least); rest.MemoryBytes != math.MaxInt64 {
+		t.Errorf("nothing without the least is %+v", rest)
+	}
+}
+
+// Kubernetes accepts every one of these pods, and the scheduler's own sums of them overflow.
+func TestRequestsBeyondAnyMachineAreNotCountable(t *testing.T) {
+	for _, c := range []struct {
+		name      v1.ResourceName
+		amount    string
+		countable bool
+	}{
+		{v1.ResourceCPU, "1000", true}, {v1.ResourceCPU, "2Ei", false}, {v1.ResourceCPU, "9223372036854775807", false},
+		{v1.ResourceMemory, "1Pi", true}, {v1.ResourceMemory, "2Ei", false}, {v1.ResourceMemory, "100m", true},
+		{v1.ResourceEphemeralStorage, "99999999999999999999E", false}, {"example.com/x", "9223372036854775807", false},
+	} {
+		pod := asking(c.name, c.amount)
+		if got := resources.Countable(pod); got != c.countable {
+			t.Errorf("%s of %s: countable is %t", c.amount, c.name, got)
+		}
+		if of := resources.OfPod(pod); of.CPUMilli < 0 || of.MemoryBytes < 0 || of.EphemeralStorageBytes < 0 {
+			t.Errorf("%s of %s is %+v, less than nothing", c.amount, c.name, of)
+		}
+	}
+}
+
+// The optimiser refuses amounts beyond 2^60, of a node or a reservation as of a pod.
+func TestAmountsAreToldInTheContractsRange(t *testing.T) {
+	told := resources.Vector{CPUMilli: math.MaxInt64, MemoryBytes: -1, Extended: map[string]int64{"x": math.MaxInt64}}.Message()
+
+	if told.CpuMilli != 1<<60 || told.MemoryBytes != 0 || told.Extended["x"] != 1<<60 {
+		t.Errorf("told %v", told)
+	}
+}

@@ -1,0 +1,114 @@
+package snapshot
+
+import (
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// Cache keeps from one snapshot to the next what depends on a single object alone. Informers never change an
+// object, they replace it, so that an object is known by its address. Each Build forgets what it did not meet.
+// The zero value is ready for use, by several goroutines too.
+type Cache struct {
+	mu    sync.Mutex
+	pods  map[types.UID]*known
+	nodes map[string]*knownNode
+	// classes of the last snapshot, and how often they have changed.
+	classes Classes
+	version uint64
+	round   uint64
+}
+
+// known is what is kept of a pod.
+type known struct {
+	pod      *v1.Pod
+	requests resources.Vector
+	spec     string
+	reads    []string
+	// class by the version of the classes.
+	class   string
+	version uint64
+	round   uint64
+}
+
+// knownNode is what is kept of a node.
+type knownNode struct {
+	node        *v1.Node
+	allocatable resources.Vector
+	message     *contract.Node
+	size        int
+	state       string
+	round       uint64
+}
+
+// begin opens a round; end closes it. In between the cache is locked.
+func (c *Cache) begin() {
+	c.mu.Lock()
+	c.round++
+	if c.pods == nil {
+		c.pods, c.nodes = map[types.UID]*known{}, map[string]*knownNode{}
+	}
+}
+
+func (c *Cache) end() {
+	for uid, pod := range c.pods {
+		if pod.round != c.round {
+			delete(c.pods, uid)
+		}
+	}
+	for name, node := range c.nodes {
+		if node.round != c.round {
+			delete(c.nodes, name)
+		}
+	}
+	c.mu.Unlock()
+}
+
+func (c *Cache) of(pod *v1.Pod) *known {
+	found := c.pods[pod.UID]
+	if found == nil || found.pod != pod {
+		found = &known{pod: pod, requests: resources.OfPod(pod), spec: specOf(pod), reads: labelsReadBy(pod)}
+		c.pods[pod.UID] = found
+	}
+	found.round = c.round
+	return found
+}
+
+func (c *Cache) ofNode(node *v1.Node) *knownNode {
+	found := c.nodes[node.Name]
+	if found == nil || found.node != node {
+		message := nodeMessage(node)
+		if _, some := marshalled(message); !some {
+			// Kubernetes looks at no names of a node's resources. Nobody comes to such a node.
+			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true}
+		}
+		found = &knownNode{node: node, allocatable: resources.OfList(node.Status.Allocatable), message: message,
+			size: proto.Size(message), state: nodeLine(message)}
+		c.nodes[node.Name] = found
+	}
+	found.round = c.round
+	return found
+}
+
+// use makes the labels those by which classes are told apart.
+func (c *Cache) use(labels sets.Set[string]) Classes {
+	if c.version == 0 || !c.classes.labels.Equal(labels) {
+		c.classes = Classes{labels}
+		c.version++
+	}
+	return c.classes
+}
+
+// classOf is the identifier of the pod's class.
+func (c *Cache) classOf(pod *known) string {
+	if pod.version != c.version {
+		pod.class, pod.version = c.classes.id(pod.spec, pod.pod.Labels), c.version
+	}
+	return pod.class
+}

@@ -1,0 +1,71 @@
+package snapshot
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// Kept is what one rule kept where it is.
+type Kept struct {
+	Reason string
+	Pods   int
+	// Example is the namespace and name of one of them, the first in the order of names.
+	Example string
+	// InTheWayOf is how many pods go on waiting although a node would be large enough for them but for pods that
+	// rules keep there, of which this rule keeps some. Only room counts, not taints, selectors or affinities.
+	InTheWayOf int
+}
+
+// Kept are the rules that keep running pods where they are, those first that are in the way of most of the
+// waiting pods; waits tells which of those no plan places.
+func (s *Snapshot) Kept(waits func(types.UID) bool) []Kept {
+	byReason := map[string]*Kept{}
+	onNode := map[string]sets.Set[string]{}
+	room := map[string]resources.Vector{}
+	for _, message := range s.Message.Pods { // in the order of names
+		pod := s.Pods[types.UID(message.Uid)]
+		if pod == nil || pod.Immovable == "" {
+			continue
+		}
+		if byReason[pod.Immovable] == nil {
+			byReason[pod.Immovable] = &Kept{Reason: pod.Immovable, Example: pod.Object.Namespace + "/" + pod.Object.Name}
+		}
+		byReason[pod.Immovable].Pods++
+		if onNode[pod.Node] == nil {
+			onNode[pod.Node], room[pod.Node] = sets.New[string](), s.Nodes[pod.Node].Allocatable
+		}
+		onNode[pod.Node].Insert(pod.Immovable)
+		room[pod.Node] = room[pod.Node].Minus(pod.Requests)
+	}
+	inTheWay := map[string]sets.Set[string]{} // by class
+	for uid, pod := range s.Pods {
+		if pod.Node != "" || pod.Unsupported || !waits(uid) {
+			continue
+		}
+		if inTheWay[pod.Class] == nil {
+			inTheWay[pod.Class] = sets.New[string]()
+			for node, left := range room {
+				if pod.Requests.FitsIn(s.Nodes[node].Allocatable) && !pod.Requests.FitsIn(left) {
+					inTheWay[pod.Class] = inTheWay[pod.Class].Union(onNode[node])
+				}
+			}
+		}
+		for reason := range inTheWay[pod.Class] {
+			byReason[reason].InTheWayOf++
+		}
+	}
+	kept := make([]Kept, 0, len(byReason))
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		kept = append(kept, *byReason[reason])
+	}
+	slices.SortStableFunc(kept, func(a, b Kept) int {
+		return cmp.Or(cmp.Compare(b.InTheWayOf, a.InTheWayOf), cmp.Compare(b.Pods, a.Pods))
+	})
+	return kept
+}

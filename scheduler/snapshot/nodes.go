@@ -1,0 +1,100 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"maps"
+
+	"google.golang.org/protobuf/proto"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// nodeMessage tells a node. One that is being deleted has room for nobody else, whatever they tolerate.
+func nodeMessage(node *v1.Node) *contract.Node {
+	message := &contract.Node{
+		Name:          node.Name,
+		Allocatable:   resources.OfList(node.Status.Allocatable).Message(),
+		Labels:        node.Labels,
+		Unschedulable: node.Spec.Unschedulable || node.DeletionTimestamp != nil,
+	}
+	if node.DeletionTimestamp != nil {
+		message.Allocatable.Pods = 0
+	}
+	for _, taint := range node.Spec.Taints {
+		message.Taints = append(message.Taints, &contract.Taint{
+			Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
+	}
+	return message
+}
+
+// NodeState is equal for two looks at a node between which nothing changed that matters.
+func NodeState(node *v1.Node) string { return nodeLine(nodeMessage(node)) }
+
+// nodeLine is all of a node that can change an answer.
+func nodeLine(node *contract.Node) string {
+	encoded, err := json.Marshal([]any{node.Name, node.Allocatable, node.Labels, node.Taints, node.Unschedulable})
+	if err != nil {
+		return node.Name // plain messages always marshal
+	}
+	return string(encoded)
+}
+
+// labelled is a node whose labels can be left out where no class reads them.
+type labelled struct {
+	message **contract.Node
+	size    int
+	reads   func() sets.Set[string]
+}
+
+func (l *labelled) weight() int { return l.size }
+
+// shrink makes a message of its own: that of the node is kept from snapshot to snapshot.
+func (l *labelled) shrink() {
+	whole := *l.message
+	read := maps.Clone(whole.Labels)
+	maps.DeleteFunc(read, func(key, _ string) bool { return !l.reads().Has(key) })
+	*l.message = &contract.Node{Name: whole.Name, Allocatable: whole.Allocatable, Labels: read,
+		Taints: whole.Taints, Unschedulable: whole.Unschedulable}
+	l.size = proto.Size(*l.message)
+}
+
+// nodeLabelsReadBy are the keys of the node labels that decide where pods of the classes may run.
+func nodeLabelsReadBy(classes []*contract.PodClass) sets.Set[string] {
+	keys := sets.New[string]()
+	terms := func(all ...*contract.NodeSelectorTerm) {
+		for _, term := range all {
+			for _, requirement := range term.MatchExpressions {
+				keys.Insert(requirement.Key)
+			}
+		}
+	}
+	topology := func(all ...*contract.PodAffinityTerm) {
+		for _, term := range all {
+			keys.Insert(term.TopologyKey)
+		}
+	}
+	for _, class := range classes {
+		for key := range class.NodeSelector {
+			keys.Insert(key)
+		}
+		terms(class.RequiredNodeAffinity...)
+		for _, volume := range class.VolumeNodeAffinity {
+			terms(volume.Terms...)
+		}
+		for _, preferred := range class.PreferredNodeAffinity {
+			terms(preferred.Term)
+		}
+		topology(class.RequiredPodAffinity...)
+		topology(class.RequiredPodAntiAffinity...)
+		for _, preferred := range append(class.PreferredPodAffinity, class.PreferredPodAntiAffinity...) {
+			topology(preferred.Term)
+		}
+		for _, spread := range class.TopologySpread {
+			keys.Insert(spread.TopologyKey)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,1 @@
+"""What it takes to check the invariants of a large run: seconds and memory."""

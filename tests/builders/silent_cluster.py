@@ -1,0 +1,41 @@
+"""A cluster of which there is nothing but a folder with an audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubernetes import client
+
+from testbed.cluster.backend import Backend
+from testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
+
+
+@dataclass(frozen=True, slots=True)
+class SilentCluster:
+    """A cluster of which there is only a folder."""
+
+    workdir: Path
+    name: str = "silent"
+    backend: Backend = Backend.KWOK_BINARY
+    release_site: ReleaseSite = ON_THIS_MACHINE
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.workdir / "kubeconfig.yaml"
+
+    @property
+    def audit_log(self) -> Path:
+        return self.workdir / "audit.log"
+
+    def up(self) -> None:
+        """Start nothing."""
+
+    def keep(self) -> None:
+        """Keep nothing."""
+
+    def down(self) -> None:
+        """Stop nothing."""
+
+    def api_client(self) -> client.ApiClient:
+        raise NotImplementedError

@@ -1,0 +1,33 @@
+"""One round of the live benchmark, on a cluster that is as small as can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.live.cell import Part, moving
+from benchmarks.live.rounds import run_cell
+from benchmarks.live.row import Window
+
+CELL = moving(Part.GRID, "ten nodes", 10, 4, events_per_s=4, beside=True, window_s=3.0)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+
+def test_a_round_measures_every_window_on_pods_that_were_born_bound() -> None:
+    """No pod is made twice, and what the plan moves comes back: all become ready."""
+    rows = {row.window: row for row in run_cell(CELL, print)}
+
+    assert set(rows) == set(Window)
+    for row in rows.values():
+        assert row.length_s >= CELL.window_s
+        assert row.tiny
+        assert all(wait_s is not None for _, wait_s in row.tiny[:4])
+        assert row.cpu_s["scheduler"] is not None
+        assert row.requests["POST"] > 0
+    plan = rows[Window.PLAN].plan
+    assert plan is not None
+    assert (plan.moved, plan.placed, plan.unready) == (4, 4, 0)
+    assert plan.ready_s is not None
+    assert plan.left == ()
+    assert rows[Window.PLAN].writes["create pods/eviction"] == CELL.moves
+    assert rows[Window.IDLE].writes == {}

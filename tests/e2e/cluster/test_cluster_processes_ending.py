@@ -1,0 +1,118 @@
+"""Every process of a cluster, killed while something waits for the cluster."""
+
+from __future__ import annotations
+
+import gc
+import os
+import secrets
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from kubernetes.client import CoreV1Api
+
+from testbed.cluster import KwokBinaryCluster
+from testbed.cluster.components import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
+    HOST_PODS,
+    KWOK,
+    log_file,
+    log_tail,
+    pid_file,
+)
+from testbed.cluster.errors import RunEndedError
+from testbed.cluster.host_pods import start_host_pods
+from testbed.cluster.interruption import running_cluster
+from testbed.cluster.supervision import supervised
+from testbed.observe.observer import Observer
+from testbed.observe.verdict import Verdict
+
+BOUND_S = 2.0
+FOREVER_S = 100.0
+SOON_S = 0.7
+"""Long enough for the wait to have begun."""
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[KwokBinaryCluster]:
+    """Yield a cluster that supervision does not take down: it is kept."""
+    made = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
+    with running_cluster(made):
+        made.keep()
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    """Collect connections that broke in the middle of an answer, here and not later."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+def for_a_state(cluster: KwokBinaryCluster) -> None:
+    """Wait as a step of a scenario does."""
+    with cluster.api_client() as api, Observer(api) as observer:
+        observer.wait_for(
+            "what never comes", lambda _: Verdict(False, "nothing"), timeout_s=FOREVER_S
+        )
+
+
+def for_an_answer(cluster: KwokBinaryCluster) -> None:
+    """Wait as a request does that the API server holds open."""
+    with cluster.api_client() as api:
+        response: Any = CoreV1Api(api).list_namespace(
+            watch=True, timeout_seconds=100, _preload_content=False
+        )
+        with closing(response):
+            response.read()
+
+
+@pytest.mark.parametrize(
+    ("component", "wait"),
+    [
+        (ETCD, for_a_state),
+        (API_SERVER, for_a_state),
+        (API_SERVER, for_an_answer),
+        (CONTROLLER_MANAGER, for_an_answer),
+        (KWOK, for_a_state),
+        (HOST_PODS, for_an_answer),
+    ],
+)
+def test_the_wait_ends_with_the_name_and_the_last_lines_of_what_was_killed(
+    cluster: KwokBinaryCluster,
+    component: str,
+    wait: Callable[[KwokBinaryCluster], None],
+) -> None:
+    """Nobody can read the log of a cluster that is gone, or guess which part failed."""
+    killed: list[float] = []
+
+    def kill() -> None:
+        killed.append(time.monotonic())
+        os.kill(int(pid_file(cluster.workdir, component).read_text()), signal.SIGKILL)
+
+    def wait_and_lose() -> None:
+        with supervised(cluster):
+            threading.Timer(SOON_S, kill).start()
+            wait(cluster)
+
+    with pytest.raises(RunEndedError) as caught:
+        wait_and_lose()
+
+    assert time.monotonic() - killed[0] < BOUND_S
+    assert f"{component} has ended" in str(caught.value)
+    said = log_tail(log_file(cluster.workdir, component)) or ["(it wrote nothing)"]
+    assert str(caught.value).endswith("\n  ".join(said))
+    cluster.start_again()
+    if component == HOST_PODS:
+        start_host_pods(cluster.workdir, cluster.kubeconfig)

@@ -1,0 +1,147 @@
+"""What is kept up to date change by change, against the same counted anew each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from history_builder import HistoryBuilder
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testbed.invariants import History
+from testbed.invariants.budget import no_budget_broken
+from testbed.invariants.capacity import no_overcommit
+from testbed.invariants.pod import node_of, ready, takes_room
+from testbed.invariants.selector import Selector
+from testbed.observe.change import JsonObject, Verb, uid_of
+
+CPUS = 2
+"""Of each node; each pod takes one."""
+
+Story = Callable[[HistoryBuilder], object]
+PODS = st.sampled_from(["p1", "p2", "p3", "p4"])
+BUDGETS = st.sampled_from(["x", "y"])
+LABELS = st.sampled_from([{}, {"app": "a"}, {"app": "b"}, {"app": "b", "tier": "t"}])
+SELECTORS = st.sampled_from(
+    [
+        None,
+        {},
+        {"matchLabels": {"app": "a"}},
+        {"matchLabels": {"app": "b", "tier": "t"}},
+        {"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b"]}]},
+        {"matchExpressions": [{"key": "app", "operator": "In", "values": ["b", "b"]}]},
+        {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]},
+        {"matchExpressions": [{"key": "tier", "operator": "Exists"}]},
+        {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]},
+    ]
+)
+
+
+def a_pod(name: str, node: str, labels: Any, more: dict[str, Any]) -> Story:
+    return lambda run: run.pod(name, node=node, labels=labels, **more)
+
+
+def a_budget(name: str, healthy: int, selector: Any) -> Story:
+    return lambda run: run.budget(healthy, name, selector=selector)
+
+
+def gone(kind: str, name: str) -> Story:
+    return lambda run: (kind, name) in run._known and run.gone(kind, name)
+
+
+STORIES = st.lists(
+    st.one_of(
+        st.builds(
+            a_pod,
+            PODS,
+            st.sampled_from(["", "n1", "n1", "n2"]),
+            LABELS,
+            st.sampled_from([{}, {}, {"phase": "Failed"}, {"terminating": True}]),
+        ),
+        st.builds(a_budget, BUDGETS, st.integers(1, 3), SELECTORS),
+        st.builds(gone, st.just("Pod"), PODS),
+        st.builds(gone, st.just("PodDisruptionBudget"), BUDGETS),
+        st.builds(
+            lambda name: lambda run: run.evict(name), st.sampled_from(["p1", "p2"])
+        ),
+        st.just(lambda run: run.listed_anew()),
+    ),
+    min_size=5,
+    max_size=40,
+)
+
+
+def told(stories: list[Story]) -> History:
+    run = HistoryBuilder().node("n1", cpu=str(CPUS)).node("n2", cpu=str(CPUS))
+    run.pod("p1", node="n1").pod("p2", node="n2", labels={"app": "b", "tier": "t"})
+    for story in stories:
+        story(run)
+    return run.history()
+
+
+def overfull(history: History) -> Iterator[tuple[str, int]]:
+    """Yield who came to a node with too little room, and what is taken there then."""
+    for at, change in enumerate(history.changes):
+        known = history.present("Pod", at).get(change.uid)
+        there = history.present("Pod", at + 1)
+        came = there.get(change.uid)
+        if came is None or not takes_room(came) or (known and node_of(known)):
+            continue
+        if known is None and change.verb is Verb.LISTED:
+            continue
+        taken = sum(
+            takes_room(one) and node_of(one) == node_of(came) for one in there.values()
+        )
+        if change.kind == "Pod" and taken > CPUS:
+            yield f"ns/{change.name} on {node_of(came)}", 1000 * taken
+
+
+def broken(history: History) -> Iterator[tuple[str, str]]:
+    """Yield budgets that an eviction broke, and how many were left of how many."""
+    for evicted in history.evictions:
+        pods = history.present("Pod", evicted.position)
+        if not ready(pods.get(evicted.uid, evicted.body)):
+            continue
+        for budget in history.present("PodDisruptionBudget", evicted.granted).values():
+            demanded = budget["status"]["desiredHealthy"]
+            if not selects(budget, evicted.body):
+                continue
+            left = sum(
+                uid_of(one) != evicted.uid and selects(budget, one) and ready(one)
+                for one in pods.values()
+            )
+            if left < demanded:
+                name = f"ns/{budget['metadata']['name']}"
+                yield name, f"{left} of {demanded} ready without {evicted.key}"
+
+
+def selects(budget: JsonObject, pod: JsonObject) -> bool:
+    selector = Selector.of(budget)
+    return selector is not None and selector.selects(pod["metadata"]["labels"])
+
+
+@given(STORIES)
+def test_room_is_counted_as_if_all_pods_were_counted_each_time(
+    stories: list[Story],
+) -> None:
+    """A sum that misses one change is wrong for the rest of the run."""
+    history = told(stories)
+    found = [
+        (one.subject, int(one.detail.split()[1]))
+        for one in no_overcommit(history)
+        if one.detail.startswith("cpu")
+    ]
+
+    assert found == list(overfull(history))
+
+
+@given(STORIES)
+def test_budgets_are_judged_as_if_all_pods_were_counted_each_time(
+    stories: list[Story],
+) -> None:
+    """A count that misses one change, or an index that misses one selector."""
+    history = told(stories)
+    found = [(one.subject, one.detail) for one in no_budget_broken(history)]
+
+    assert sorted(found) == sorted(broken(history))

@@ -1,0 +1,105 @@
+"""Reports on runs in which something is wrong with every pod."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from outcomes import a_material, a_run, an_outcome
+from rich.console import Console
+
+from testbed.report.bundle import Bundle
+from testbed.report.faults_table import faults_table
+from testbed.report.junit import junit_xml
+from testbed.report.limits import MOST_CHARACTERS, MOST_LINES
+from testbed.report.progress import LiveProgress
+from testbed.report.saved.reading import read_run
+from testbed.report.saved.showing import run_markdown, run_screen
+from testbed.run.outcome import RunOutcome
+from testbed.scenario.check import CheckResult
+
+PODS = 50_000
+LEFT_OUT = f"and {PODS - MOST_LINES:,} more; all are in run.json"
+
+
+def a_bad_run() -> RunOutcome:
+    checks = tuple(
+        CheckResult("invariants", False, "kept", "overcommit", f"pod {number}")
+        for number in range(PODS)
+    )
+    return a_run(an_outcome(checks=checks))
+
+
+def saved(folder: Path, run: RunOutcome) -> Path:
+    bundle = Bundle(folder, run.run_id, {})
+    bundle.run_started(run.run_id, 1)
+    for outcome in run.outcomes:
+        bundle.scenario_finished(outcome, a_material(folder / "audit.log"))
+    bundle.run_finished(run)
+    return bundle.folder
+
+
+@pytest.fixture(scope="module")
+def bad() -> RunOutcome:
+    return a_bad_run()
+
+
+def junit_text(run: RunOutcome) -> str:
+    failure = ET.fromstring(junit_xml(run)).find(".//failure")  # noqa: S314 - our own
+    assert failure is not None
+    return failure.text or ""
+
+
+@pytest.mark.parametrize("report", [faults_table, junit_text])
+def test_a_report_has_the_first_lines_and_says_how_many_there_are(
+    report: Callable[[RunOutcome], str], bad: RunOutcome
+) -> None:
+    """Fifty thousand lines on a screen, or in a CI's page of failures."""
+    text = report(bad)
+
+    assert MOST_LINES <= len(text.splitlines()) < MOST_LINES + 10
+    assert text.splitlines()[-1] == LEFT_OUT
+
+
+def test_a_saved_run_is_shown_within_bounds_and_kept_whole(
+    tmp_path: Path, bad: RunOutcome
+) -> None:
+    """The page is for reading, the document for everything else."""
+    folder = saved(tmp_path, bad)
+    run = read_run(folder)
+
+    for text in (run_markdown(run), run_screen(run)):
+        assert LEFT_OUT in text
+        assert len(text.splitlines()) < 2 * MOST_LINES
+    (scenario,) = json.loads((folder / "run.json").read_text())["scenarios"]
+    assert len(scenario["before"]["checks"]) == PODS
+
+
+def test_progress_tells_the_first_failures(bad: RunOutcome) -> None:
+    """It is printed while the run goes on, line by line."""
+    stream = io.StringIO()
+    progress = LiveProgress(Console(file=stream, width=200))
+    (outcome,) = bad.outcomes
+    progress.scenario_finished(outcome, a_material(Path("audit.log")))
+
+    assert stream.getvalue().splitlines()[-1].strip() == LEFT_OUT
+    assert len(stream.getvalue().splitlines()) < MOST_LINES + 10
+
+
+def test_a_cell_that_names_every_node_is_cut(tmp_path: Path) -> None:
+    """Rounds that differ have a node for each of a workload's pods."""
+    nodes = {"a": [f"node-{number}" for number in range(PODS)], "b": ["n1"]}
+    other = {"a": [f"node-{number + 1}" for number in range(PODS)], "b": ["n1"]}
+    run = a_run(an_outcome(nodes=nodes), an_outcome(repeat=2, nodes=other))
+
+    for text in (
+        faults_table(run),
+        junit_xml(run),
+        run_markdown(read_run(saved(tmp_path, run))),
+    ):
+        assert "characters; all are in run.json" in text
+        assert max(map(len, text.splitlines())) < 4 * MOST_CHARACTERS
