@@ -58,6 +58,8 @@ type Execution struct {
 	reserved  map[types.UID]taken
 	// waiting are the pods that wait for a node and have an owner in the plan.
 	waiting map[types.UID]waitingPod
+	// free is the room on the nodes of the plan at the last look; nil before. Nobody changes it.
+	free map[string]resources.Vector
 	// vacated are the nodes that evicted pods leave, by kind. Its sets are replaced, never changed.
 	vacated map[snapshot.Kind]sets.Set[string]
 	// moving is the room on each node for replacements under way, needed that for all arrivals to come.

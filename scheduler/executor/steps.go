@@ -3,7 +3,6 @@ package executor
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/resources"
@@ -111,82 +110,6 @@ func (e *Execution) Leaving() []*snapshot.Pod {
 		if step.state == Evicted {
 			pods = append(pods, step.pod)
 		}
-	}
-	return pods
-}
-
-// waitingPod is a pod that waits for a node, and its kind, which takes a while to find out.
-type waitingPod struct {
-	pod  *v1.Pod
-	kind snapshot.Kind
-}
-
-// Note takes note of a pod as the API shows it: one that waits for a node may be a replacement.
-func (e *Execution) Note(pod *v1.Pod) {
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil {
-		e.waiting[pod.UID] = waitingPod{pod, kind}
-	} else {
-		delete(e.waiting, pod.UID)
-	}
-}
-
-// Forget drops a pod that is not there any more. Nobody else comes to the place of one without a controller.
-func (e *Execution) Forget(pod *v1.Pod) {
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.waiting, pod.UID)
-	if kind.Owner == pod.UID {
-		e.vacatePlaces(kind, 1)
-	}
-}
-
-// GiveUpVanished gives up the places of waiting pods that are gone, as far as nobody waits in their stead: their
-// controller was scaled down, or is gone too. It reports how many.
-func (e *Execution) GiveUpVanished() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	come := map[snapshot.Kind]int{}
-	for _, one := range e.waiting {
-		come[one.kind]++
-	}
-	given := 0
-	for kind, places := range e.places {
-		lacking := -come[kind]
-		for _, place := range places {
-			lacking += place.settled + place.inFlight
-		}
-		given += e.vacatePlaces(kind, lacking)
-	}
-	return given
-}
-
-// vacatePlaces gives up so many settled places of a kind, or as many as there are.
-func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
-	for _, place := range e.places[kind] {
-		for ; given < most && place.settled > 0; given++ {
-			e.change(place, -1, 0, 0)
-		}
-	}
-	return given
-}
-
-// Waiting are the pods that wait for a node and have an owner in the plan.
-func (e *Execution) Waiting() map[types.UID]*v1.Pod {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	pods := make(map[types.UID]*v1.Pod, len(e.waiting))
-	for uid, one := range e.waiting {
-		pods[uid] = one.pod
 	}
 	return pods
 }

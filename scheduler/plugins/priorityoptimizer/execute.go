@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/executor"
@@ -200,21 +199,10 @@ func (l *loop) wakePlanned(c *activePlan, free map[string]resources.Vector) {
 		return
 	}
 	reserved := l.inFlight.all()
-	ready := map[string]*v1.Pod{}
-	for uid, pod := range c.execution.Waiting() {
-		if _, binding := reserved[uid]; binding {
-			continue
-		}
-		nodes, _ := c.execution.Nodes(pod, func(node string) resources.Vector { return free[node] })
-		requests := resources.OfPod(pod)
-		for _, node := range nodes {
-			if requests.FitsIn(free[node]) {
-				ready[string(uid)] = pod
-				break
-			}
-		}
-	}
-	l.activate(ready)
+	l.activate(c.execution.Ready(free, func(uid types.UID) bool {
+		_, binding := reserved[uid]
+		return binding
+	}))
 }
 
 func (l *loop) writeProgress(ctx context.Context, c *activePlan) {
@@ -254,10 +242,6 @@ func (l *loop) end(ctx context.Context, phase packingplan.Phase, message string)
 		l.trigger.again()
 	}
 	l.activate(l.keptOut.all())
-	waiting := map[string]*v1.Pod{}
-	for uid, pod := range c.execution.Waiting() {
-		waiting[string(uid)] = pod
-	}
-	l.activate(waiting)
+	l.activate(c.execution.Waiting())
 	l.finish(ctx, c.record, phase, message)
 }

@@ -85,7 +85,8 @@ func (s *cycleState) Clone() fwk.StateData { return s }
 // Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
-// PreEnqueue holds new pods back while a solve goes on, and until their batch has nodes.
+// PreEnqueue holds new pods back while a solve goes on, until their batch has nodes, and until the running plan has
+// room for them where it sends them: a pod that is held back here costs neither a cycle nor a write.
 func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if p.hold.keeps(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
@@ -94,6 +95,11 @@ func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if p.collects(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageBatch)
 	}
+	if execution := p.running.Load(); execution != nil && execution.MustWait(pod) {
+		p.keptOut.keep(pod)
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messagePlace)
+	}
+	p.keptOut.passed(pod.UID)
 	return nil
 }
 

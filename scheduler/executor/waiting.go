@@ -1,0 +1,153 @@
+package executor
+
+import (
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// waitingPod is a pod that waits for a node, and its kind, which takes a while to find out.
+type waitingPod struct {
+	pod  *v1.Pod
+	kind snapshot.Kind
+}
+
+// Note takes note of a pod as the API shows it: one that waits for a node may be a replacement.
+func (e *Execution) Note(pod *v1.Pod) {
+	kind, concerned := e.kindOf(pod)
+	if !concerned {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil {
+		e.waiting[pod.UID] = waitingPod{pod, kind}
+	} else {
+		delete(e.waiting, pod.UID)
+	}
+}
+
+// Forget drops a pod that is not there any more. Nobody else comes to the place of one without a controller.
+func (e *Execution) Forget(pod *v1.Pod) {
+	kind, concerned := e.kindOf(pod)
+	if !concerned {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.waiting, pod.UID)
+	if kind.Owner == pod.UID {
+		e.vacatePlaces(kind, 1)
+	}
+}
+
+// GiveUpVanished gives up the places of waiting pods that are gone, as far as nobody waits in their stead: their
+// controller was scaled down, or is gone too. It reports how many.
+func (e *Execution) GiveUpVanished() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	come := map[snapshot.Kind]int{}
+	for _, one := range e.waiting {
+		come[one.kind]++
+	}
+	given := 0
+	for kind, places := range e.places {
+		lacking := -come[kind]
+		for _, place := range places {
+			lacking += place.settled + place.inFlight
+		}
+		given += e.vacatePlaces(kind, lacking)
+	}
+	return given
+}
+
+// vacatePlaces gives up so many settled places of a kind, or as many as there are.
+func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
+	for _, place := range e.places[kind] {
+		for ; given < most && place.settled > 0; given++ {
+			e.change(place, -1, 0, 0)
+		}
+	}
+	return given
+}
+
+// Waiting are the pods that wait for a node and have an owner in the plan, by UID.
+func (e *Execution) Waiting() map[string]*v1.Pod {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	pods := make(map[string]*v1.Pod, len(e.waiting))
+	for uid, one := range e.waiting {
+		pods[string(uid)] = one.pod
+	}
+	return pods
+}
+
+// Ready are the waiting pods that can go to an open place now, by UID: no more of a kind than have room. free is the
+// room on the nodes of the plan, which MustWait goes by until the next call; the caller must not change it.
+func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.free = free
+	left := maps.Clone(free)
+	open := map[snapshot.Kind]int{}
+	ready := map[string]*v1.Pod{}
+	for uid, one := range e.waiting {
+		if binding(uid) {
+			continue
+		}
+		count, counted := open[one.kind]
+		if !counted {
+			count = e.placesWithRoom(one.kind, left)
+		}
+		if count > 0 {
+			count--
+			ready[string(uid)] = one.pod
+		}
+		open[one.kind] = count
+	}
+	return ready
+}
+
+// placesWithRoom counts the open places of a kind that have room, and takes that room away.
+func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
+	for node, place := range e.places[kind] {
+		for taken := 0; taken < place.inFlight+place.settled; taken++ {
+			room := left[node]
+			if taken >= place.inFlight {
+				// A waiting pod does not overtake the replacements that are on their way there.
+				room = room.Minus(e.moving[node])
+			}
+			if !place.requests.FitsIn(room) {
+				break
+			}
+			left[node] = left[node].Minus(place.requests)
+			count++
+		}
+	}
+	return count
+}
+
+// MustWait says whether the plan has open places for the pod, but room on none of them as of the last look.
+func (e *Execution) MustWait(pod *v1.Pod) bool {
+	e.mu.Lock()
+	free := e.free
+	e.mu.Unlock()
+	if free == nil {
+		return false
+	}
+	nodes, planned := e.Nodes(pod, func(node string) resources.Vector { return free[node] })
+	if !planned {
+		return false
+	}
+	requests := resources.OfPod(pod)
+	for _, node := range nodes {
+		if requests.FitsIn(free[node]) {
+			return false
+		}
+	}
+	return true
+}
