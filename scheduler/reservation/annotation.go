@@ -11,6 +11,8 @@ import (
 type Taken struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
+	// Planned says that it is a plan. The annotation does not tell.
+	Planned bool `json:"-"`
 }
 
 // TakenBy reads the pod's annotation. One that cannot be read is none.

@@ -223,7 +223,7 @@ func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
 	defer l.mu.Unlock()
 	for uid, plan := range l.plans {
 		if plan.placeFor(pod, node, requests) != nil && (!ok || uid < taken.UID) {
-			taken, ok = Taken{plan.name, uid}, true
+			taken, ok = Taken{Name: plan.name, UID: uid, Planned: true}, true
 		}
 	}
 	if !ok {
@@ -248,7 +248,7 @@ func (l *Ledger) fullest(pod *v1.Pod, node string, requests resources.Vector) (T
 	if best == nil {
 		return Taken{}, false
 	}
-	return Taken{best.Name, best.uid}, true
+	return Taken{Name: best.Name, UID: best.uid}, true
 }
 
 // fuller says whether one is filled more than the other once the pod has taken from it. Names

@@ -82,8 +82,18 @@ type hostPort struct {
 }
 
 // specOf is a digest of the pod's identity.
-func specOf(pod *v1.Pod) string {
-	encoded, err := json.Marshal(identityOf(pod))
+func specOf(pod *v1.Pod) string { return digestOf(pod, identityOf(pod)) }
+
+// LikenessOf is the same for pods of which one cannot be scheduled where the other cannot, but for what their labels
+// and their owners mean to others.
+func LikenessOf(pod *v1.Pod) string {
+	id := identityOf(pod)
+	id.Owner = nil
+	return digestOf(pod, id)
+}
+
+func digestOf(pod *v1.Pod, id identity) string {
+	encoded, err := json.Marshal(id)
 	if err != nil {
 		// Plain structs of strings and numbers always marshal; a class of its own is safe.
 		return "pod " + string(pod.UID)

@@ -176,18 +176,18 @@ func (l *loop) look(q *question) *ending {
 	return nil
 }
 
-// askedAbout are the pods that a solve is about. One of the scheduler's own leaves those to it that it has not tried yet:
+// askedAbout are the pods that a solve is about. One of the scheduler's own leaves those to it that are not marked:
 // a plan would have them wait for their turn in it, where they may find room at once.
 func (l *loop) askedAbout(record *packingplan.Record) func(*v1.Pod) bool {
 	if !record.Ours() {
 		return anyPod
 	}
-	return l.isTried()
+	return l.isMarked()
 }
 
-func (l *loop) isTried() func(*v1.Pod) bool {
-	tried := l.trigger.all()
-	return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || tried.Has(pod.UID) }
+func (l *loop) isMarked() func(*v1.Pod) bool {
+	marked := l.trigger.all()
+	return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || marked.Has(pod.UID) }
 }
 
 // askOnce gets one answer and judges it.

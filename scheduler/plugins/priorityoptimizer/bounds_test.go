@@ -260,13 +260,14 @@ func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 
 	c.plugin.keptOut.keep(ghost)
 	c.plugin.hold.room.keep(ghost)
-	c.plugin.trigger.mark(ghost.UID)
+	c.plugin.alike.keep(ghost)
+	c.plugin.trigger.mark(ghost.UID, "")
 
 	c.eventually("it is forgotten", func() bool {
 		c.plugin.trigger.mu.Lock()
 		marked := c.plugin.trigger.marked.Has(ghost.UID)
 		c.plugin.trigger.mu.Unlock()
-		return c.plugin.keptOut.size() == 0 && c.plugin.hold.room.size() == 0 && !marked
+		return c.plugin.keptOut.size()+c.plugin.hold.room.size()+c.plugin.alike.size() == 0 && !marked
 	})
 }
 
@@ -287,7 +288,7 @@ func TestIdlePluginHasNoSayInAnyNode(t *testing.T) {
 func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{inFlight: newInFlight(), wake: make(chan struct{}, 1), trigger: newTrigger(clock, pace{}),
-		keptOut: newWaitingRoom(clock, func(time.Duration) {}), hold: testHold(clock)}
+		keptOut: newWaitingRoom(clock, func(time.Duration) {}), alike: newWaitingRoom(clock, func(time.Duration) {}), hold: testHold(clock)}
 	ours := testPod("ours", 1, 0)
 	p.running.Store(executor.New(&plan.Plan{Moves: []plan.Move{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
 	woken := func() bool {

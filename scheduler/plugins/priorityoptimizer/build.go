@@ -65,12 +65,17 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		trigger:   newTrigger(with.clock, paceOf(args)),
 		inFlight:  newInFlight(),
 		keptOut:   newWaitingRoom(with.clock, func(time.Duration) {}),
+		alike:     newWaitingRoom(with.clock, func(time.Duration) {}),
 		wake:      make(chan struct{}, 1),
 	}
 	longest := seconds(*args.MaxHoldSeconds)
 	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(*args.MaxHoldShare * float64(holdWindow))}
 	p.hold.room = newWaitingRoom(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
-	p.hold.released = func() { p.activate(p.hold.room.all()); p.wakeUp() }
+	p.hold.released = func() {
+		p.activate(p.hold.room.all())
+		p.activate(p.alike.all())
+		p.wakeUp()
+	}
 	p.view = newView(handle, args, p.inFlight)
 	p.view.now = with.clock.Now
 	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()

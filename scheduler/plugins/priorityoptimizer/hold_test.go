@@ -109,7 +109,8 @@ func (a activations) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
 func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	woken := activations{}
-	p := &Plugin{activator: woken, keptOut: newWaitingRoom(clock, func(time.Duration) {}), wake: make(chan struct{}, 1)}
+	p := &Plugin{activator: woken, keptOut: newWaitingRoom(clock, func(time.Duration) {}),
+		alike: newWaitingRoom(clock, func(time.Duration) {}), trigger: newTrigger(clock, pace{}), wake: make(chan struct{}, 1)}
 	p.hold = testHold(clock)
 	p.hold.released = func() { p.activate(p.hold.room.all()) }
 	l := &loop{Plugin: p}

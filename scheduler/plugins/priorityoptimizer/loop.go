@@ -19,7 +19,7 @@ const (
 	idleTick = time.Second
 	// firstTick is the same until the plans of former processes are known.
 	firstTick = 20 * time.Millisecond
-	// executingTick is the same while a plan is being carried out.
+	// executingTick is the same while a plan is being carried out, or pods wait that have not been tried.
 	executingTick = 100 * time.Millisecond
 	// coalescing is how long the loop waits for further news of a plan under way before it looks.
 	coalescing = 20 * time.Millisecond
@@ -118,7 +118,7 @@ func (l *loop) coalesce(ctx context.Context) {
 
 // step does what is due and returns when to look again at the latest.
 func (l *loop) step(ctx context.Context) time.Duration {
-	heldPods.Set(float64(l.hold.room.size() + l.batch.size()))
+	heldPods.Set(float64(l.hold.room.size() + l.alike.size() + l.batch.size()))
 	if l.rest(ctx) {
 		return idleTick
 	}
@@ -143,6 +143,8 @@ func (l *loop) wakeWaiting() {
 	if !l.hold.active() {
 		l.hold.room.keepOnly(l.view.exists)
 		l.activate(l.hold.room.all())
+		l.alike.keepOnly(l.view.exists)
+		l.releaseAlike()
 	}
 	if l.current == nil {
 		l.keptOut.keepOnly(l.view.exists)
@@ -203,11 +205,15 @@ func (l *loop) untilDue() time.Duration {
 	if l.leads.Load() && l.began.IsZero() {
 		return firstTick
 	}
+	tick := idleTick
+	if l.alike.size() > 0 {
+		tick = executingTick
+	}
 	at, ok := l.trigger.due()
 	if !ok {
-		return idleTick
+		return tick
 	}
-	return max(0, min(idleTick, at.Sub(l.clock.Now())))
+	return max(0, min(tick, at.Sub(l.clock.Now())))
 }
 
 // planLogger names the plan in every line.

@@ -15,6 +15,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/reuse"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // Plugin is the PriorityOptimizer plugin of one profile.
@@ -29,6 +30,8 @@ type Plugin struct {
 	inFlight *inFlight
 	// keptOut are the pods that a running plan leaves no room for.
 	keptOut *waitingRoom
+	// alike are the pods that wait for the next solve without having been tried.
+	alike *waitingRoom
 	// batch are the pods that wait for a plan of their own; nil but in mode Batch.
 	batch *batch
 	// running is the plan being carried out, or nil.
@@ -61,6 +64,7 @@ const (
 	messagePlace   = "waits until the plan has made room on its node"
 	messageKeptOut = "all room that is free is kept for a plan that is being carried out"
 	messageBegan   = "a plan began while the pod was being scheduled"
+	messageAlike   = "waits for the next solve, since a pod like it found no node just now"
 	messageBatch   = "waits until the optimiser has found nodes for its whole batch"
 )
 
@@ -85,8 +89,9 @@ func (s *cycleState) Clone() fwk.StateData { return s }
 // Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
-// PreEnqueue holds new pods back while a solve goes on, until their batch has nodes, and until the running plan has
-// room for them where it sends them: a pod that is held back here costs neither a cycle nor a write.
+// PreEnqueue holds new pods back while a solve goes on, until their batch has nodes, until the running plan has room for
+// them where it sends them, and until the solve that the like of them wait for: a pod that is held back here costs
+// neither a cycle nor a write.
 func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if p.hold.keeps(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
@@ -100,6 +105,9 @@ func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messagePlace)
 	}
 	p.keptOut.passed(pod.UID)
+	if p.joinsItsLike(pod) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageAlike)
+	}
 	return nil
 }
 
@@ -190,7 +198,7 @@ func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	p.trigger.mark(pod.UID)
+	p.trigger.mark(pod.UID, snapshot.LikenessOf(pod))
 	p.wakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
 }
@@ -265,5 +273,6 @@ func (p *Plugin) forget(uid types.UID) {
 	p.trigger.unmark(uid)
 	p.hold.room.passed(uid)
 	p.keptOut.passed(uid)
+	p.alike.passed(uid)
 	p.batch.forget(uid)
 }

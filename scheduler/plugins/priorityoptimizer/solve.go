@@ -59,7 +59,7 @@ func (l *loop) isKnown() bool {
 	}
 	began := l.clock.Now()
 	defer func() { l.trigger.rest(restFactor * l.clock.Since(began)) }()
-	state, err := l.view.snapshotOf("", l.isTried())
+	state, err := l.view.snapshotOf("", l.isMarked())
 	if err != nil {
 		l.logger.Error(err, "No snapshot")
 		l.trigger.failed()
@@ -114,7 +114,9 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	}
 	q := l.newQuestion(record)
 	if record.Spec.Mode == packingplan.Execute {
-		l.hold.begin(q.limit + holdMargin)
+		if !l.hold.begin(q.limit + holdMargin) {
+			l.releaseAlike()
+		}
 		defer l.hold.end()
 	}
 	checked, end := l.ask(ctx, q)

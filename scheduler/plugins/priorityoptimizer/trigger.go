@@ -42,6 +42,8 @@ type trigger struct {
 
 	mu     sync.Mutex
 	marked sets.Set[types.UID]
+	// alike are the likenesses of the pods that were tried in vain since the last solve.
+	alike sets.Set[string]
 	// first and last mark since the last solve; zero if there was none.
 	first, last time.Time
 	// fresh are the pods of the batch that is being collected.
@@ -61,16 +63,17 @@ type trigger struct {
 
 func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
 	return &trigger{pace: pace, clock: clock, marked: sets.New[types.UID](), fresh: sets.New[types.UID](),
-		next: clock.Now().Add(pace.interval)}
+		alike: sets.New[string](), next: clock.Now().Add(pace.interval)}
 }
 
-// mark takes note of an unschedulable pod. Only a pod that was not marked before extends the
+// mark takes note of an unschedulable pod, and of what it is like. Only a pod that was not marked before extends the
 // settle time: the same pod failing again is no news.
-func (t *trigger) mark(uid types.UID) {
+func (t *trigger) mark(uid types.UID, likeness string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	isNew := !t.marked.Has(uid)
 	t.marked.Insert(uid)
+	t.alike.Insert(likeness)
 	now := t.clock.Now()
 	if isNew {
 		t.isNews()
@@ -98,6 +101,40 @@ func (t *trigger) collect(uid types.UID) {
 	}
 }
 
+// join marks a pod that was not tried, if the like of it was tried in vain since the last solve and the next one starts
+// within the given time. It reports whether it did.
+func (t *trigger) join(uid types.UID, likeness string, within time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mode != ModeOnUnschedulable || !t.alike.Has(likeness) || t.first.IsZero() {
+		return false
+	}
+	last, now := t.last, t.clock.Now()
+	if !t.marked.Has(uid) {
+		t.last = now
+	}
+	if at, ok := t.dueAt(); !ok || at.Sub(now) > within {
+		t.last = last
+		return false
+	}
+	t.marked.Insert(uid)
+	return true
+}
+
+// has says whether the pod is marked.
+func (t *trigger) has(uid types.UID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.marked.Has(uid)
+}
+
+// hasAlike says whether any pod was tried in vain since the last solve.
+func (t *trigger) hasAlike() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.alike.Len() > 0
+}
+
 // unmark forgets a pod that was scheduled or is gone.
 func (t *trigger) unmark(uid types.UID) {
 	t.mu.Lock()
@@ -110,6 +147,10 @@ func (t *trigger) unmark(uid types.UID) {
 func (t *trigger) due() (at time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.dueAt()
+}
+
+func (t *trigger) dueAt() (at time.Time, ok bool) {
 	switch {
 	case t.mode == ModeOnUnschedulable && !t.first.IsZero():
 		at = t.last.Add(t.settle)
@@ -143,7 +184,7 @@ func (t *trigger) started() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.first, t.last = time.Time{}, time.Time{}
-	t.fresh = sets.New[types.UID]()
+	t.fresh, t.alike = sets.New[types.UID](), sets.New[string]()
 	now := t.clock.Now()
 	t.next = now.Add(t.interval)
 	if !now.Before(t.later) {

@@ -26,12 +26,12 @@ func TestSolveWaitsUntilTheBurstHasSettled(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
 
-	trigger.mark("a")
+	trigger.mark("a", "")
 	clock.Step(900 * time.Millisecond)
-	trigger.mark("b")
+	trigger.mark("b", "")
 	afterNew := dueIn(trigger)
 	clock.Step(500 * time.Millisecond)
-	trigger.mark("a")
+	trigger.mark("a", "")
 	afterOld := dueIn(trigger)
 
 	if afterNew != time.Second || afterOld != 500*time.Millisecond {
@@ -46,7 +46,7 @@ func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 	began := clock.Now()
 
 	for i := range 100 {
-		trigger.mark(types.UID(fmt.Sprint(i)))
+		trigger.mark(types.UID(fmt.Sprint(i)), "")
 		if dueIn(trigger) <= 0 {
 			break
 		}
@@ -65,7 +65,7 @@ func TestPeriodicKeepsItsIntervalUnderSteadyArrivals(t *testing.T) {
 	idle := dueIn(trigger)
 
 	for i := range 20 {
-		trigger.mark(types.UID(fmt.Sprint(i)))
+		trigger.mark(types.UID(fmt.Sprint(i)), "")
 		clock.Step(time.Second)
 	}
 	busy := dueIn(trigger)
@@ -81,7 +81,7 @@ func TestPeriodicKeepsItsIntervalUnderSteadyArrivals(t *testing.T) {
 func TestFailuresBackOff(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable})
-	trigger.mark("a")
+	trigger.mark("a", "")
 	var waits []time.Duration
 	for range 8 {
 		trigger.started()

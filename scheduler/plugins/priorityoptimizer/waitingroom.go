@@ -69,13 +69,27 @@ func (r *waitingRoom) size() int {
 	return len(r.pods)
 }
 
-// all are the pods here, in the form the scheduling queue activates.
-func (r *waitingRoom) all() map[string]*v1.Pod {
+// since is when the pod came here; zero if it is not here.
+func (r *waitingRoom) since(uid types.UID) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	pods := make(map[string]*v1.Pod, len(r.pods))
+	return r.pods[uid].since
+}
+
+// longerThan are the pods that have been here for so long, in the form the scheduling queue activates.
+func (r *waitingRoom) longerThan(waited time.Duration) map[string]*v1.Pod {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	pods := map[string]*v1.Pod{}
 	for uid, waiting := range r.pods {
-		pods[string(uid)] = waiting.pod
+		if r.clock.Since(waiting.since) >= waited {
+			pods[string(uid)] = waiting.pod
+		}
 	}
 	return pods
+}
+
+// all are the pods here, in the form the scheduling queue activates.
+func (r *waitingRoom) all() map[string]*v1.Pod {
+	return r.longerThan(0)
 }

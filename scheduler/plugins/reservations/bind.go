@@ -35,10 +35,14 @@ func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		Target:     v1.ObjectReference{Kind: "Node", Name: node},
 	}
+	client := p.handle.ClientSet()
 	if found := stateOf(cycle); found != nil && found.taken != nil {
 		binding.Annotations = map[string]string{reservation.AllocatedAnnotation: found.taken.Text()}
+		if found.taken.Planned && p.arrivals != nil {
+			client = p.arrivals
+		}
 	}
-	err := p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	err := client.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
 	if err == nil || answerLost(err) && p.wasBound(ctx, pod, node) {
 		return nil
 	}

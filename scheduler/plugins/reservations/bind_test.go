@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -27,6 +28,7 @@ type connected struct {
 }
 
 func (c connected) ClientSet() kubernetes.Interface { return c.client }
+func (connected) KubeConfig() *rest.Config          { return nil }
 
 // A server that is killed may have stored the binding that it never answered. The pod is on its node
 // then, whatever the error said: to schedule it again would give its room away twice.
@@ -115,5 +117,33 @@ func TestNobodyIsBoundByAProcessThatHasLostTheLead(t *testing.T) {
 		if action.GetVerb() == "create" {
 			t.Errorf("%v", action)
 		}
+	}
+}
+
+// A plan of thousands of arrivals and the pods that it does not concern must not wait for one another's requests.
+func TestArrivalsOfPlansHaveABudgetOfTheirOwn(t *testing.T) {
+	for text, c := range map[string]struct {
+		taken *reservation.Taken
+		own   bool
+	}{
+		"a pod of nobody's plan": {nil, false},
+		"a pod of a reservation": {&reservation.Taken{Name: "r", UID: "r"}, false},
+		"the arrival of a plan":  {&reservation.Taken{Name: "p", UID: "p", Planned: true}, true},
+	} {
+		t.Run(text, func(t *testing.T) {
+			pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "uid"}}
+			usual, arrivals := fake.NewClientset(pod.DeepCopy()), fake.NewClientset(pod.DeepCopy())
+			plugin := &Plugin{handle: connected{client: usual}, arrivals: arrivals}
+			cycle := framework.NewCycleState()
+			cycle.Write(stateKey, &state{taken: c.taken})
+
+			if status := plugin.Bind(t.Context(), cycle, pod, "n1"); !status.IsSuccess() {
+				t.Fatal(status)
+			}
+
+			if own := len(arrivals.Actions()) == 1; own != c.own || len(usual.Actions())+len(arrivals.Actions()) != 1 {
+				t.Errorf("bound by its own client: %v, want %v", own, c.own)
+			}
+		})
 	}
 }

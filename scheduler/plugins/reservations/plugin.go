@@ -2,11 +2,14 @@ package reservations
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/leadership"
@@ -26,6 +29,9 @@ type Plugin struct {
 
 	handle fwk.Handle
 	ledger *reservation.Ledger
+	// arrivals binds the pods of plans, with a budget of requests of its own: a plan does not slow down the pods that
+	// it does not concern, nor they the plan. It is nil where nobody is bound.
+	arrivals clientset.Interface
 	// rehearsal is set where plans are only tried.
 	rehearsal bool
 	// lease is nil where no other process can lead.
@@ -53,7 +59,15 @@ func New(object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, r
 	if err != nil {
 		return nil, err
 	}
-	return &Plugin{Args: args, handle: handle, ledger: ledger, rehearsal: rehearsal}, nil
+	p := &Plugin{Args: args, handle: handle, ledger: ledger, rehearsal: rehearsal}
+	if config := handle.KubeConfig(); config != nil && !rehearsal {
+		own := rest.CopyConfig(config)
+		own.RateLimiter = nil
+		if p.arrivals, err = clientset.NewForConfig(own); err != nil {
+			return nil, fmt.Errorf("%s: making a client for the arrivals of plans: %w", Name, err)
+		}
+	}
+	return p, nil
 }
 
 // Attach hands over the lease without which nobody may be bound.

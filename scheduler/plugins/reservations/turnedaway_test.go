@@ -25,7 +25,7 @@ import (
 
 // activating is a handle that notes who is woken up.
 type activating struct {
-	fwk.Handle
+	connected
 	woken *[]string
 }
 

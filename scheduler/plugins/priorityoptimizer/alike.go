@@ -1,0 +1,42 @@
+package priorityoptimizer
+
+import (
+	v1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// joinsItsLike answers whether a new pod waits for the next solve with the like of it, which found no node just now.
+//
+// To try each pod of a burst costs a cycle and a write of its status, and the scheduler does nothing else while it waits
+// for leave to write: 500 pods take it eight seconds at its stock limits. Nobody waits here for longer than a solve may
+// hold a pod; whoever has been tried before is tried again, since there may be room by now.
+func (p *Plugin) joinsItsLike(pod *v1.Pod) bool {
+	if !p.trigger.hasAlike() {
+		p.alike.passed(pod.UID)
+		return false
+	}
+	within, since := p.hold.longest, p.alike.since(pod.UID)
+	if !since.IsZero() {
+		within -= p.hold.clock.Since(since)
+	}
+	tried := since.IsZero() && p.trigger.has(pod.UID)
+	if _, condition := podutil.GetPodCondition(&pod.Status, v1.PodScheduled); tried || condition != nil || within <= 0 ||
+		!p.trigger.join(pod.UID, snapshot.LikenessOf(pod), within) {
+		p.alike.passed(pod.UID)
+		return false
+	}
+	p.alike.keep(pod)
+	p.wakeUp()
+	return true
+}
+
+// releaseAlike lets those go that have waited for long enough, or all if there is no solve to wait for.
+func (p *Plugin) releaseAlike() {
+	if p.trigger.hasAlike() {
+		p.activate(p.alike.longerThan(p.hold.longest))
+	} else {
+		p.activate(p.alike.all())
+	}
+}
