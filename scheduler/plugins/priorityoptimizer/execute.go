@@ -58,8 +58,8 @@ type activePlan struct {
 	progress executor.Progress
 	changed  time.Time
 	pace     *rate.Limiter
-	// shortSince is since when room is lacking; zero if it is not.
-	shortSince time.Time
+	// shortSince is since when room is lacking, by node.
+	shortSince map[string]time.Time
 	// adopted are the moves of which a former process had evicted the pod.
 	adopted []types.UID
 }
@@ -67,12 +67,13 @@ type activePlan struct {
 // carryOn takes the running plan as far as it goes now.
 func (l *loop) carryOn(ctx context.Context) {
 	c := l.current
+	// First who has left, then the room: what has left is in it.
+	l.noteGone(c)
 	free, err := (*l.stage.Load()).FreeOn(ctx, c.touched)
 	if err != nil {
 		l.end(ctx, packingplan.Aborted, err.Error())
 		return
 	}
-	l.noteGone(c)
 	progress := c.execution.Progress()
 	switch {
 	case l.abortAsked(c.record):

@@ -56,25 +56,27 @@ func (l *loop) hopeless(c *activePlan, progress executor.Progress, free map[stri
 	return c.roomless(outstanding, free, now)
 }
 
-// roomless is why the plan lacks room, or "". The room on the nodes and the places of the plan
-// are read one after the other, so that a pod that is just being bound may count twice, or that
-// of a binding that just failed: what is lacking must be lacking for a while.
+// roomless is why the plan lacks room, or "". The room on the nodes and the places of the plan are read one after the
+// other, so that a pod that is just being bound may count twice, or that of a binding that just failed: what a node lacks
+// it must lack for a while.
 func (c *activePlan) roomless(outstanding, free map[string]resources.Vector, now time.Time) string {
 	room := c.execution.RoomToCome()
+	since := map[string]time.Time{}
 	for node, needed := range outstanding {
 		short := needed.ShortOf(free[node].Plus(room[node]))
 		if short == "" {
 			continue
 		}
-		if c.shortSince.IsZero() {
-			c.shortSince = now
+		began, before := c.shortSince[node]
+		if !before {
+			began = now
 		}
-		if now.Sub(c.shortSince) < shortAtLeast {
-			return ""
+		if now.Sub(began) >= shortAtLeast {
+			return fmt.Sprintf("node %q has too little %s left for the pods that the plan sends there", node, short)
 		}
-		return fmt.Sprintf("node %q has too little %s left for the pods that the plan sends there", node, short)
+		since[node] = began
 	}
-	c.shortSince = time.Time{}
+	c.shortSince = since
 	return ""
 }
 
