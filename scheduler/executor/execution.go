@@ -58,7 +58,7 @@ type Execution struct {
 	reserved  map[types.UID]taken
 	// waiting are the pods that wait for a node and have an owner in the plan.
 	waiting map[types.UID]waitingPod
-	// free is the room on the nodes of the plan at the last look; nil before. Nobody changes it.
+	// free is the room on the nodes of the plan at the last look. Nobody changes it.
 	free map[string]resources.Vector
 	// vacated are the nodes that evicted pods leave, by kind. Its sets are replaced, never changed.
 	vacated map[snapshot.Kind]sets.Set[string]
@@ -76,6 +76,7 @@ type Execution struct {
 func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution {
 	e := &Execution{
 		atOnce:   atOnce,
+		free:     free,
 		byUID:    map[types.UID]*step{},
 		owners:   sets.New[types.UID](),
 		classes:  of.Classes,

@@ -136,9 +136,6 @@ func (e *Execution) MustWait(pod *v1.Pod) bool {
 	e.mu.Lock()
 	free := e.free
 	e.mu.Unlock()
-	if free == nil {
-		return false
-	}
 	nodes, planned := e.Nodes(pod, func(node string) resources.Vector { return free[node] })
 	if !planned {
 		return false

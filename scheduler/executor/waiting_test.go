@@ -89,15 +89,15 @@ func TestPlannedPodMustWaitUntilItsPlaceHasRoom(t *testing.T) {
 	e := executor.New(&plan.Plan{Evictions: []plan.Eviction{{Pod: leaving, Node: "n0"}},
 		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, w.free(), 0)
 
-	unknown := e.MustWait(waiting.Object)
+	first := e.MustWait(waiting.Object)
 	e.Ready(w.free(), nobody)
 	full := e.MustWait(waiting.Object)
 	delete(w.running, leaving.Object.UID)
 	e.Ready(w.free(), nobody)
 
-	if unknown || !full || e.MustWait(waiting.Object) {
-		t.Errorf("must wait: %v before the first look, %v while the node is full, %v afterwards, want false, true, false",
-			unknown, full, e.MustWait(waiting.Object))
+	if !first || !full || e.MustWait(waiting.Object) {
+		t.Errorf("must wait: %v at first, %v while the node is full, %v afterwards, want true, true, false",
+			first, full, e.MustWait(waiting.Object))
 	}
 	if e.MustWait(stranger.Object) {
 		t.Error("a pod that is none of the plan's business must wait")

@@ -2,6 +2,8 @@ package priorityoptimizer
 
 import (
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -30,6 +32,27 @@ func (p *Plugin) joinsItsLike(pod *v1.Pod) bool {
 	p.alike.keep(pod)
 	p.wakeUp()
 	return true
+}
+
+// isAskedAbout answers whether the solve under way is about the pod, which waits for its end then, however long the
+// hold on others lasts: it found no node before, and to try hundreds of such pods meanwhile takes from the solve the
+// processors that it needs.
+func (p *Plugin) isAskedAbout(pod *v1.Pod) bool {
+	asked := p.asked.Load()
+	if asked == nil || !asked.Has(pod.UID) {
+		return false
+	}
+	p.alike.keep(pod)
+	return true
+}
+
+// askAbout makes the pods wait until the returned function is called.
+func (p *Plugin) askAbout(pods sets.Set[types.UID]) (over func()) {
+	p.asked.Store(&pods)
+	return func() {
+		p.asked.Store(nil)
+		p.activate(p.alike.all())
+	}
 }
 
 // releaseAlike lets those go that have waited for long enough, or all if there is no solve to wait for.

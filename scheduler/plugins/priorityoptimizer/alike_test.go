@@ -107,3 +107,27 @@ func TestStreamOfPodsKeepsNobodyWaitingForItsLike(t *testing.T) {
 		t.Error("a pod that was tried before is not tried again")
 	}
 }
+
+// A solve on a large cluster takes longer than others may be held. The pods that it is about found no node before: to
+// try them meanwhile, hundreds of them, would take the processors from it.
+func TestPodsThatASolveIsAboutWaitForItsEnd(t *testing.T) {
+	goOn := make(chan struct{})
+	c, o := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		<-goOn
+		return nothing(request, stream)
+	}, func(args *PriorityOptimizerArgs) { longest := 0.2; args.MaxHoldSeconds = &longest })
+	c.eventually("the optimiser is asked", func() bool { return o.asked() == 1 })
+	before := len(c.tried())
+
+	c.letTimePass(500 * time.Millisecond)
+	waiting := c.pods()[slices.IndexFunc(c.pods(), func(pod *v1.Pod) bool { return pod.Name == "waiting" })]
+	kept := c.plugin.PreEnqueue(c.ctx, waiting)
+	c.add(testPod("small", 1, 0))
+
+	c.await("another pod is placed", func() bool { return c.nodeOf("small") != "" }, false)
+	if kept.IsSuccess() || len(c.tried()) != before {
+		t.Errorf("the pod is let in: %v; tried meanwhile: %v", kept, c.tried()[before:])
+	}
+	close(goOn)
+	c.eventually("it is let in afterwards", func() bool { return c.plugin.PreEnqueue(c.ctx, waiting).IsSuccess() })
+}

@@ -196,9 +196,16 @@ func (l *loop) lookAround(ctx context.Context) {
 	l.began = l.clock.Now()
 	if l.takeOver(ctx, l.allRecords()) && l.current == nil {
 		l.hold.begin(takeOverPatience)
+	} else {
+		l.hold.end()
+	}
+	if l.current != nil {
 		return
 	}
-	l.hold.end()
+	// The first snapshot of a large cluster takes several times as long as the next ones: nobody waits for it here.
+	if _, err := l.view.snapshot(""); err != nil {
+		l.logger.Error(err, "No snapshot")
+	}
 }
 
 func (l *loop) untilDue() time.Duration {

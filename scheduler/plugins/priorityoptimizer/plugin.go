@@ -30,7 +30,9 @@ type Plugin struct {
 	inFlight *inFlight
 	// keptOut are the pods that a running plan leaves no room for.
 	keptOut *waitingRoom
-	// alike are the pods that wait for the next solve without having been tried.
+	// asked are the pods that the solve under way is about; nil if none is.
+	asked atomic.Pointer[sets.Set[types.UID]]
+	// alike are the pods that wait for the next solve without having been tried, or for the end of one about them.
 	alike *waitingRoom
 	// batch are the pods that wait for a plan of their own; nil but in mode Batch.
 	batch *batch
@@ -97,6 +99,9 @@ func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
 	}
 	p.hold.room.passed(pod.UID)
+	if p.isAskedAbout(pod) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
+	}
 	if p.collects(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageBatch)
 	}

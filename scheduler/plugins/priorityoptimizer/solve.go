@@ -118,6 +118,9 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 			l.releaseAlike()
 		}
 		defer l.hold.end()
+		if record.Ours() {
+			defer l.askAbout(l.trigger.all())()
+		}
 	}
 	checked, end := l.ask(ctx, q)
 	defer func() { l.trigger.rest(restFactor * q.worked) }()
