@@ -104,6 +104,7 @@ func (i *Installation) Attach(
 	}
 	for name, plugin := range i.optimizers {
 		plugin.Attach(stages[name], ledger, lease)
+		plugin.HandleFailures(to)
 		leadership.Announce(to, plugin.Lead)
 	}
 	return nil

@@ -43,14 +43,15 @@ const patience = 20 * time.Second
 // cluster is a fake API server with the real scheduler and this plugin at work on it. Evicted
 // pods linger until the test lets them go, and their controller replaces them at once.
 type cluster struct {
-	t       *testing.T
-	ctx     context.Context
-	client  *fake.Clientset
-	plans   *dynamicfake.FakeDynamicClient
-	clock   *testingclock.FakeClock
-	plugin  *Plugin
-	ledger  *reservation.Ledger
-	handles chan *Plugin
+	t         *testing.T
+	ctx       context.Context
+	client    *fake.Clientset
+	plans     *dynamicfake.FakeDynamicClient
+	clock     *testingclock.FakeClock
+	scheduler *kubescheduler.Scheduler
+	plugin    *Plugin
+	ledger    *reservation.Ledger
+	handles   chan *Plugin
 
 	args *PriorityOptimizerArgs
 	stop func()
@@ -144,6 +145,7 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 		kubescheduler.WithFrameworkOutOfTreeRegistry(registry),
 		kubescheduler.WithPodInitialBackoffSeconds(1), kubescheduler.WithPodMaxBackoffSeconds(1))
 	c.must(err)
+	c.scheduler = built
 	stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
 		Original: built.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
 		OutOfTree: c.rehearsing(ledger), Without: []string{Name},
@@ -157,6 +159,7 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	go from.Plans.RunWithContext(ctx)
 	c.ledger = ledger
 	c.plugin.Attach(stage, ledger, c.lease)
+	c.plugin.HandleFailures(built)
 	leadership.Announce(built, c.plugin.Lead)
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())

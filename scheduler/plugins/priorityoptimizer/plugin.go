@@ -2,6 +2,7 @@ package priorityoptimizer
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,6 +31,8 @@ type Plugin struct {
 	inFlight *inFlight
 	// keptOut are the pods that a running plan leaves no room for.
 	keptOut *waitingRoom
+	// turned are the pods that PreFilter has just turned away.
+	turned turnedAway
 	// asked are the pods that the solve under way is about; nil if none is.
 	asked atomic.Pointer[sets.Set[types.UID]]
 	// alike are the pods that wait for the next solve without having been tried, or for the end of one about them.
@@ -126,21 +129,28 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 
 // PreFilter decides in this order:
 //
-//  1. While a solve goes on, nobody passes.
+//  1. While a solve goes on, nobody passes, and who waits for it as long as it takes.
 //  2. A pod of a batch passes only if the running plan has an open place for it.
 //  3. A pod for which the running plan has an open place goes there, and nowhere else.
-//  4. Any other pod is left to Filter, unless there is no plan.
+//  4. The like of a pod that found no node just now waits with it for the next solve.
+//  5. Any other pod is left to Filter, unless there is no plan.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if p.hold.keeps(pod) {
-		return p.turnAway(state, messageHeld)
+		return p.turnAway(state, pod, messageHeld)
 	}
 	p.hold.room.passed(pod.UID)
+	if p.isAskedAbout(pod) {
+		return p.turnAway(state, pod, messageHeld)
+	}
 	p.keptOut.passed(pod.UID)
 	if p.collects(pod) {
-		return p.turnAway(state, messageBatch)
+		return p.turnAway(state, pod, messageBatch)
 	}
 	execution := p.running.Load()
 	if execution == nil {
+		if p.joinsItsLike(pod) {
+			return p.turnAway(state, pod, messageAlike)
+		}
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
 	reuse.Forbid(state, Name)
@@ -148,12 +158,17 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	state.Write(cycleStateKey, seen)
 	targets, planned := execution.Nodes(pod, p.freeOn)
 	if planned {
-		seen.restricted.Store(true)
+		requests := resources.OfPod(pod)
+		targets = slices.DeleteFunc(targets, func(node string) bool { return !requests.FitsIn(p.freeOn(node)) })
 		if len(targets) == 0 {
 			p.keptOut.keep(pod)
-			return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messagePlace)
+			return p.turnAway(state, pod, messagePlace)
 		}
+		seen.restricted.Store(true)
 		return &fwk.PreFilterResult{NodeNames: sets.New(targets...)}, nil
+	}
+	if p.joinsItsLike(pod) {
+		return p.turnAway(state, pod, messageAlike)
 	}
 	seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
 	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
@@ -163,7 +178,8 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	return nil, nil
 }
 
-func (p *Plugin) turnAway(state fwk.CycleState, message string) (*fwk.PreFilterResult, *fwk.Status) {
+func (p *Plugin) turnAway(state fwk.CycleState, pod *v1.Pod, message string) (*fwk.PreFilterResult, *fwk.Status) {
+	p.turned.add(pod.UID)
 	seen := &cycleState{}
 	seen.restricted.Store(true)
 	state.Write(cycleStateKey, seen)

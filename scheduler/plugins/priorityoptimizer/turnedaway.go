@@ -1,0 +1,80 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// turnedAway are the pods of scheduling cycles that this plugin has ended, until their failure is handled.
+type turnedAway struct {
+	mu   sync.Mutex
+	pods sets.Set[types.UID]
+}
+
+func (t *turnedAway) add(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pods == nil {
+		t.pods = sets.New[types.UID]()
+	}
+	t.pods.Insert(uid)
+}
+
+// take says whether the pod is one of them, and forgets it.
+func (t *turnedAway) take(uid types.UID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.pods.Has(uid)
+	t.pods.Delete(uid)
+	return was
+}
+
+// HandleFailures has the pods that the plugin turned away put back into the queue, and nothing written about them: it
+// wakes them up again, and nothing has been learnt about them. The scheduler writes down each failure before it looks at
+// the next pod, 50 a second by its stock limits, so that a solve for 500 pods would keep all others waiting for ten
+// seconds. It must be called before the scheduler runs.
+func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
+	handle := of.FailureHandler
+	of.FailureHandler = func(ctx context.Context, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
+		nominating *fwk.NominatingInfo, start time.Time) {
+		ours := profile.ProfileName() == p.handle.ProfileName() && p.turned.take(pod.Pod.UID)
+		if !ours || !sendBack(ctx, of.SchedulingQueue, profile, pod, status) {
+			handle(ctx, profile, pod, status, nominating, start)
+		}
+	}
+}
+
+// sendBack does with the queue what the scheduler does after a cycle in vain. It reports false, and does nothing, where
+// more is to be done than that.
+func sendBack(ctx context.Context, queue interface {
+	AddUnschedulableIfNotPresent(logger klog.Logger, pod *framework.QueuedPodInfo, podSchedulingCycle int64) error
+	SchedulingCycle() int64
+}, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status) bool {
+	var unfit *framework.FitError
+	if !errors.As(status.AsError(), &unfit) || pod.Pod.Status.NominatedNodeName != "" {
+		return false
+	}
+	live, err := profile.SharedInformerFactory().Core().V1().Pods().Lister().Pods(pod.Pod.Namespace).Get(pod.Pod.Name)
+	if err != nil || live.UID != pod.Pod.UID || live.Spec.NodeName != "" {
+		return false
+	}
+	// Its error is about selectors that the API server let through; such a pod is queued like any other.
+	info, _ := framework.NewPodInfo(live.DeepCopy())
+	pod.ClearRejectorPlugins()
+	pod.PodInfo = info
+	pod.UnschedulablePlugins, pod.PendingPlugins = unfit.Diagnosis.UnschedulablePlugins, unfit.Diagnosis.PendingPlugins
+	if err := queue.AddUnschedulableIfNotPresent(klog.FromContext(ctx), pod, queue.SchedulingCycle()); err != nil {
+		utilruntime.HandleErrorWithContext(ctx, err, "Error occurred")
+	}
+	return true
+}
