@@ -89,9 +89,10 @@ _open: list[Ending] = []
 
 
 def report(error: StowageError) -> None:
-    """Tell whoever watches over the innermost block that a thread has failed."""
-    if _open:
-        _open[-1].reports.append(error)
+    """Tell whoever watches over a block that a thread has failed."""
+    # Which of them the thread belongs to, nobody knows here.
+    for ending in tuple(_open):
+        ending.reports.append(error)
 
 
 def is_ending() -> bool:
@@ -152,4 +153,8 @@ def ended_early() -> Iterator[Ending]:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     for ending in tuple(_open):
-        ending.interrupt()
+        if ending.error is not None:
+            # Of several that are due, the outermost ends the others as well. An inner
+            # one, raised while that is on its way, would take its place.
+            ending.interrupt()
+            return

@@ -12,6 +12,7 @@ from urllib3.exceptions import HTTPError
 
 from testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
+from testbed.compare.arms.watching import ended_with
 from testbed.compare.recording import RunLabel
 from testbed.compare.session.listener import CompareListener
 from testbed.compare.session.order import Turn
@@ -142,7 +143,10 @@ class OneTurn:
             self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
         )
         self._listener.phase(f"start {arm.name}")
-        with arm.running(bench.cluster, folder, limits) as running:
+        with (
+            arm.running(bench.cluster, folder, limits) as running,
+            ended_with(running),
+        ):
             if self._warm_up_pods:
                 self._listener.phase("warm up")
                 warm_up(
@@ -162,8 +166,13 @@ class OneTurn:
             {name: FileLog(file) for name, file in running.log_files.items()}
         )
         meter = WindowMeter(running.pids)
-        stepped = run_steps(bench, self._scenario, site, arm.dress, diary, gauge=meter)
-        meter.close()
+        try:
+            stepped = run_steps(
+                bench, self._scenario, site, arm.dress, diary, gauge=meter
+            )
+        finally:
+            # Also when the arm has ended: other turns follow in this process.
+            meter.close()
         label = RunLabel(
             scenario_id=self._scenario.scenario_id,
             arm=arm.name,
