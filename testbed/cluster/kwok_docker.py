@@ -6,7 +6,7 @@ from functools import partial
 
 from testbed.cluster.api_probe import ApiProbe
 from testbed.cluster.backend import Backend
-from testbed.cluster.components import CONTROL_PLANE, KWOK
+from testbed.cluster.components import API_SERVER, CONTROL_PLANE, KWOK
 from testbed.cluster.containers import create_network, project
 from testbed.cluster.docker.containers import Container
 from testbed.cluster.docker.images import control_plane_images
@@ -14,7 +14,12 @@ from testbed.cluster.docker.startup import ContainerStartup
 from testbed.cluster.folder_cluster import FolderCluster
 from testbed.cluster.host_pods import start_host_pods
 from testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
-from testbed.cluster.kwokctl_config import config_file, docker_options, write_config
+from testbed.cluster.kwokctl_config import (
+    LOGS_INSIDE,
+    config_file,
+    docker_options,
+    write_config,
+)
 from testbed.cluster.owner import Owner
 from testbed.cluster.ports import listens
 from testbed.docker.engine import check_engine, docker
@@ -37,7 +42,10 @@ class KwokDockerCluster(FolderCluster):
 
     def _start(self, owner: Owner) -> None:
         options = docker_options(owner.ports, control_plane_images())
-        write_config(self.workdir, options, {})
+        log = self.audit_log
+        inside = {API_SERVER: {"audit-log-path": f"{LOGS_INSIDE}/{log.name}"}}
+        folders = {API_SERVER: {log.parent: LOGS_INSIDE}}
+        write_config(self.workdir, options, {}, inside, folders)
         create_network(self.backend, self.name)
         startup = ContainerStartup(
             self.workdir,

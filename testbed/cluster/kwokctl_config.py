@@ -24,6 +24,10 @@ ExtraArgs = Mapping[str, Mapping[str, str]]
 Options = Mapping[str, object]
 """kwokctl's options that depend on its runtime."""
 
+Folders = Mapping[str, Mapping[Path, str]]
+"""Where containers see folders of this machine, which they may write to; by component.
+"""
+
 FAKE_NODES_ONLY: Mapping[str, str] = {
     "manage-all-nodes": "false",
     "manage-nodes-with-annotation-selector": (
@@ -34,8 +38,11 @@ FAKE_NODES_ONLY: Mapping[str, str] = {
 
 AUDIT_ARGUMENTS: Mapping[str, str] = {
     "audit-log-maxsize": "1000",
+    "audit-log-maxbackup": "9",
     "audit-log-mode": "blocking",
 }
+"""In MB, and in closed files beside the one being written: 10 GB together, which is
+more than the largest runs write between two looks at the log."""
 
 # The data lives as long as the cluster; waiting for the disk protects nothing.
 ETCD_ARGUMENTS: Mapping[str, str] = {"unsafe-no-fsync": "true"}
@@ -54,6 +61,11 @@ SOCKETS_ONLY: ExtraArgs = {
 this user: it listens in the cluster's folder, which nobody else may enter. The names
 are relative to that folder, as a socket's path may have no more than 107 characters."""
 
+LOGS_INSIDE = "/var/log/stowage"
+"""Where containers of the API server see the cluster's logs: the folder and not the one
+file, as kwokctl and kubeadm would have it, since a file that is mounted cannot be
+renamed when it has become too long."""
+
 # One instance needs no election, which costs seconds at the start.
 CONTROLLER_ARGUMENTS: Mapping[str, str] = {"leader-elect": "false"}
 
@@ -68,7 +80,10 @@ _EXTRA_ARGS: ExtraArgs = {
 
 
 def render_config(
-    options: Options, extra_args: ExtraArgs, replaced: ExtraArgs | None = None
+    options: Options,
+    extra_args: ExtraArgs,
+    replaced: ExtraArgs | None = None,
+    folders: Folders | None = None,
 ) -> str:
     """Return the configuration of one cluster: options, arguments, stages.
 
@@ -80,6 +95,8 @@ def render_config(
         Arguments on top of kwokctl's own.
     replaced
         Arguments that kwokctl gives as well, with other values.
+    folders
+        What containers see on top of kwokctl's own.
     """
     kubernetes = load_manifest().tool("kube-apiserver")
     config = {
@@ -97,7 +114,7 @@ def render_config(
             **options,
         },
         "componentsPatches": _patches(
-            merged_arguments(_EXTRA_ARGS, extra_args), replaced or {}
+            merged_arguments(_EXTRA_ARGS, extra_args), replaced or {}, folders or {}
         ),
     }
     return yaml.safe_dump(config) + "---\n" + STAGES.read_text(encoding="utf-8")
@@ -113,9 +130,10 @@ def write_config(
     options: Options,
     extra_args: ExtraArgs,
     replaced: ExtraArgs | None = None,
+    folders: Folders | None = None,
 ) -> None:
     """Write the configuration of one cluster."""
-    rendered = render_config(options, extra_args, replaced)
+    rendered = render_config(options, extra_args, replaced, folders)
     config_file(workdir).write_text(rendered, "utf-8")
 
 
@@ -163,13 +181,19 @@ def merged_arguments(*layers: ExtraArgs) -> ExtraArgs:
     return arguments
 
 
-def _patches(extra: ExtraArgs, replaced: ExtraArgs) -> Sequence[Mapping[str, object]]:
+def _patches(
+    extra: ExtraArgs, replaced: ExtraArgs, folders: Folders
+) -> Sequence[Mapping[str, object]]:
     return [
         {
             "name": component,
             "extraArgs": [
                 *_arguments(extra, component),
                 *({**one, "override": True} for one in _arguments(replaced, component)),
+            ],
+            "extraVolumes": [
+                {"hostPath": str(folder), "mountPath": inside, "readOnly": False}
+                for folder, inside in folders.get(component, {}).items()
             ],
         }
         for component in {**extra, **replaced}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import BinaryIO
 
 import msgspec
 
+from testbed.errors import StowageError
 from testbed.observe.errors import AuditLogMissingError
 
 NS_PER_US = 1000
 HTTP_FIRST_FAILURE = 300
 FINISHED = b'"stage":"ResponseComplete"'
+_LOOKS = 3
+"""A file that is renamed just now is under neither of its names in one look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,8 @@ def audit_end(path: Path) -> AuditMark:
 class AuditReader:
     """Reads a log on, from wherever it was read to.
 
-    A log that has become too long is given another name, and goes on in a new file.
+    A log that has become too long is given another name, and goes on in a new file. The
+    oldest file is removed when there are too many.
 
     Parameters
     ----------
@@ -102,6 +107,8 @@ class AuditReader:
         ------
         AuditLogMissingError
             There is no such file.
+        StowageError
+            Entries are gone that were not read yet.
         """
         return map(_entry, self.lines())
 
@@ -114,14 +121,21 @@ class AuditReader:
         ------
         AuditLogMissingError
             There is no such file.
+        StowageError
+            Entries are gone that were not read yet.
         """
-        if not self._path.is_file():
+        if not self._files():
             raise AuditLogMissingError(self._path)
         renamed = True
         while renamed:
             renamed = False
             for path, inode in self._files():
-                with path.open("rb") as file:
+                try:
+                    file = path.open("rb")
+                except FileNotFoundError:
+                    renamed = True
+                    break
+                with file:
                     renamed = os.fstat(file.fileno()).st_ino != inode
                     if renamed:
                         break
@@ -129,14 +143,25 @@ class AuditReader:
 
     def _files(self) -> list[tuple[Path, int]]:
         """Return the files from the one being read on, the oldest first."""
+        for _ in range(_LOOKS):
+            files = list(self._all_files())
+            inodes = [inode for _, inode in files]
+            if self._mark.inode in inodes:
+                return files[inodes.index(self._mark.inode) :]
+            if not self._mark.inode:
+                return files
+        raise StowageError(
+            f"the audit log {self._path} has lost entries: what was read last has been "
+            "removed, as the API server keeps the last files alone; read it more often"
+        )
+
+    def _all_files(self) -> Iterator[tuple[Path, int]]:
         # Those that were closed are named by the time at which they were.
         closed = f"{self._path.stem}-*{self._path.suffix}"
-        paths = [*sorted(self._path.parent.glob(closed)), self._path]
-        files = [(path, path.stat().st_ino) for path in paths]
-        inodes = [inode for _, inode in files]
-        if self._mark.inode in inodes:
-            return files[inodes.index(self._mark.inode) :]
-        return files
+        for path in (*sorted(self._path.parent.glob(closed)), self._path):
+            # One may be renamed, or removed, between the search and this.
+            with suppress(FileNotFoundError):
+                yield path, path.stat().st_ino
 
     def _lines_of(self, file: BinaryIO, inode: int) -> Iterator[bytes]:
         offset = self._mark.offset if inode == self._mark.inode else 0

@@ -12,11 +12,11 @@ from testbed.cluster.kwokctl_config import (
     AUDIT_POLICY,
     CONTROLLER_ARGUMENTS,
     ETCD_ARGUMENTS,
+    LOGS_INSIDE,
 )
 from testbed.cluster.ports import LOOPBACK
 
 _POLICY_INSIDE = "/etc/kubernetes/audit-policy.yaml"
-_LOG_INSIDE = "/var/log/kubernetes/audit.log"
 
 # As kwokctl starts them with `disableQPSLimits`: no scenario should measure these.
 _NO_LIMITS_API_SERVER = {
@@ -45,7 +45,7 @@ def render_config(
     api_port
         Where the API server is to be reached on 127.0.0.1.
     audit_log
-        File that the API server writes to; it exists.
+        File that the API server writes to; it exists, in a folder of logs alone.
     archives
         Files that the node may read, by where it sees them.
     """
@@ -54,14 +54,15 @@ def render_config(
         "image": image,
         "extraMounts": [
             _mount(AUDIT_POLICY, _POLICY_INSIDE, read_only=True),
-            _mount(audit_log, _LOG_INSIDE, read_only=False),
+            _mount(audit_log.parent, LOGS_INSIDE, read_only=False),
             *(
                 _mount(file, inside, read_only=True)
                 for inside, file in archives.items()
             ),
         ],
         "kubeadmConfigPatches": [
-            yaml.safe_dump(patch) for patch in (_cluster(), _init(), _kubelet())
+            yaml.safe_dump(patch)
+            for patch in (_cluster(audit_log.name), _init(), _kubelet())
         ],
     }
     return yaml.safe_dump(
@@ -83,15 +84,18 @@ def _mount(host: Path, inside: str, *, read_only: bool) -> Mapping[str, object]:
     return {"hostPath": str(host), "containerPath": inside, "readOnly": read_only}
 
 
-def _cluster() -> Mapping[str, object]:
-    audit = {"audit-policy-file": _POLICY_INSIDE, "audit-log-path": _LOG_INSIDE}
+def _cluster(audit_log: str) -> Mapping[str, object]:
+    audit = {
+        "audit-policy-file": _POLICY_INSIDE,
+        "audit-log-path": f"{LOGS_INSIDE}/{audit_log}",
+    }
     return {
         "kind": "ClusterConfiguration",
         "apiServer": {
             "extraArgs": _list({**audit, **AUDIT_ARGUMENTS, **_NO_LIMITS_API_SERVER}),
             "extraVolumes": [
-                _volume("audit-policy", _POLICY_INSIDE, read_only=True),
-                _volume("audit-log", _LOG_INSIDE, read_only=False),
+                _volume("audit-policy", _POLICY_INSIDE, "File", read_only=True),
+                _volume("audit-log", LOGS_INSIDE, "Directory", read_only=False),
             ],
         },
         "controllerManager": {
@@ -101,13 +105,15 @@ def _cluster() -> Mapping[str, object]:
     }
 
 
-def _volume(name: str, path: str, *, read_only: bool) -> Mapping[str, object]:
+def _volume(
+    name: str, path: str, kind: str, *, read_only: bool
+) -> Mapping[str, object]:
     return {
         "name": name,
         "hostPath": path,
         "mountPath": path,
         "readOnly": read_only,
-        "pathType": "File",
+        "pathType": kind,
     }
 
 

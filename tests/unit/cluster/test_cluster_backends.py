@@ -133,8 +133,34 @@ def test_kind_listens_on_loopback_and_runs_nothing_that_nobody_needs(
         one["name"]: one["value"]
         for one in patches["ClusterConfiguration"]["apiServer"]["extraArgs"]
     }
-    assert not mounts[arguments["audit-log-path"]]["readOnly"]
     assert mounts[arguments["audit-policy-file"]]["readOnly"]
+
+
+def test_kind_s_audit_log_can_be_closed_when_it_is_too_long(tmp_path: Path) -> None:
+    """A file that is mounted cannot be renamed: nothing would be written any more."""
+    config = yaml.safe_load(
+        render_config("x", "image", 6000, tmp_path / "audit.log", {})
+    )
+    (node,) = config["nodes"]
+    server = yaml.safe_load(node["kubeadmConfigPatches"][0])["apiServer"]
+    arguments = {one["name"]: one["value"] for one in server["extraArgs"]}
+    log = Path(arguments["audit-log-path"])
+    mounted = [
+        (mount["containerPath"], mount["readOnly"])
+        for mount in node["extraMounts"]
+        if mount["hostPath"] == str(tmp_path)
+    ]
+    volumes = [
+        (volume["mountPath"], volume["pathType"], volume["readOnly"])
+        for volume in server["extraVolumes"]
+        if volume["hostPath"] == str(log.parent)
+    ]
+
+    assert log.name == "audit.log"
+    assert mounted == [(str(log.parent), False)]
+    assert volumes == [(str(log.parent), "Directory", False)]
+    assert int(arguments["audit-log-maxsize"]) <= 1000
+    assert 0 < int(arguments["audit-log-maxbackup"]) <= 9
 
 
 def test_the_administrator_s_key_is_for_this_user_s_eyes_only(tmp_path: Path) -> None:

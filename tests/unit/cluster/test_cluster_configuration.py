@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from testbed.cluster import kwokctl_config
-from testbed.cluster.kwokctl_config import AUDIT_POLICY, binary_options, render_config
+from testbed.cluster.components import CONTROL_PLANE
+from testbed.cluster.kwokctl_config import (
+    AUDIT_POLICY,
+    binary_options,
+    docker_options,
+    render_config,
+)
 from testbed.cluster.ports import Ports
 
 
@@ -107,6 +114,41 @@ def test_extra_arguments_come_on_top(documents: list[dict[str, Any]]) -> None:
 
     assert {"key": "v", "value": "4"} in patches["kube-apiserver"]
     assert len(patches["kube-apiserver"]) > 1
+
+
+def test_the_audit_log_is_bounded(documents: list[dict[str, Any]]) -> None:
+    """A cluster that stays for days would fill the disk, which ends every run."""
+    patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
+    asked = {one["key"]: one["value"] for one in patches["kube-apiserver"]}
+
+    assert int(asked["audit-log-maxsize"]) <= 1000
+    assert 0 < int(asked["audit-log-maxbackup"]) <= 9
+
+
+def test_a_container_s_log_lies_in_a_folder_that_is_mounted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file that is mounted cannot be renamed when it has become too long."""
+    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
+    images = dict.fromkeys(CONTROL_PLANE, "image")
+    inside = {"kube-apiserver": {"audit-log-path": "/logs/audit.log"}}
+    folders = {"kube-apiserver": {tmp_path: "/logs"}}
+
+    text = render_config(
+        docker_options(Ports(1, 2, 3, 4, 5), images), {}, inside, folders
+    )
+
+    patches = {
+        patch["name"]: patch
+        for patch in next(yaml.safe_load_all(text))["componentsPatches"]
+    }
+    server = patches["kube-apiserver"]
+    assert server["extraVolumes"] == [
+        {"hostPath": str(tmp_path), "mountPath": "/logs", "readOnly": False}
+    ]
+    log = {"key": "audit-log-path", "value": "/logs/audit.log", "override": True}
+    assert log in server["extraArgs"]
+    assert patches["etcd"]["extraVolumes"] == []
 
 
 def test_bindings_and_evictions_are_audited_with_their_body() -> None:

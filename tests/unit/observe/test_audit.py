@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from testbed.errors import StowageError
 from testbed.observe.audit import (
     AuditReader,
     audit_end,
@@ -120,6 +121,43 @@ def test_a_log_that_is_renamed_just_now_is_not_skipped(
     monkeypatch.setattr(Path, "open", renaming)
 
     assert len(list(audit_entries(log))) == 2
+
+
+def test_a_log_that_is_between_two_names_is_not_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API server renames it before it makes the next one."""
+    log, found = a_log(tmp_path, a_line(second="01.0")), Path.glob
+    reader = AuditReader(log)
+    assert len(list(reader.entries())) == 1
+    with log.open("a") as file:
+        file.write(a_line(second="02.0"))
+
+    def renaming(folder: Path, pattern: str) -> Any:
+        # After the search, and before the file is looked at by its old name.
+        monkeypatch.setattr(Path, "glob", found)
+        before = list(folder.glob(pattern))
+        log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
+        return before
+
+    monkeypatch.setattr(Path, "glob", renaming)
+
+    seen = [entry.stage_ns - START_NS for entry in reader.entries()]
+    a_log(tmp_path, a_line(second="03.0"))
+    seen += [entry.stage_ns - START_NS for entry in reader.entries()]
+    assert seen == [2 * SECOND_NS, 3 * SECOND_NS]
+
+
+def test_a_file_that_was_removed_before_it_was_read_is_an_error(tmp_path: Path) -> None:
+    """The oldest go when there are too many; the rest is no ground for a verdict."""
+    log = a_log(tmp_path, a_line(second="01.0"))
+    start = audit_end(log)
+    log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
+    a_log(tmp_path, a_line(second="03.0"))
+    (tmp_path / "audit-2026-01-01T00-00-02.500.log").unlink()
+
+    with pytest.raises(StowageError, match="has lost entries"):
+        list(audit_entries(log, start))
 
 
 @pytest.mark.parametrize("asked", ["x", {"deleteOptions": []}, None])
