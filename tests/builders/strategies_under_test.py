@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from optimizer.model.options import SolveOptions
 from optimizer.model.plan import EndReason, Plan
@@ -18,6 +20,10 @@ from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 PATH = "strategies_under_test:strategies"
 """What a service is told so that its children find these."""
+
+GATED = "strategies_under_test:gated"
+GATE = "STOWAGE_TEST_GATE"
+"""Names the pipe that holds up the start of a nursery."""
 
 Publish = Callable[[Plan], None]
 Misdeed = Callable[[Snapshot, Publish], Answer]
@@ -96,6 +102,12 @@ def strategies() -> Mapping[str, Strategy]:
         "lie": AtOnce(_lie),
         "tell-limit": TellLimit(),
     }
+
+
+def gated() -> Mapping[str, Strategy]:
+    """Return what is shipped, once somebody has opened the gate to write."""
+    Path(os.environ[GATE]).read_bytes()
+    return shipped_strategies()
 
 
 def _hang(_snapshot: Snapshot, _publish: Publish) -> Answer:

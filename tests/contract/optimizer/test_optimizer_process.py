@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import grpc
@@ -22,6 +24,7 @@ from optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from testbed.wait import wait_until
 
 Serve = Callable[..., subprocess.Popen[str]]
+ANSWER_S = 10.0
 COMMAND = [sys.executable, "-c", "from optimizer.cli import main; main()"]
 
 
@@ -216,6 +219,49 @@ def test_the_probe_can_wait_for_the_warm_up(serve: Serve, path: Path) -> None:
     )
 
     assert (answer.returncode, answer.stdout) == (0, "SERVING\n")
+
+
+def test_it_is_not_ready_before_a_child_can_take_a_call(
+    serve: Serve, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler would hold pods for a solve that cannot begin."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    monkeypatch.setenv(strategies_under_test.GATE, str(gate))
+    monkeypatch.setenv("PYTHONPATH", str(Path(strategies_under_test.__file__).parent))
+    serve("--strategies", strategies_under_test.GATED)
+    held = open_to_write(gate)
+
+    early = wait_until(
+        "an answer by the socket",
+        lambda: probe(path),
+        lambda answer: "SERVING" in answer.stdout + answer.stderr,
+        timeout_s=60,
+    )
+    os.close(held)
+    wait_for_serving(path)
+
+    assert (early.returncode, early.stderr) == (1, "NOT_SERVING\n")
+    with grpc.insecure_channel(f"unix:{path}") as channel:
+        request = pb.SolveRequest(snapshot=figure_1())
+        (*_, last) = pb_grpc.OptimizerStub(channel).Solve(request, timeout=ANSWER_S)
+    assert last.end_reason == pb.END_REASON_OPTIMAL
+
+
+def open_to_write(pipe: Path) -> int:
+    """Return a descriptor once somebody reads."""
+
+    def look() -> int:
+        with suppress(OSError):
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        return -1
+
+    return wait_until(
+        "the nursery to load its strategies",
+        look,
+        lambda found: found >= 0,
+        timeout_s=60,
+    )
 
 
 def test_the_probe_says_no_when_nobody_serves(path: Path) -> None:
