@@ -189,6 +189,20 @@ func (l *Ledger) Standing() map[string]resources.Vector {
 	return held
 }
 
+// OwnerLabels are the keys of the labels by which Reservations choose their owners: two pods that differ in one
+// of them do not find the same room.
+func (l *Ledger) OwnerLabels() sets.Set[string] {
+	keys := sets.New[string]()
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, one := range l.entries {
+		for i := range one.owners {
+			keys.Insert(one.owners[i].labelsRead()...)
+		}
+	}
+	return keys
+}
+
 // HasRoom says whether what is still held of the reservation is free on its node, beside what is
 // held of all others there.
 func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {

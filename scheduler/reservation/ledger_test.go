@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/reservation"
 )
@@ -154,5 +156,25 @@ func TestReservationThatIsGoneIsNotEnteredAgain(t *testing.T) {
 	if held(l, stranger, "n1") != 0 || between != 0 || held(l, stranger, "n2") != 2000 {
 		t.Errorf("%d held by what is gone, %d and then %d by what was withdrawn",
 			held(l, stranger, "n1"), between, held(l, stranger, "n2"))
+	}
+}
+
+// Whatever a selector asks of a label tells pods apart, and only as long as something is reserved by it.
+func TestOwnerLabelsAreThoseThatSelectorsRead(t *testing.T) {
+	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "4", "a", func(object *unstructured.Unstructured) {
+		owners := []any{
+			map[string]any{"controller": map[string]any{"name": "web"}},
+			map[string]any{"labelSelector": map[string]any{
+				"matchLabels":      map[string]any{"app": "a"},
+				"matchExpressions": []any{map[string]any{"key": "role", "operator": "Exists"}}}},
+		}
+		object.Object["spec"].(map[string]any)["owners"] = owners
+	})
+	l.Put(record)
+	reads := l.OwnerLabels()
+	l.Remove(record.UID())
+
+	if !reads.Equal(sets.New("app", "role")) || l.OwnerLabels().Len() != 0 {
+		t.Errorf("%v, and %v when it is gone", reads.UnsortedList(), l.OwnerLabels().UnsortedList())
 	}
 }

@@ -52,6 +52,18 @@ func (o *owner) selects(pod *v1.Pod) bool {
 		(o.labels == nil || o.labels.Matches(labels.Set(pod.Labels)))
 }
 
+// labelsRead are the keys of the labels that the owner's selector reads.
+func (o *owner) labelsRead() (keys []string) {
+	if o.labels == nil {
+		return nil
+	}
+	requirements, _ := o.labels.Requirements()
+	for _, requirement := range requirements {
+		keys = append(keys, requirement.Key())
+	}
+	return keys
+}
+
 func isObject(reference *v1.ObjectReference, pod *v1.Pod) bool {
 	return (reference.Kind == "" || reference.Kind == "Pod") &&
 		sameOrUnset(reference.Namespace, pod.Namespace) &&

@@ -8,6 +8,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -33,7 +34,7 @@ func TestOnlyLabelsThatASelectorReadsTellClassesApart(t *testing.T) {
 	}{
 		"nobody":   {nobody, 1},
 		"a budget": {snapshot.Input{Budgets: []*policyv1.PodDisruptionBudget{{Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}}}}, 3},
-		"an owner": {snapshot.Input{Selectors: []*metav1.LabelSelector{selector}}, 3},
+		"an owner": {snapshot.Input{Labels: sets.New(key)}, 3},
 		"affinity": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAffinity: &v1.PodAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}})}}, 3},
 		"a wish to be apart": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{

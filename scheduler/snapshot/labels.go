@@ -8,15 +8,12 @@ import (
 
 // selectedLabels are the keys of all labels that selectors of the cluster read.
 func selectedLabels(input Input, pods []*known) sets.Set[string] {
-	keys := sets.New[string]()
+	keys := sets.New[string]().Union(input.Labels)
 	for _, pod := range pods {
 		keys.Insert(pod.reads...)
 	}
 	for _, budget := range input.Budgets {
 		addKeys(keys, budget.Spec.Selector)
-	}
-	for _, selector := range input.Selectors {
-		addKeys(keys, selector)
 	}
 	return keys
 }

@@ -10,7 +10,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
@@ -32,8 +31,8 @@ type Input struct {
 	Now time.Time
 	// Reserved are pods of which this scheduler knows the node although the API does not yet.
 	Reserved map[types.UID]string
-	// Selectors are further ones that choose pods by their labels, as those of reservations' owners do.
-	Selectors []*metav1.LabelSelector
+	// Labels are further ones that pods are chosen by, as reservations choose their owners.
+	Labels sets.Set[string]
 	// Cache may be nil; it saves most of the work if it was given to the snapshot before.
 	Cache *Cache
 	// Held is the room on each node that is reserved for others.

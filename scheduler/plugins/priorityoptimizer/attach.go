@@ -27,7 +27,7 @@ func (p *Plugin) Attach(to *rehearsal.Stage, ledger *reservation.Ledger, lease *
 	p.ledger.Store(ledger)
 	p.lease.Store(lease)
 	if ledger != nil {
-		p.view.held = ledger.Standing
+		p.view.held, p.view.ownerLabels = ledger.Standing, ledger.OwnerLabels
 	}
 }
 

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
@@ -70,6 +73,49 @@ func TestSuccessorHoldsTheRoomOfAnOpenPlan(t *testing.T) {
 	if c.ledger == before || c.phases()[packingplan.Executing] != 1 {
 		t.Errorf("the same ledger: %t; %s", c.ledger == before, c.state())
 	}
+}
+
+// Pods of one workload are not alike where a reservation chooses some of them: its room keeps the others out, and a
+// plan that takes one for the other fails.
+func TestPodsThatAReservationChoosesAreAClassOfTheirOwn(t *testing.T) {
+	c := startCluster(t, startOptimizer(t, answers(solveFigureOne)).socket, manual, testNode("n1", 4))
+	chosen, other := testPod("web", 9, 0), testPod("web", 9, 0)
+	chosen.Labels, other.Labels = map[string]string{"role": "leader"}, map[string]string{"role": "follower"}
+	other.Name, other.UID = "other", "uid-other"
+	c.add(chosen, other)
+	classes := func() sets.Set[string] {
+		found := sets.New[string]()
+		s, err := c.plugin.view.snapshot("s")
+		c.must(err)
+		for _, pod := range s.Pods {
+			found.Insert(pod.Class)
+		}
+		return found
+	}
+	c.eventually("both are known", func() bool { s, _ := c.plugin.view.snapshot("s"); return s.Pending() == 2 })
+	before := classes()
+
+	c.ledger.Put(c.reservationFor(map[string]any{"matchLabels": map[string]any{"role": "leader"}}))
+
+	if after := classes(); len(before) != 1 || len(after) != 2 {
+		t.Errorf("%d classes before, %d with the reservation", len(before), len(after))
+	}
+}
+
+// reservationFor is one on n1 for the pods that the selector chooses.
+func (c *cluster) reservationFor(selector map[string]any) *reservation.Record {
+	c.t.Helper()
+	record, err := reservation.Read(&unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "room", "uid": "uid-room"},
+		"spec": map[string]any{
+			"owners": []any{map[string]any{"labelSelector": selector}},
+			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+				"name": "c", "resources": map[string]any{"requests": map[string]any{"memory": "1G"}}}}}},
+		},
+		"status": map[string]any{"phase": "Available", "nodeName": "n1"},
+	}})
+	c.must(err)
+	return record
 }
 
 // The longest name that Kubernetes accepts is no reason not to carry a plan out, nor to leave it open.

@@ -29,8 +29,10 @@ type view struct {
 	now        func() time.Time
 	inFlight   *inFlight
 	// held is the room that is reserved on each node, beside that of plans.
-	held  func() map[string]resources.Vector
-	rules snapshot.Rules
+	held func() map[string]resources.Vector
+	// ownerLabels are the labels that decide for which pods that room is.
+	ownerLabels func() sets.Set[string]
+	rules       snapshot.Rules
 	// states are those of nodes that were asked for. Only the loop asks.
 	states map[string]nodeState
 	// cache keeps what is known of unchanged objects from one snapshot to the next. Only the loop takes snapshots.
@@ -54,11 +56,12 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 			volumes: factory.Core().V1().PersistentVolumes().Lister(),
 			nodes:   factory.Storage().V1().CSINodes().Lister(),
 		},
-		now:      time.Now,
-		states:   map[string]nodeState{},
-		inFlight: inFlight,
-		held:     func() map[string]resources.Vector { return nil },
-		rules:    rulesOf(args, handle.ProfileName()),
+		now:         time.Now,
+		states:      map[string]nodeState{},
+		inFlight:    inFlight,
+		held:        func() map[string]resources.Vector { return nil },
+		ownerLabels: func() sets.Set[string] { return nil },
+		rules:       rulesOf(args, handle.ProfileName()),
 	}
 }
 
@@ -120,7 +123,8 @@ func (v *view) snapshotOf(id string, tells func(*v1.Pod) bool) (*snapshot.Snapsh
 	}
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Budgets: budgets, Namespaces: namespaces,
-		Volumes: volumes, Now: v.now(), Reserved: reserved, Held: v.held(), Rules: v.rules, Cache: &v.cache,
+		Volumes: volumes, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
+		Rules: v.rules, Cache: &v.cache,
 	}), nil
 }
 
