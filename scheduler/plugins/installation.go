@@ -7,12 +7,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/leadership"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/plugins/scorecache"
@@ -25,7 +27,9 @@ import (
 type Installation struct {
 	ledger *reservation.Ledger
 
-	mu         sync.Mutex
+	mu sync.Mutex
+	// plans shows the PackingPlans to whoever goes by them; nil before the first asks.
+	plans      cache.SharedIndexInformer
 	optimizers map[string]*priorityoptimizer.Plugin
 	reserving  map[string]*reservations.Plugin
 }
@@ -48,13 +52,31 @@ func (i *Installation) Registry() frameworkruntime.Registry {
 }
 
 func (i *Installation) newOptimizer(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-	plugin, err := priorityoptimizer.New(ctx, args, handle)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	plans, err := i.plansOf(handle)
+	if err != nil {
+		return nil, err
+	}
+	plugin, err := priorityoptimizer.New(ctx, args, handle, plans)
 	if optimizer, made := plugin.(*priorityoptimizer.Plugin); made && err == nil {
-		i.mu.Lock()
-		defer i.mu.Unlock()
 		i.optimizers[handle.ProfileName()] = optimizer
 	}
 	return plugin, err
+}
+
+// plansOf is the one watch of PackingPlans that the process has, for the holder of the lock; nil if the profile has no
+// API server.
+func (i *Installation) plansOf(handle fwk.Handle) (cache.SharedIndexInformer, error) {
+	if i.plans != nil || handle.KubeConfig() == nil {
+		return i.plans, nil
+	}
+	made, err := client(handle)
+	if err != nil {
+		return nil, err
+	}
+	i.plans = packingplan.NewInformer(made)
+	return i.plans, nil
 }
 
 func (i *Installation) newReserving(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
@@ -95,6 +117,9 @@ func (i *Installation) Attach(
 	if err != nil {
 		return err
 	}
+	if i.plans != nil {
+		go i.plans.RunWithContext(ctx)
+	}
 	var ledger *reservation.Ledger
 	if reserves {
 		ledger = i.ledger
@@ -121,7 +146,7 @@ func (i *Installation) MakesPlans() bool {
 func client(of fwk.Handle) (dynamic.Interface, error) {
 	made, err := dynamic.NewForConfig(of.KubeConfig())
 	if err != nil {
-		return nil, fmt.Errorf("making a client for reservations: %w", err)
+		return nil, fmt.Errorf("making a client for reservations and plans: %w", err)
 	}
 	return made, nil
 }

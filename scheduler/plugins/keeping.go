@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/leadership"
-	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
@@ -31,7 +29,7 @@ const (
 )
 
 // keepReservations starts the ledger, and the keeper as soon as the process leads. It reports false if no
-// profile has the plugin, or there is no API server.
+// profile has the plugin, or there is no API server. The watch of plans is not started.
 func (i *Installation) keepReservations(
 	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, stages map[string]*rehearsal.Stage,
 ) (bool, error) {
@@ -44,7 +42,11 @@ func (i *Installation) keepReservations(
 	if err != nil {
 		return false, err
 	}
-	from := reservation.Informers{Reservations: reservation.NewInformer(made), Plans: packingplan.NewInformer(made),
+	plans, err := i.plansOf(handle)
+	if err != nil {
+		return false, err
+	}
+	from := reservation.Informers{Reservations: reservation.NewInformer(made), Plans: plans,
 		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer()}
 	keeping := keeper.New(keeper.Parts{
 		Clock: clock.RealClock{}, Store: reservation.NewStore(made), Ledger: i.ledger, Stage: stages[first],
@@ -59,9 +61,7 @@ func (i *Installation) keepReservations(
 			return false, err
 		}
 	}
-	for _, informer := range []cache.SharedIndexInformer{from.Reservations, from.Plans} {
-		go informer.RunWithContext(ctx)
-	}
+	go from.Reservations.RunWithContext(ctx)
 	go i.wakeTurnedAway(ctx)
 	leadership.Announce(to, func() {
 		awaitLedger(ctx, known)

@@ -14,14 +14,16 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Registry returns every plugin of Stowage by name, for a scheduler in which nothing is reserved.
+// Registry returns every plugin of Stowage by name, for a scheduler in which nothing is reserved and no plan is made.
 func Registry() frameworkruntime.Registry { return registryWith(reservation.NewLedger()) }
 
 // registryWith returns them with the books given, as they are in rehearsals.
 func registryWith(ledger *reservation.Ledger) frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		lexicographicorder.Name: lexicographicorder.New,
-		priorityoptimizer.Name:  priorityoptimizer.New,
+		priorityoptimizer.Name: func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			return priorityoptimizer.New(ctx, args, handle, nil)
+		},
 		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 			return reservations.New(args, handle, ledger, true)
 		},

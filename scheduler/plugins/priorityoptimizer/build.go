@@ -28,6 +28,8 @@ type solver interface {
 type parts struct {
 	clock   clock.WithDelayedExecution
 	dynamic dynamic.Interface
+	// plans shows the PackingPlans to all profiles; nil where there is no API server to keep them in.
+	plans cache.SharedIndexInformer
 	// evictions has a budget of requests of its own: evictions must not wait for bindings, nor bindings for them.
 	evictions clientset.Interface
 	solver    solver
@@ -35,9 +37,10 @@ type parts struct {
 	statusBytes int
 }
 
-func newPlugin(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle) (*Plugin, error) {
-	with := parts{clock: clock.RealClock{}, statusBytes: maxStatusBytes}
-	if config := handle.KubeConfig(); config != nil {
+func newPlugin(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle, plans cache.SharedIndexInformer) (*Plugin, error) {
+	with := parts{clock: clock.RealClock{}, plans: plans, statusBytes: maxStatusBytes}
+	if plans != nil {
+		config := handle.KubeConfig()
 		client, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return nil, fmt.Errorf("%s: making a client for PackingPlans: %w", Name, err)
@@ -86,7 +89,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	if _, err := budgets.AddEventHandler(p.budgetHandler()); err != nil {
 		return nil, fmt.Errorf("%s: watching disruption budgets: %w", Name, err)
 	}
-	if with.dynamic == nil {
+	if with.plans == nil {
 		logger.Info("No API server to keep PackingPlans in; scheduling goes on without the optimiser")
 		return p, nil
 	}

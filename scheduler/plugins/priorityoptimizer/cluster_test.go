@@ -122,8 +122,9 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	client, err := optimizerclient.New(args.Socket)
 	c.must(err)
 	c.t.Cleanup(func() { _ = client.Close() })
+	plans := packingplan.NewInformer(c.plans)
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		plugin, err := assemble(ctx, args, handle, parts{clock: c.clock, dynamic: c.plans, evictions: c.client, solver: client, statusBytes: c.statusBytes})
+		plugin, err := assemble(ctx, args, handle, parts{clock: c.clock, dynamic: c.plans, plans: plans, evictions: c.client, solver: client, statusBytes: c.statusBytes})
 		c.plugin = plugin
 		return plugin, err
 	}}
@@ -151,7 +152,7 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 		OutOfTree: c.rehearsing(ledger), Without: []string{Name},
 	}, built.Cache)
 	c.must(err)
-	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: packingplan.NewInformer(c.plans),
+	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: plans,
 		Pods: informers.Core().V1().Pods().Informer()}
 	_, err = ledger.Keep(klogBackground(), from, func() {})
 	c.must(err)

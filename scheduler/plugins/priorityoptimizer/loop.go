@@ -67,7 +67,7 @@ func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with par
 		solver:   with.solver,
 		evictor:  evictor{with.evictions, p.view.pods, p.view.protected},
 		store:    packingplan.NewStore(with.dynamic),
-		informer: packingplan.NewInformer(with.dynamic),
+		informer: with.plans,
 		recorder: handle.EventRecorder(),
 		records:  newRecords(),
 		nonce:    newNonce(),
@@ -80,7 +80,6 @@ func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with par
 
 // run works until the context ends.
 func (l *loop) run(ctx context.Context) {
-	go l.informer.RunWithContext(ctx)
 	if l.args.Mode != ModeManual {
 		l.logger.Info("Waiting for pods that cannot be scheduled", "mode", l.args.Mode, "socket", l.args.Socket)
 	}

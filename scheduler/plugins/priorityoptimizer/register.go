@@ -4,17 +4,19 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // Name is the plugin's name in a KubeSchedulerConfiguration.
 const Name = "PriorityOptimizer"
 
-// New is the factory the scheduler's registry calls once for each profile.
-func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+// New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and is run by whoever made it;
+// nil where there is no API server.
+func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans cache.SharedIndexInformer) (fwk.Plugin, error) {
 	args, err := DecodeArgs(object)
 	if err != nil {
 		return nil, err
 	}
-	return newPlugin(ctx, args, handle)
+	return newPlugin(ctx, args, handle, plans)
 }
