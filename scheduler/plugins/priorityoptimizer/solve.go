@@ -52,7 +52,8 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	l.solve(ctx, record)
 }
 
-// isKnown says whether nothing waits for a node, or nothing is to be gained as far as is remembered.
+// isKnown says whether nothing waits for a node, or nothing is to be gained as far as is remembered. The solve does not go
+// on with its snapshot: until the hold begins, pods are bound, and the plan would be of a state that is gone.
 func (l *loop) isKnown() bool {
 	if l.memory.isEmpty(l.clock.Now()) && l.trigger.size() > 0 {
 		return false
