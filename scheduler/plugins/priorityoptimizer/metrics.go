@@ -12,6 +12,10 @@ const (
 	metricsSubsystem = "priority_optimizer"
 )
 
+// holdBuckets are close to each other around the default bound of two seconds, which the timer that ends a hold may
+// exceed by a little, and go beyond the longest that a profile may ask for.
+var holdBuckets = []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.1, 2.5, 5, 10, 20, maxHold, 1.5 * maxHold}
+
 var (
 	solvesTotal = counterVec("solves_total",
 		"Solves by end reason: that of the optimiser, or UNREACHABLE, LATE, BROKEN, REFUSED, or KNOWN_STATE for one that was spared.",
@@ -33,7 +37,7 @@ var (
 	holdSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "hold_seconds", Help: "How long pods were held back by solves.",
-		Buckets: metrics.ExponentialBuckets(0.01, 2, 14)})
+		Buckets: holdBuckets})
 	solveSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "solve_seconds", Help: "How long the optimiser took to answer.",
