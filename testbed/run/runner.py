@@ -52,12 +52,21 @@ class Runner:
 
         An error that ends the run early is part of the outcome, with what was had until
         then. An interrupt is raised, after the cluster is down and the outcome told.
+
+        Raises
+        ------
+        StowageError
+            The run ended early, and nobody could write that down.
         """
         self._listener.run_started(self._run_id, self._request.total)
         try:
             self._run_on_cluster()
         except StowageError as problem:
-            return self._finished(str(problem), problem.exit_code)
+            try:
+                return self._finished(str(problem), problem.exit_code)
+            except OSError as error:
+                # Files that cannot be written must not hide why: a disk may be full.
+                raise problem from error
         except (KeyboardInterrupt, SystemExit):
             self._finished("it was interrupted")
             raise

@@ -176,3 +176,39 @@ def test_a_process_that_is_killed_ends_the_run_by_its_name(
     assert named in error.attrib["message"]
     assert processes_of(workdir) == []
     assert not workdir.exists()
+
+
+SMALL_DISK = (
+    *("unshare", "--user", "--map-root-user", "--mount", "sh", "-c"),
+    'mount -t tmpfs -o size=192m tmpfs "$1" && shift && exec "$@"',
+    "sh",
+)
+"""Gives a process, and nobody else, a disk of its own; needs no rights."""
+
+
+def test_a_disk_that_is_full_ends_the_run_by_its_folder(
+    start: Start, tmp_path: Path
+) -> None:
+    """What is written then is cut off in the middle of a line."""
+    results = tmp_path / "results"
+    results.mkdir()
+    if subprocess.run([*SMALL_DISK, str(results), "true"], check=False).returncode:
+        pytest.skip("this machine lets nobody mount a disk of their own")
+    run = start(SCENARIO, *SMALL_DISK, str(results))
+    run.wait_for_line(WAITS)
+    workdir = run.workdir
+
+    lasted_s = run.after(lambda: fill(Path(f"/proc/{run.process.pid}/root{results}")))
+
+    assert lasted_s < BOUND_S
+    assert run.process.returncode == ENDED, run.said
+    assert f"stowage: the disk of {results} is full but for" in run.said
+    assert processes_of(workdir) == []
+    assert not workdir.exists()
+
+
+def fill(folder: Path) -> None:
+    """Take all the room there is."""
+    usage = os.statvfs(folder)
+    with (folder / "filler").open("wb") as filler:
+        os.posix_fallocate(filler.fileno(), 0, usage.f_bavail * usage.f_frsize)
