@@ -2,9 +2,11 @@ package priorityoptimizer
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,9 +14,14 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// createPlan creates a PackingPlan as kubectl would.
+// createPlan creates a PackingPlan as kubectl would, once the plugin knows the pods that are there: it watches pods and
+// plans apart, and may hear of the plan first.
 func (c *cluster) createPlan(name string, spec map[string]any, change func(*unstructured.Unstructured)) {
 	c.t.Helper()
+	known := func() bool {
+		return !slices.ContainsFunc(c.pods(), func(pod *v1.Pod) bool { return !c.plugin.view.exists(pod) })
+	}
+	c.await("the pods are known", known, false)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetAPIVersion(packingplan.Resource.GroupVersion().String())
 	object.SetKind(packingplan.Kind)
