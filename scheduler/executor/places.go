@@ -78,16 +78,17 @@ func ownerOf(pod *v1.Pod) types.UID {
 	return pod.UID
 }
 
-// kindOf hashes the pod's spec only if its owner is in the plan, and once for each waiting pod.
+// kindOf hashes the pod's spec only if its owner is in the plan, and that of a waiting pod not at all: who waits is
+// asked about each time that a pod goes.
 func (e *Execution) kindOf(pod *v1.Pod) (kind snapshot.Kind, concerned bool) {
 	owner := ownerOf(pod)
 	if !e.owners.Has(owner) {
 		return snapshot.Kind{}, false
 	}
 	e.mu.Lock()
-	known := e.waiting[pod.UID]
+	known, waits := e.waiting[pod.UID]
 	e.mu.Unlock()
-	if known.pod == pod {
+	if waits {
 		return known.kind, true
 	}
 	return snapshot.Kind{Owner: owner, Class: e.classes.ID(pod)}, true

@@ -18,14 +18,18 @@ type waitingPod struct {
 
 // Note takes note of a pod as the API shows it: one that waits for a node may be a replacement.
 func (e *Execution) Note(pod *v1.Pod) {
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
+	if !e.Concerns(pod) {
 		return
+	}
+	waits := pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil
+	var class string
+	if waits {
+		class = e.classes.ID(pod) // it may be another one than before
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil {
-		e.waiting[pod.UID] = waitingPod{pod, kind}
+	if waits {
+		e.waiting[pod.UID] = waitingPod{pod, snapshot.Kind{Owner: ownerOf(pod), Class: class}}
 	} else {
 		delete(e.waiting, pod.UID)
 	}
