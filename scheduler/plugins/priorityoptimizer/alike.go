@@ -25,7 +25,7 @@ func (p *Plugin) joinsItsLike(pod *v1.Pod) bool {
 	}
 	tried := since.IsZero() && p.trigger.has(pod.UID)
 	if _, condition := podutil.GetPodCondition(&pod.Status, v1.PodScheduled); tried || condition != nil || within <= 0 ||
-		!p.trigger.join(pod.UID, snapshot.LikenessOf(pod), within) {
+		!p.trigger.join(pod.UID, snapshot.LikenessOf(pod), pod.CreationTimestamp.Time, within) {
 		p.alike.passed(pod.UID)
 		return false
 	}

@@ -90,7 +90,7 @@ func TestStreamOfPodsKeepsNobodyWaitingForItsLike(t *testing.T) {
 		alike: newWaitingRoom(clock, func(time.Duration) {}), hold: testHold(clock), activator: activations{}}
 	p.hold.longest = 2 * time.Second
 	first, tried := testPod("first", 1, 0), testPod("tried", 1, 0)
-	p.trigger.mark(tried.UID, snapshot.LikenessOf(tried))
+	p.trigger.mark(tried.UID, snapshot.LikenessOf(tried), clock.Now())
 	began := clock.Now()
 	for i := range 50 {
 		p.joinsItsLike(testPod(fmt.Sprintf("p%d", i), 1, 0))

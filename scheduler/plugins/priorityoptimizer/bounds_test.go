@@ -261,7 +261,7 @@ func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 	c.plugin.keptOut.keep(ghost)
 	c.plugin.hold.room.keep(ghost)
 	c.plugin.alike.keep(ghost)
-	c.plugin.trigger.mark(ghost.UID, "")
+	c.plugin.trigger.mark(ghost.UID, "", time.Now())
 
 	c.eventually("it is forgotten", func() bool {
 		c.plugin.trigger.mu.Lock()

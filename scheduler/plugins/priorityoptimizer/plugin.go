@@ -219,7 +219,7 @@ func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	p.trigger.mark(pod.UID, snapshot.LikenessOf(pod))
+	p.trigger.mark(pod.UID, snapshot.LikenessOf(pod), pod.CreationTimestamp.Time)
 	p.wakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
 }

@@ -66,9 +66,12 @@ func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
 		alike: sets.New[string](), next: clock.Now().Add(pace.interval)}
 }
 
+// creationPrecision is that of the time at which an object was created.
+const creationPrecision = time.Second
+
 // mark takes note of an unschedulable pod, and of what it is like. Only a pod that was not marked before extends the
-// settle time: the same pod failing again is no news.
-func (t *trigger) mark(uid types.UID, likeness string) {
+// settle time, from its creation on: the same pod failing again is no news, nor is one that waited for its turn.
+func (t *trigger) mark(uid types.UID, likeness string, created time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	isNew := !t.marked.Has(uid)
@@ -81,7 +84,18 @@ func (t *trigger) mark(uid types.UID, likeness string) {
 	if t.first.IsZero() {
 		t.first, t.last = now, now
 	} else if isNew {
-		t.last = now
+		t.settleFrom(created)
+	}
+}
+
+// settleFrom puts the solve off until a settle time after a pod's creation.
+func (t *trigger) settleFrom(created time.Time) {
+	from := t.clock.Now()
+	if latest := created.Add(creationPrecision); latest.Before(from) {
+		from = latest
+	}
+	if from.After(t.last) {
+		t.last = from
 	}
 }
 
@@ -103,7 +117,7 @@ func (t *trigger) collect(uid types.UID) {
 
 // join marks a pod that was not tried, if the like of it was tried in vain since the last solve and the next one starts
 // within the given time. It reports whether it did.
-func (t *trigger) join(uid types.UID, likeness string, within time.Duration) bool {
+func (t *trigger) join(uid types.UID, likeness string, created time.Time, within time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.mode != ModeOnUnschedulable || !t.alike.Has(likeness) || t.first.IsZero() {
@@ -111,7 +125,7 @@ func (t *trigger) join(uid types.UID, likeness string, within time.Duration) boo
 	}
 	last, now := t.last, t.clock.Now()
 	if !t.marked.Has(uid) {
-		t.last = now
+		t.settleFrom(created)
 	}
 	if at, ok := t.dueAt(); !ok || at.Sub(now) > within {
 		t.last = last

@@ -26,16 +26,33 @@ func TestSolveWaitsUntilTheBurstHasSettled(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
 
-	trigger.mark("a", "")
+	trigger.mark("a", "", trigger.clock.Now())
 	clock.Step(900 * time.Millisecond)
-	trigger.mark("b", "")
+	trigger.mark("b", "", trigger.clock.Now())
 	afterNew := dueIn(trigger)
 	clock.Step(500 * time.Millisecond)
-	trigger.mark("a", "")
+	trigger.mark("a", "", trigger.clock.Now())
 	afterOld := dueIn(trigger)
 
 	if afterNew != time.Second || afterOld != 500*time.Millisecond {
 		t.Errorf("due in %s after a new pod, in %s after an old one", afterNew, afterOld)
+	}
+}
+
+// A scheduler that is behind tries the last pods of a burst long after they came: that is no reason to wait longer.
+func TestPodThatWaitedForItsTurnDoesNotPutTheSolveOff(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
+	began := clock.Now()
+	trigger.mark("a", "", began)
+
+	clock.Step(1500 * time.Millisecond)
+	trigger.mark("b", "", began)
+	late := dueIn(trigger)
+	trigger.mark("c", "", clock.Now())
+
+	if late != 500*time.Millisecond || dueIn(trigger) != time.Second {
+		t.Errorf("due in %s after a pod that waited, in %s after a new one", late, dueIn(trigger))
 	}
 }
 
@@ -46,7 +63,7 @@ func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 	began := clock.Now()
 
 	for i := range 100 {
-		trigger.mark(types.UID(fmt.Sprint(i)), "")
+		trigger.mark(types.UID(fmt.Sprint(i)), "", trigger.clock.Now())
 		if dueIn(trigger) <= 0 {
 			break
 		}
@@ -65,7 +82,7 @@ func TestPeriodicKeepsItsIntervalUnderSteadyArrivals(t *testing.T) {
 	idle := dueIn(trigger)
 
 	for i := range 20 {
-		trigger.mark(types.UID(fmt.Sprint(i)), "")
+		trigger.mark(types.UID(fmt.Sprint(i)), "", trigger.clock.Now())
 		clock.Step(time.Second)
 	}
 	busy := dueIn(trigger)
@@ -81,7 +98,7 @@ func TestPeriodicKeepsItsIntervalUnderSteadyArrivals(t *testing.T) {
 func TestFailuresBackOff(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable})
-	trigger.mark("a", "")
+	trigger.mark("a", "", trigger.clock.Now())
 	var waits []time.Duration
 	for range 8 {
 		trigger.started()
