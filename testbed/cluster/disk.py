@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
-import os
 import shutil
-import socket
 from collections.abc import Iterable
 from pathlib import Path
 
 from testbed.cluster.errors import DiskFullError
+from testbed.cluster.etcd import NO_SPACE, etcd_health
 from testbed.cluster.kwokctl_config import ETCD_SOCKET
 
 LEAST_FREE_BYTES = 128 << 20
 """Etcd allocates its log in pieces of 64 MB, and the audit log grows by as much in
 seconds."""
-
-_TIMEOUT_S = 1.0
-_NO_SPACE = "NOSPACE"
 
 
 def disk_fault(
@@ -46,34 +41,11 @@ def etcd_fault(workdir: Path) -> DiskFullError | None:
     """Return that etcd takes no more writes, if so; its log does not say it."""
     if not (workdir / ETCD_SOCKET).is_socket():
         return None
-    connection = _EtcdConnection(workdir)
     try:
-        connection.request("GET", "/health?serializable=true")
-        said = json.loads(connection.getresponse().read())
+        said = etcd_health(workdir)
     except (OSError, ValueError, http.client.HTTPException):
         # A process that has ended, or is slow, is found out by others.
         return None
-    finally:
-        connection.close()
-    if _NO_SPACE not in str(said.get("reason", "")):
+    if NO_SPACE not in str(said.get("reason", "")):
         return None
     return DiskFullError("etcd has reached its quota", workdir / "etcd")
-
-
-class _EtcdConnection(http.client.HTTPConnection):
-    """HTTP through etcd's socket."""
-
-    def __init__(self, workdir: Path) -> None:
-        super().__init__("localhost", timeout=_TIMEOUT_S)
-        self._workdir = workdir
-
-    def connect(self) -> None:
-        """Connect to the socket."""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        # The whole path may be longer than a socket's may.
-        folder = os.open(self._workdir, os.O_PATH)
-        try:
-            self.sock.connect(f"/proc/self/fd/{folder}/{ETCD_SOCKET}")
-        finally:
-            os.close(folder)

@@ -136,7 +136,6 @@ class Supervisor:
         """Return what makes it impossible to go on, if anything does."""
         with self._lock:
             ended = self._processes.ended()
-            full = self._processes.expects(ETCD)
         if ended is not None:
             name, how = ended
             log = log_file(self._workdir, name)
@@ -144,8 +143,20 @@ class Supervisor:
         return (
             self._ended_container()
             or disk_fault(self._folders, self._least_free_bytes)
-            or (None if full else etcd_fault(self._workdir))
+            or self._full_etcd()
         )
+
+    def _full_etcd(self) -> StowageError | None:
+        """Return that etcd takes no more writes, unless a fault has made it so."""
+        if self._expects(ETCD):
+            return None
+        found = etcd_fault(self._workdir)
+        # The fault may have begun while etcd was asked.
+        return None if self._expects(ETCD) else found
+
+    def _expects(self, component: str) -> bool:
+        with self._lock:
+            return self._processes.expects(component)
 
     def _ended_container(self) -> StowageError | None:
         if not self._needs_pods:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
+import socketserver
 import subprocess
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -21,6 +25,7 @@ from testbed.cluster.errors import (
     ProcessEndedError,
     ThreadEndedError,
 )
+from testbed.cluster.kwokctl_config import ETCD_SOCKET
 from testbed.cluster.processes import marked_environment
 from testbed.cluster.supervision import (
     expect_ends,
@@ -238,6 +243,62 @@ def test_a_disk_that_fills_up_ends_the_block(cluster: Folder, tmp_path: Path) ->
 
     assert isinstance(error, DiskFullError)
     assert f"the disk of {tmp_path} is full but for" in str(error)
+
+
+@contextmanager
+def full_etcd(folder: Path) -> Iterator[None]:
+    """Answer as an etcd that has reached its quota."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b'{"health":"false","reason":"ALARM NOSPACE"}'
+            self.send_response(503)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing; there is no address to name."""
+
+    with contextlib.chdir(folder):  # a socket's path may not be as long
+        server = socketserver.ThreadingUnixStreamServer(ETCD_SOCKET, Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_an_etcd_that_takes_no_writes_ends_the_block(cluster: Folder) -> None:
+    """It runs, answers, and nothing is ever done again."""
+    cluster.start(ETCD)
+
+    with full_etcd(cluster.workdir):
+        error = end_of(cluster)
+
+    assert isinstance(error, DiskFullError)
+    assert "etcd has reached its quota" in str(error)
+
+
+def test_an_etcd_that_a_fault_has_filled_ends_nothing(cluster: Folder) -> None:
+    """The fault makes room again."""
+    child, done = cluster.start(ETCD), []
+
+    def fault() -> None:
+        expect_ends(cluster, ETCD)  # type: ignore[arg-type]
+        with full_etcd(cluster.workdir):
+            threading.Event().wait(1.0)
+        (cluster.workdir / ETCD_SOCKET).unlink()
+        watch_again(cluster.workdir)
+        done.append("mended")
+        child.kill()
+
+    assert isinstance(end_of(cluster, fault), ProcessEndedError)
+    assert done == ["mended"]
 
 
 def test_a_write_that_finds_no_room_is_told_as_such(cluster: Folder) -> None:
