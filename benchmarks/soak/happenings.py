@@ -130,7 +130,19 @@ ORDINARY: Mapping[str, Happening] = {
     "ask-for-plan": ask_for_plan,
 }
 
-NEEDS_ITS_OWN = frozenset({"lie", "nothing", "shrink-budget"})
-"""Faults that need another release, change nothing, or a world of their own."""
+NEEDS_ITS_OWN = frozenset(
+    {
+        "create-odd-objects",
+        "fill-etcd",
+        "forge",
+        "lie",
+        "nothing",
+        "refuse-writes",
+        "shrink-budget",
+        "slow-api-server",
+    }
+)
+"""Faults that need another release or API server, change nothing, or a world of their
+own; and one that does to etcd what nobody may who looks for what grows there."""
 
 FAULTS = tuple(name for name in KINDS if name not in NEEDS_ITS_OWN)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.cluster import KwokBinaryCluster
+from testbed.cluster.components import API_SERVER
 from testbed.cluster.interruption import running_cluster
 from testbed.cluster.supervision import supervised
 from testbed.faults.errors import NotAFaultError
@@ -27,6 +28,16 @@ LONGEST_BACKOFF_S = 1.0
 """A kubelet would let a container that is killed again and again wait for minutes."""
 PATIENCE_S = 60.0
 """How long the API server may be away."""
+
+FAIR = {
+    API_SERVER: {
+        "enable-priority-and-fairness": "true",
+        "max-requests-inflight": "400",
+        "max-mutating-requests-inflight": "200",
+    }
+}
+"""The API server's own defaults, which other clusters of the testbed do without: a
+budget can be spent only where there is one."""
 
 VALUES: Mapping[str, Any] = {
     "priorityOptimizer": {
@@ -86,7 +97,9 @@ def open_arena(name: str, folders: tuple[Path, ...] = ()) -> Iterator[Arena]:
         The tries cannot go on, as `supervised` says. A container of the release that
         ends is not why: what a fault makes of the release is what is tried.
     """
-    cluster = KwokBinaryCluster(name, longest_backoff_s=LONGEST_BACKOFF_S)
+    cluster = KwokBinaryCluster(
+        name, extra_args=FAIR, longest_backoff_s=LONGEST_BACKOFF_S
+    )
     with (
         running_cluster(cluster),
         supervised(cluster, folders),

@@ -12,6 +12,8 @@ from testbed.observe.plan import BROKEN_PHASES
 
 OPTIMIZER, SCHEDULER, LIE, CHURN = "kill-optimizer", "kill-scheduler", "lie", "churn"
 OWN_FIGURES = (OPTIMIZER, SCHEDULER, LIE)
+REFUSING = ("fill-etcd", "refuse-writes")
+"""Faults by which the API server refuses what the scheduler writes."""
 TRIES = {OPTIMIZER: 100, SCHEDULER: 50}
 TRIES_OF_OTHERS = 20
 HOLD_S = 1.0
@@ -26,7 +28,12 @@ def reliability_figures(trials: Sequence[Trial]) -> Iterator[Figure]:
     yield from _optimizer_figures(_of(struck, OPTIMIZER))
     yield from _scheduler_figures(_of(struck, SCHEDULER))
     for fault in sorted({trial.fault for trial in struck} - set(OWN_FIGURES)):
-        yield from _common(f"fault {fault}", _of(struck, fault), TRIES_OF_OTHERS)
+        tried = _of(struck, fault)
+        yield from _common(f"fault {fault}", tried, TRIES_OF_OTHERS)
+        if fault in REFUSING:
+            refused = [float(trial.refusals) for trial in tried]
+            name = f"fault {fault}: writes refused in a try, fewest"
+            yield _count(name, refused, min, at_least(1))
     yield from _lie_figures(_of(struck, LIE))
     second = [float(t.second_plan) for t in trials if t.second_plan is not None]
     yield _count("second plan on an unchanged cluster: moves", second, max, at_most(0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 from testbed.faults.latecomer import hold_s
 from testbed.faults.moment import STAGES
@@ -90,6 +91,7 @@ def judged(bench: Bench, seen: Seen, number: int, seed: int) -> Trial:
         phases=_phases(seen.changes),
         evictions=len(history.evictions),
         writes=_writes(seen),
+        refusals=_refusals(seen),
         scheduler_restarts=_grown(bench, seen, "scheduler"),
         optimizer_restarts=_grown(bench, seen, "optimizer"),
         held_s=hold_s(seen.changes, namespace),
@@ -131,15 +133,26 @@ def _phases(changes: Sequence[Change]) -> tuple[str, ...]:
 
 def _writes(seen: Seen) -> int:
     """Count what the scheduler did to the cluster while the fault lasted."""
-    if seen.struck is None or seen.mended is None:
-        return 0
-    low, high = seen.struck.wall_ns, seen.mended.wall_ns
+    return sum((entry.resource, entry.subresource) in _DOING for entry in _asked(seen))
+
+
+def _refusals(seen: Seen) -> int:
+    """Count what the server would not let the scheduler write meanwhile."""
     return sum(
-        low <= entry.stage_ns <= high
-        and entry.user.endswith(SCHEDULER)
-        and (entry.resource, entry.subresource) in _DOING
-        for entry in seen.entries
+        entry.code == HTTPStatus.TOO_MANY_REQUESTS
+        or entry.code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        for entry in _asked(seen)
     )
+
+
+def _asked(seen: Seen) -> Iterator[AuditEntry]:
+    """Yield the scheduler's requests that were answered while the fault lasted."""
+    if seen.struck is None or seen.mended is None:
+        return
+    low, high = seen.struck.wall_ns, seen.mended.wall_ns
+    for entry in seen.entries:
+        if low <= entry.stage_ns <= high and entry.user.endswith(SCHEDULER):
+            yield entry
 
 
 def _grown(bench: Bench, seen: Seen, container: str) -> int:

@@ -10,6 +10,8 @@ from testbed.cluster.protocol import Cluster
 from testbed.faults.api_server import forget_waiting, restart_api_server
 from testbed.faults.budgets import allow_one, create_budget, shrink_budget
 from testbed.faults.crowd import churn, compete
+from testbed.faults.forgeries import forge, prepare_forgery
+from testbed.faults.full_etcd import fill_etcd
 from testbed.faults.ground import Ground
 from testbed.faults.leader import ELECTION, freeze_leader, start_standby
 from testbed.faults.lies import hostile_values, lie
@@ -19,8 +21,11 @@ from testbed.faults.nodes import (
     shrink_node,
     taint_node,
 )
+from testbed.faults.odd_objects.fault import create_odd_objects, prepare_odd_objects
 from testbed.faults.owners import change_owner, limit_pods
 from testbed.faults.processes import kill_optimizer, kill_scheduler, stop_optimizer
+from testbed.faults.slow_calls import slow_down, slow_values
+from testbed.faults.write_budget import refuse_writes
 from testbed.scenario.model import Scenario
 
 
@@ -55,7 +60,10 @@ KINDS: dict[str, FaultKind] = {
     "churn": FaultKind(churn),
     "compete": FaultKind(compete),
     "create-budget": FaultKind(create_budget),
+    "create-odd-objects": FaultKind(create_odd_objects, before=prepare_odd_objects),
     "delete-node": FaultKind(delete_node),
+    "fill-etcd": FaultKind(fill_etcd),
+    "forge": FaultKind(forge, before=prepare_forgery),
     "freeze-leader": FaultKind(
         freeze_leader,
         before=lambda ground, _scenario: start_standby(ground),
@@ -67,12 +75,14 @@ KINDS: dict[str, FaultKind] = {
     "limit-pods": FaultKind(limit_pods),
     "make-unschedulable": FaultKind(make_unschedulable),
     "nothing": FaultKind(lambda _ground: None),
+    "refuse-writes": FaultKind(refuse_writes),
     "restart-api-server": FaultKind(restart_api_server, after=forget_waiting),
     "shrink-budget": FaultKind(
         shrink_budget,
         before=lambda ground, scenario: allow_one(ground, scenario.workload[0].name),
     ),
     "shrink-node": FaultKind(shrink_node),
+    "slow-api-server": FaultKind(slow_down, values=slow_values),
     "stop-optimizer": FaultKind(stop_optimizer),
     "taint-node": FaultKind(taint_node),
 }

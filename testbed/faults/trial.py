@@ -32,6 +32,9 @@ class Trial:
         Granted in the whole try.
     writes
         Evictions and bindings by the scheduler while the fault lasted.
+    refusals
+        Requests of the scheduler to write anything that the API server answered with
+        429 or an error of its own while the fault lasted.
     scheduler_restarts, optimizer_restarts
         Of the containers, in the whole try.
     held_s
@@ -61,6 +64,7 @@ class Trial:
     phases: tuple[str, ...] = ()
     evictions: int = 0
     writes: int = 0
+    refusals: int = 0
     scheduler_restarts: int = 0
     optimizer_restarts: int = 0
     held_s: float | None = None

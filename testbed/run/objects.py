@@ -21,6 +21,16 @@ _PATHS = {
     "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments",
     "Pod": "/api/v1/namespaces/{namespace}/pods",
     "PackingPlan": "/apis/stowage.dev/v1alpha1/packingplans",
+    "FlowSchema": "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
+    "PriorityLevelConfiguration": (
+        "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
+    ),
+    "RuntimeClass": "/apis/node.k8s.io/v1/runtimeclasses",
+    "RoleBinding": (
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings"
+    ),
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
     "PodDisruptionBudget": (
         "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
     ),

@@ -27,6 +27,11 @@ CHOSEN = (
     "faults/owner-changed@gone",
     "faults/rivals",
     "faults/optimizer-lies@over-capacity",
+    "faults/odd-objects",
+    "faults/forged",
+    "faults/writes-refused",
+    "faults/etcd-full",
+    "faults/api-server-slow",
     "faults/leader-frozen",
 )
 """Few release changes, since each takes seconds."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from testbed import layout
 from testbed.bench.figures.figure import Figure
 from testbed.faults.crowd import CHURN_RATE
-from testbed.faults.figures import churn_curve, reliability_figures
+from testbed.faults.figures import (
+    TRIES_OF_OTHERS,
+    churn_curve,
+    reliability_figures,
+)
 from testbed.faults.journal import TrialJournal
 from testbed.faults.kinds import KINDS
 from testbed.faults.results import write_results
 from testbed.faults.trial import Trial
+from testbed.scenario.load import load_folder
 from testbed.scenario.schema import strict_schema
 
 GOOD = Trial("faults/x", "kill-optimizer", 1, 1, 1.0, struck=True, held_s=1.4)
@@ -75,6 +82,16 @@ def test_plans_fail_more_often_the_faster_the_cluster_changes() -> None:
     assert not any(band["plans"] for band in rest)
 
 
+def test_writes_must_have_been_refused_in_every_try() -> None:
+    """A fault by which nothing was refused shows nothing."""
+    bad = replace(GOOD, fault="refuse-writes", refusals=3)
+    found = figures(bad, replace(bad, refusals=0))
+    fewest = found["fault refuse-writes: writes refused in a try, fewest"]
+
+    assert (fewest.value, fewest.met) == (0, False)
+    assert not any("writes refused" in name for name in figures(GOOD))
+
+
 def test_a_journal_outlives_the_process_that_wrote_it(tmp_path: Path) -> None:
     """An hour's work is not lost to a killed process, nor spoilt by its last line."""
     path = tmp_path / "trials.jsonl"
@@ -110,6 +127,17 @@ def test_scenario_files_may_name_every_fault_and_no_other() -> None:
     known = strict_schema()["properties"]["fault"]["properties"]["do"]["enum"]
 
     assert sorted(KINDS) == known
+
+
+def test_every_fault_is_tried_twenty_times() -> None:
+    """Fewer say little of what goes wrong in one try of ten."""
+    tries = Counter[str]()
+    for scenario in load_folder(layout.shipped("scenarios") / "faults"):
+        assert scenario.fault is not None
+        tries[scenario.fault.do] += scenario.fault.tries
+
+    assert tries.keys() == KINDS.keys()
+    assert min(tries.values()) >= TRIES_OF_OTHERS
 
 
 def test_a_try_in_which_all_went_wrong_is_told_in_one_line_of_bounded_length() -> None:
