@@ -127,7 +127,7 @@ reproduce-scorecache: setup ## Rebuild the score cache's tables with all schedul
 	@stowage reproduce scorecache --results $(RESULTS)/compare --figures $(RESULTS)/reproduce-scorecache.json
 
 .PHONY: fault
-fault: setup ## Break things on purpose, again and again: an hour (TRIES=1: minutes); resumable; SEED=7 for other dice.
+fault: setup ## Break things on purpose, again and again: an hour and a half (TRIES=1: minutes); resumable; SEED=7 for other dice.
 	@stowage agree --results $(RESULTS) $(if $(PLANS),--plans $(PLANS)) $(if $(SEED),--seed $(SEED))
 	@stowage fault --results $(RESULTS) $(if $(TRIES),--tries $(TRIES)) $(if $(SEED),--seed $(SEED))
 

@@ -73,6 +73,8 @@ def forge(ground: Ground) -> None:
         return
     plan = ground.bench.observer.read(_newest_plan)
     _as_planned(ground, tenant, plan)
+    if ground.status().get("phase") != "Executing":
+        raise NothingToHitError("step left once the forged pods have come")
     if way == STATUS:
         _as_scheduler(ground, tenant, plan)
 

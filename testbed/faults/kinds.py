@@ -25,7 +25,7 @@ from testbed.faults.odd_objects.fault import create_odd_objects, prepare_odd_obj
 from testbed.faults.owners import change_owner, limit_pods
 from testbed.faults.processes import kill_optimizer, kill_scheduler, stop_optimizer
 from testbed.faults.slow_calls import slow_down, slow_values
-from testbed.faults.write_budget import refuse_writes
+from testbed.faults.write_budget import refuse_writes, spend_budget
 from testbed.scenario.model import Scenario
 
 
@@ -75,7 +75,9 @@ KINDS: dict[str, FaultKind] = {
     "limit-pods": FaultKind(limit_pods),
     "make-unschedulable": FaultKind(make_unschedulable),
     "nothing": FaultKind(lambda _ground: None),
-    "refuse-writes": FaultKind(refuse_writes),
+    "refuse-writes": FaultKind(
+        refuse_writes, before=lambda ground, _scenario: spend_budget(ground)
+    ),
     "restart-api-server": FaultKind(restart_api_server, after=forget_waiting),
     "shrink-budget": FaultKind(
         shrink_budget,

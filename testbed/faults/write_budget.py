@@ -17,32 +17,35 @@ from urllib.parse import urlsplit
 from kubernetes import client
 
 from testbed.faults.ground import Ground
-from testbed.helm import Release
 from testbed.scenario.manifests import Manifest
 from testbed.wait import wait_until
 
 NAME = "stowage-fault"
 NEIGHBOUR = "stowage-fault-neighbour"
 API_VERSION = "flowcontrol.apiserver.k8s.io/v1"
+_NEIGHBOUR: Manifest = {"kind": "User", "user": {"name": NEIGHBOUR}}
 SCHEMA_HEADER = "X-Kubernetes-PF-FlowSchema-UID"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 """Where everybody may write who is anybody."""
 
 TIMEOUT_S = 10.0
+BODY_BYTES = 1 << 20
+"""Announced, and never sent. A server that refuses a request waits for the end of a
+shorter body before it says so."""
 ANSWERED_WITHIN_S = 0.02
 """A request that is refused is so within a millisecond; one that waits for its body is
 not answered at all."""
 LOOKS = 3
-"""So often in a row writes must have been refused: once may have been for another's."""
+"""So often in a row writes must have been refused."""
 
 
-def refuse_writes(ground: Ground) -> None:
-    """Have every write of the scheduler refused with 429 until the fault ends."""
-    ground.objects.create(_priority_level())
+def spend_budget(ground: Ground) -> None:
+    """Make a priority level of which the only seat is taken; nobody needs it yet."""
     _delete_in_the_end(ground, "PriorityLevelConfiguration")
-    schema = ground.objects.create(_flow_schema(ground.release))
+    ground.objects.create(_priority_level())
     _delete_in_the_end(ground, "FlowSchema")
+    schema = ground.objects.create(_flow_schema())
     neighbour = Neighbour(ground.bench.api.configuration)
     ground.mend_with(neighbour.let_go)
     wait_until(
@@ -59,6 +62,15 @@ def refuse_writes(ground: Ground) -> None:
         timeout_s=TIMEOUT_S,
         clock=ground.clock,
     )
+
+
+def refuse_writes(ground: Ground) -> None:
+    """Have every write of the scheduler refused with 429 until the fault ends."""
+    release = ground.release
+    account = {"name": release.name, "namespace": release.namespace}
+    scheduler = {"kind": "ServiceAccount", "serviceAccount": account}
+    rules = [_rule(scheduler, _NEIGHBOUR)]
+    ground.objects.patch("FlowSchema", NAME, {"spec": {"rules": rules}})
 
 
 class Neighbour:
@@ -94,11 +106,13 @@ class Neighbour:
     def refusals(self) -> int:
         """Return how many writes were refused in a row while the endless one lasts."""
         if not self._holds():
-            self._refusals = 0
             self._hold()
         status, _ = self.write()
-        refused = status == HTTPStatus.TOO_MANY_REQUESTS and self._holds()
-        self._refusals = self._refusals + 1 if refused else 0
+        if status == HTTPStatus.TOO_MANY_REQUESTS and self._holds():
+            self._refusals += 1
+        else:
+            self._refusals = 0
+            self.let_go()
         return self._refusals
 
     def let_go(self) -> None:
@@ -112,7 +126,7 @@ class Neighbour:
         self.let_go()
         self._held = self._connection()
         self._held.putrequest("POST", REVIEWS)
-        for name, value in {**self._headers, "Content-Length": "1000"}.items():
+        for name, value in {**self._headers, "Content-Length": f"{BODY_BYTES}"}.items():
             self._held.putheader(name, value)
         self._held.endheaders(b"{")
 
@@ -159,8 +173,7 @@ def _priority_level() -> Manifest:
     }
 
 
-def _flow_schema(release: Release) -> Manifest:
-    account = {"name": release.name, "namespace": release.namespace}
+def _rule(*subjects: Manifest) -> Manifest:
     everything = {
         "verbs": list(WRITES),
         "apiGroups": ["*"],
@@ -168,13 +181,10 @@ def _flow_schema(release: Release) -> Manifest:
         "namespaces": ["*"],
         "clusterScope": True,
     }
-    rule = {
-        "subjects": [
-            {"kind": "ServiceAccount", "serviceAccount": account},
-            {"kind": "User", "user": {"name": NEIGHBOUR}},
-        ],
-        "resourceRules": [everything],
-    }
+    return {"subjects": list(subjects), "resourceRules": [everything]}
+
+
+def _flow_schema() -> Manifest:
     return {
         "apiVersion": API_VERSION,
         "kind": "FlowSchema",
@@ -183,6 +193,6 @@ def _flow_schema(release: Release) -> Manifest:
             # Before every other but the one that nothing limits.
             "matchingPrecedence": 2,
             "priorityLevelConfiguration": {"name": NAME},
-            "rules": [rule],
+            "rules": [_rule(_NEIGHBOUR)],
         },
     }
