@@ -11,6 +11,7 @@ import pytest
 from testbed import layout
 from testbed.faults.arena import Arena, open_arena
 from testbed.faults.attempt import Attempt
+from testbed.faults.figures import REFUSING
 from testbed.faults.suite import on_fresh_nodes
 from testbed.scenario.load import load_folder
 from testbed.scenario.model import Scenario
@@ -59,3 +60,4 @@ def test_nothing_is_lost(
 
     assert trial.passed, trial.in_words()
     assert trial.second_plan in {0, None}
+    assert trial.refusals or trial.fault not in REFUSING
