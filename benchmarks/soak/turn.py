@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kubernetes.client import ApiException
-from urllib3.exceptions import HTTPError
-
 from benchmarks.soak.happenings import FAULTS, ORDINARY
 from benchmarks.soak.world import LARGE, NAMESPACE, World
-from testbed.errors import StowageError
 from testbed.faults.errors import NothingToHitError
 from testbed.faults.evidence import keep_evidence
 from testbed.faults.ground import Ground
@@ -23,6 +18,7 @@ from testbed.observe.audit import AuditReader, audit_end, audit_entries
 from testbed.observe.errors import NotSettledError
 from testbed.observe.state import State
 from testbed.observe.verdict import Verdict
+from testbed.run.problem import problem_of
 from testbed.scenario.model import FaultSettings, Scenario
 
 MOST_LARGE = 5
@@ -63,9 +59,9 @@ class Turn:
         audit = world.bench.cluster.audit_log
         start = audit_end(audit)
         ground = self._ground(seen)
-        seen.error = _error_of(lambda: self._happen(ground, seen, ordinary))
+        seen.error = problem_of(lambda: self._happen(ground, seen, ordinary))
         # Also after an error: nothing may stay stopped or barred.
-        not_mended = _error_of(ground.mend)
+        not_mended = problem_of(ground.mend)
         seen.error = seen.error or not_mended
         seen.changes += world.bench.observer.take_journal()
         seen.entries = tuple(audit_entries(audit, start))
@@ -148,17 +144,6 @@ class Turn:
             quiet_s=QUIET_S,
             quiet_kinds=("Pod", "PackingPlan"),
         )
-
-
-def _error_of(act: Callable[[], None]) -> str:
-    """Do it, and return what went wrong in words; empty if nothing did."""
-    try:
-        act()
-    except StowageError as problem:
-        return str(problem)
-    except (ApiException, HTTPError) as problem:
-        return f"the API server failed: {problem}"
-    return ""
 
 
 def _plan_executes(state: State) -> Verdict:

@@ -94,7 +94,7 @@ func (e *Execution) kindOf(pod *v1.Pod) (kind snapshot.Kind, concerned bool) {
 	return snapshot.Kind{Owner: owner, Class: e.classes.ID(pod)}, true
 }
 
-// Nodes are those on which the plan has an open place for the pod. planned is false for a pod
+// Nodes are those on which the plan has an open place for the pod, and room. planned is false for a pod
 // that is none of the plan's business. A planned pod without nodes has to wait. free is the room
 // that a node has now.
 func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
@@ -105,19 +105,24 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for node, place := range e.places[kind] {
-		switch {
-		case place.inFlight > 0:
-			planned = true
+		if place.inFlight+place.settled == 0 {
+			continue
+		}
+		planned = true
+		if e.hasRoom(place, free(node), place.inFlight > 0) {
 			nodes = append(nodes, node)
-		case place.settled > 0:
-			planned = true
-			// A waiting pod does not overtake the replacements that are on their way there.
-			if place.requests.FitsIn(free(node).Minus(e.moving[node])) {
-				nodes = append(nodes, node)
-			}
 		}
 	}
 	return nodes, planned
+}
+
+// hasRoom says whether one more pod of the place fits into what is free on its node. One that was waiting before the
+// plan does not overtake the replacements that are on their way there.
+func (e *Execution) hasRoom(place *place, free resources.Vector, replaces bool) bool {
+	if !replaces {
+		free = free.Minus(e.moving[place.node])
+	}
+	return place.requests.FitsIn(free)
 }
 
 // Vacated are the nodes that the plan evicts pods of the same kind from. While it lasts their

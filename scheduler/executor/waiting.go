@@ -120,12 +120,7 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
 	for node, place := range e.places[kind] {
 		for taken := 0; taken < place.inFlight+place.settled; taken++ {
-			room := left[node]
-			if taken >= place.inFlight {
-				// A waiting pod does not overtake the replacements that are on their way there.
-				room = room.Minus(e.moving[node])
-			}
-			if !place.requests.FitsIn(room) {
+			if !e.hasRoom(place, left[node], taken < place.inFlight) {
 				break
 			}
 			left[node] = left[node].Minus(place.requests)
@@ -141,14 +136,5 @@ func (e *Execution) MustWait(pod *v1.Pod) bool {
 	free := e.free
 	e.mu.Unlock()
 	nodes, planned := e.Nodes(pod, func(node string) resources.Vector { return free[node] })
-	if !planned {
-		return false
-	}
-	requests := resources.OfPod(pod)
-	for _, node := range nodes {
-		if requests.FitsIn(free[node]) {
-			return false
-		}
-	}
-	return true
+	return planned && len(nodes) == 0
 }

@@ -8,12 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubernetes.client import ApiException
-from urllib3.exceptions import HTTPError
-
 from testbed.cluster.supervision import PATIENCE_S
 from testbed.ending import await_end
-from testbed.errors import StowageError
 from testbed.faults.arena import Arena
 from testbed.faults.evidence import keep_evidence
 from testbed.faults.ground import Ground
@@ -26,6 +22,7 @@ from testbed.observe.audit import AuditReader, audit_end, audit_entries
 from testbed.observe.errors import UnreachableStateError
 from testbed.observe.receipt import Receipt
 from testbed.run.manual_plan import carry_out_manual_plan
+from testbed.run.problem import PROBLEMS, in_words
 from testbed.run.site import Site, clear, prepare
 from testbed.run.workload import submit_in_turn
 from testbed.scenario.model import FaultSettings, Scenario, Workload
@@ -65,10 +62,8 @@ class Attempt:
             with self._ground(seen) as ground:
                 self._go_through(ground, seen)
                 self._ask_again(ground, seen)
-        except StowageError as problem:
-            seen.error = str(problem)
-        except (ApiException, HTTPError) as problem:
-            seen.error = f"the API server failed: {problem}"
+        except PROBLEMS as problem:
+            seen.error = in_words(problem)
         if seen.error:
             await_end(PATIENCE_S)
         seen.changes += bench.observer.take_journal()

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from kubernetes.client import ApiException
-from urllib3.exceptions import HTTPError
-
 from testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from testbed.ending import EndingInterrupt, await_end
-from testbed.errors import StowageError
 from testbed.metrics.metric import Metric
 from testbed.run.bench import Bench
 from testbed.run.cluster_needs import missing_at
@@ -16,6 +12,7 @@ from testbed.run.diary import Diary
 from testbed.run.listener import Listener
 from testbed.run.optimizer_phase import run_optimizer
 from testbed.run.outcome import ScenarioOutcome
+from testbed.run.problem import PROBLEMS, in_words
 from testbed.run.site import clear, namespace_of, prepare
 from testbed.run.stepped_phase import run_stepped
 from testbed.run.steps.outcome import SteppedOutcome
@@ -72,10 +69,8 @@ def _carried_out(
         else:
             before = run_deterministic(bench, scenario, site, diary)
             after = run_optimizer(bench, scenario, site, diary, before.state)
-    except StowageError as problem:
-        error = str(problem)
-    except (ApiException, HTTPError) as problem:
-        error = f"the API server failed: {problem}"
+    except PROBLEMS as problem:
+        error = in_words(problem)
     return ScenarioOutcome(
         scenario=scenario,
         repeat=repeat,

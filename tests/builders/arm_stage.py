@@ -25,6 +25,26 @@ from testbed.wait import wait_until
 
 BIND_TIMEOUT_S = 30.0
 
+OWN_ARM = """\
+name: mine
+binary: {binary}
+arguments:
+  - --config={{config}}
+  - --bind-address=127.0.0.1
+  - --secure-port={{port}}
+  - --authorization-always-allow-paths=/readyz
+configuration: |
+  apiVersion: kubescheduler.config.k8s.io/v1
+  kind: KubeSchedulerConfiguration
+  leaderElection: {{leaderElect: false}}
+  clientConnection: {{kubeconfig: {{kubeconfig}}, qps: {{qps}}, burst: {{burst}}}}
+  profiles: [{{schedulerName: mine}}]
+schedulerName: mine
+ready: https://127.0.0.1:{{port}}/readyz
+settings: {{version: v1, qps: 50, burst: 100}}
+"""
+"""The file of a scheduler that Stowage does not know; ``binary`` is open."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:

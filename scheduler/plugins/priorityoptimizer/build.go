@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 )
 
@@ -128,10 +129,7 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(object any) {
-			if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-				object = tombstone.Obj
-			}
-			if pod, ok := object.(*v1.Pod); ok {
+			if pod, ok := customobject.LastKnown(object).(*v1.Pod); ok {
 				p.forget(pod.UID)
 				if execution := p.running.Load(); execution != nil && execution.Concerns(pod) {
 					execution.Forget(pod)

@@ -2,7 +2,6 @@ package priorityoptimizer
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -158,8 +157,6 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	state.Write(cycleStateKey, seen)
 	targets, planned := execution.Nodes(pod, p.freeOn)
 	if planned {
-		requests := resources.OfPod(pod)
-		targets = slices.DeleteFunc(targets, func(node string) bool { return !requests.FitsIn(p.freeOn(node)) })
 		if len(targets) == 0 {
 			p.keptOut.keep(pod)
 			return p.turnAway(state, pod, messagePlace)

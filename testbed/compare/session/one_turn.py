@@ -7,9 +7,6 @@ from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
-from kubernetes.client import ApiException
-from urllib3.exceptions import HTTPError
-
 from testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
 from testbed.compare.arms.watching import ended_with
@@ -19,7 +16,6 @@ from testbed.compare.session.order import Turn
 from testbed.compare.session.warming import warm_namespace, warm_up
 from testbed.compare.window_meter import WindowMeter
 from testbed.ending import EndingInterrupt, await_end
-from testbed.errors import StowageError
 from testbed.helm.logs import FileLog
 from testbed.metrics.record import RunRecord
 from testbed.observe.errors import ListFailedError
@@ -27,6 +23,7 @@ from testbed.observe.source import PACKING_PLANS
 from testbed.run.bench import Bench
 from testbed.run.catching_up import counted
 from testbed.run.diary import Diary
+from testbed.run.problem import PROBLEMS, in_words
 from testbed.run.site import Site, clear, prepare
 from testbed.run.steps.carrying_out import run_steps
 from testbed.run.steps.overloading import OUTCOME
@@ -116,10 +113,8 @@ class OneTurn:
         try:
             with needing_host_pods(self._bench.cluster):
                 self._carried_out(turn, arm, limits, number, measured)
-        except StowageError as problem:
-            error = str(problem)
-        except (ApiException, HTTPError) as problem:
-            error = f"the API server failed: {problem}"
+        except PROBLEMS as problem:
+            error = in_words(problem)
         else:
             return measured[0]
         await_end(PATIENCE_S)

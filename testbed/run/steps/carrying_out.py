@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kubernetes.client import ApiException
-from urllib3.exceptions import HTTPError
-
 from testbed.compare.arms.arm import Dress
-from testbed.errors import StowageError
 from testbed.run.bench import Bench
 from testbed.run.diary import Diary
+from testbed.run.problem import problem_of
 from testbed.run.site import Site
 from testbed.run.steps import applying, arriving, nodes, planning
 from testbed.run.steps.course import Course
@@ -85,7 +82,7 @@ def run_steps(
     course = Course(bench, scenario, site, dress, diary.tell, gauge or Gauge())
     records: list[StepRecord] = []
     evidence: dict[str, str] = {}
-    error = _error_of(course.watch_objects)
+    error = problem_of(course.watch_objects)
     for step in scenario.steps:
         if not error:
             records.append(_carried_out(course, step, diary))
@@ -110,7 +107,7 @@ def _carried_out(course: Course, step: model.Step, diary: Diary) -> StepRecord:
     began, course.facts = clock.now(), {}
     diary.tell(f"{step}: {in_words(step.action)}")
     with diary.timed("steps"):
-        error = _error_of(lambda: _act(course, step))
+        error = problem_of(lambda: _act(course, step))
     course.demand.follow(step.action)
     if error:
         file = course.scenario.path
@@ -140,7 +137,7 @@ def _end(course: Course, diary: Diary) -> str:
         )
 
     with diary.timed("steps"):
-        error = _error_of(act)
+        error = problem_of(act)
     return f"the end: {error}" if error else ""
 
 
@@ -148,17 +145,6 @@ def _evidence(course: Course, error: str, diary: Diary) -> dict[str, str]:
     """Return what the scenario's `catch` names, if something has failed."""
     failed = error or not all(one.passed for one in course.checks)
     return collect(course, diary.log_texts) if failed else {}
-
-
-def _error_of(act: Callable[[], None]) -> str:
-    """Do it, and return what went wrong in words; empty if nothing did."""
-    try:
-        act()
-    except StowageError as problem:
-        return str(problem)
-    except (ApiException, HTTPError) as problem:
-        return f"the API server failed: {problem}"
-    return ""
 
 
 def _window(course: Course) -> Window | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from arm_stage import Stage
+from arm_stage import OWN_ARM, Stage
 
 from testbed.cluster.processes import processes_of
 from testbed.compare.bundle import read_bundle
@@ -39,24 +39,6 @@ steps:
   - measure: stop
 expect: {allow_unplaceable: true, end: {placed: 2}}
 """
-MINE = """\
-name: mine
-binary: {binary}
-arguments:
-  - --config={{config}}
-  - --bind-address=127.0.0.1
-  - --secure-port={{port}}
-  - --authorization-always-allow-paths=/readyz
-configuration: |
-  apiVersion: kubescheduler.config.k8s.io/v1
-  kind: KubeSchedulerConfiguration
-  leaderElection: {{leaderElect: false}}
-  clientConnection: {{kubeconfig: {{kubeconfig}}, qps: {{qps}}, burst: {{burst}}}}
-  profiles: [{{schedulerName: mine}}]
-schedulerName: mine
-ready: https://127.0.0.1:{{port}}/readyz
-settings: {{version: v1, qps: 50, burst: 100}}
-"""
 
 pytestmark = pytest.mark.e2e
 
@@ -67,7 +49,7 @@ def comparing(stage: Stage, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]
     scenario, own = tmp_path / "test" / "vain.yaml", tmp_path / "mine.yaml"
     scenario.parent.mkdir()
     scenario.write_text(VAIN)
-    own.write_text(MINE.format(binary=tool_path("kube-scheduler")))
+    own.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler")))
     code = "from testbed.cli import main; main()"
     command = [sys.executable, "-c", code, "compare", str(scenario), "--warm-up", "0"]
     command += ["--arms", "default", "--arm-file", str(own), "--allow-unfair"]

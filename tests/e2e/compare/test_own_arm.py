@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from arm_stage import Stage
+from arm_stage import OWN_ARM, Stage
 
 from testbed.compare.arms.arm import ClientLimits
 from testbed.compare.catalogue import choose_arms
@@ -13,30 +13,11 @@ from testbed.toolchain import tool_path
 
 pytestmark = pytest.mark.e2e
 
-FILE = """\
-name: mine
-binary: {binary}
-arguments:
-  - --config={{config}}
-  - --bind-address=127.0.0.1
-  - --secure-port={{port}}
-  - --authorization-always-allow-paths=/readyz
-configuration: |
-  apiVersion: kubescheduler.config.k8s.io/v1
-  kind: KubeSchedulerConfiguration
-  leaderElection: {{leaderElect: false}}
-  clientConnection: {{kubeconfig: {{kubeconfig}}, qps: {{qps}}, burst: {{burst}}}}
-  profiles: [{{schedulerName: mine}}]
-schedulerName: mine
-ready: https://127.0.0.1:{{port}}/readyz
-settings: {{version: v1, qps: 50, burst: 100}}
-"""
-
 
 def test_a_scheduler_from_a_file_places_pods(stage: Stage, tmp_path: Path) -> None:
     """Nothing of the testbed is written for it."""
     file = tmp_path / "mine.yaml"
-    file.write_text(FILE.format(binary=tool_path("kube-scheduler")))
+    file.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler")))
     (arm,) = choose_arms([], [file])
     before = stage.processes()
 
