@@ -120,7 +120,7 @@ def moving(
         rounds=rounds,
         beside=beside,
         window_s=window_s,
-        # Twice what the chart's 20 evictions a second take, and a start.
+        # Four times what the chart's 40 evictions a second take, and a start.
         timeout_s=120.0 + moves / 10,
     )
 

@@ -108,7 +108,7 @@ func (x *ownerIndex) each(pod *v1.Pod, found func(types.UID)) {
 	}
 	all(x.pods[string(pod.UID)])
 	all(x.pods[pod.Name])
-	if of := metav1.GetControllerOf(pod); of != nil {
+	if of := metav1.GetControllerOfNoCopy(pod); of != nil {
 		all(x.controllers[string(of.UID)])
 		all(x.controllers[of.Name])
 	}

@@ -73,7 +73,7 @@ func isObject(reference *v1.ObjectReference, pod *v1.Pod) bool {
 }
 
 func (c *ControllerReference) controls(pod *v1.Pod) bool {
-	of := metav1.GetControllerOf(pod)
+	of := metav1.GetControllerOfNoCopy(pod)
 	return of != nil && sameOrUnset(c.Namespace, pod.Namespace) &&
 		sameOrUnset(c.APIVersion, of.APIVersion) && sameOrUnset(c.Kind, of.Kind) &&
 		sameOrUnset(c.Name, of.Name) && sameOrUnset(string(c.UID), string(of.UID)) &&

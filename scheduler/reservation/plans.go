@@ -143,7 +143,7 @@ func (p *planRoom) each(pod *v1.Pod, found func(*place)) {
 	for _, one := range p.expected[pod.UID] {
 		found(one)
 	}
-	of := metav1.GetControllerOf(pod)
+	of := metav1.GetControllerOfNoCopy(pod)
 	if of == nil {
 		return
 	}

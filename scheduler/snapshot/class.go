@@ -104,7 +104,7 @@ func digestOf(pod *v1.Pod, id identity) string {
 
 // ControllerUID is the UID of the pod's controller, or empty.
 func ControllerUID(pod *v1.Pod) types.UID {
-	if owner := metav1.GetControllerOf(pod); owner != nil {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		return owner.UID
 	}
 	return ""
@@ -113,7 +113,7 @@ func ControllerUID(pod *v1.Pod) types.UID {
 func identityOf(pod *v1.Pod) identity {
 	id := identity{
 		Namespace:     pod.Namespace,
-		Owner:         metav1.GetControllerOf(pod),
+		Owner:         metav1.GetControllerOfNoCopy(pod),
 		Priority:      corev1helpers.PodPriority(pod),
 		SchedulerName: pod.Spec.SchedulerName,
 		Requests:      resources.OfPod(pod),

@@ -84,16 +84,16 @@ func isStatic(s subject) bool {
 }
 
 // isBare: nobody would create it anew.
-func isBare(s subject) bool { return metav1.GetControllerOf(s.pod) == nil }
+func isBare(s subject) bool { return metav1.GetControllerOfNoCopy(s.pod) == nil }
 
 func isOfDaemonSet(s subject) bool {
-	owner := metav1.GetControllerOf(s.pod)
+	owner := metav1.GetControllerOfNoCopy(s.pod)
 	return owner != nil && owner.Kind == "DaemonSet"
 }
 
 // isOfUnknownController: whether it creates a new pod, and where, is not known.
 func isOfUnknownController(s subject) bool {
-	owner := metav1.GetControllerOf(s.pod)
+	owner := metav1.GetControllerOfNoCopy(s.pod)
 	return owner != nil && !replacing.Has(owner.Kind)
 }
 
@@ -124,7 +124,7 @@ func standsAlone(s subject) bool {
 }
 
 func controllerKind(pod *v1.Pod) string {
-	if owner := metav1.GetControllerOf(pod); owner != nil {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		return owner.Kind
 	}
 	return ""

@@ -53,11 +53,11 @@ func (l *loop) begin(ctx context.Context, q *question, checked *plan.Plan) {
 	l.hold.end()
 }
 
-// makeRunning checks the plan on the live state and opens its places. Pods that were let in
-// between the two make it start over.
+// makeRunning checks the plan on the live state and opens its places. Pods that were let in between the two make it
+// start over if they are on the plan's nodes: on others they are let in all the while that it is carried out.
 func (l *loop) makeRunning(ctx context.Context, q *question) (*activePlan, error) {
 	for range beginTries {
-		before := l.inFlight.generation()
+		l.inFlight.look()
 		now, err := l.view.snapshot(q.asked.ID)
 		if err != nil {
 			return nil, err
@@ -84,12 +84,12 @@ func (l *loop) makeRunning(ctx context.Context, q *question) (*activePlan, error
 			}
 		}
 		l.running.Store(execution)
-		if l.inFlight.generation() == before {
+		if !l.inFlight.tookAny(checked.Nodes()) {
 			return l.newActivePlan(q, now, checked, execution), nil
 		}
 		l.running.Store(nil)
 	}
-	return nil, errors.New("pods were being bound while the plan was about to begin")
+	return nil, errors.New("pods were being bound to its nodes while the plan was about to begin")
 }
 
 func (l *loop) newActivePlan(q *question, now *snapshot.Snapshot, checked *plan.Plan, execution *executor.Execution) *activePlan {

@@ -4,7 +4,7 @@ package priorityoptimizer
 const (
 	DefaultSocket              = "/run/stowage/optimizer.sock"
 	DefaultMode                = ModeOnUnschedulable
-	DefaultSettleSeconds       = 1.0
+	DefaultSettleSeconds       = 0.5
 	DefaultIntervalSeconds     = 30.0
 	DefaultBatchPods           = int32(99)
 	DefaultBatchSeconds        = 30.0

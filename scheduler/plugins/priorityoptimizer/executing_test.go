@@ -1,16 +1,21 @@
 package priorityoptimizer
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"google.golang.org/grpc"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/rehearsal"
 )
 
 func (c *cluster) set(change func(*cluster)) {
@@ -93,6 +98,40 @@ func TestRefusedEvictionIsTriedAgain(t *testing.T) {
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
 	if c.nodeOf("three") == "" {
 		t.Error("the pod has no node")
+	}
+}
+
+// busyStage lets a pod in on a node each time that a plan is tried, as a scheduler does that has many.
+type busyStage struct {
+	stage
+	plugin *Plugin
+	node   string
+	tried  int
+}
+
+func (s *busyStage) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error) {
+	s.tried++
+	s.plugin.inFlight.add(types.UID(fmt.Sprintf("stranger-%d", s.tried)), s.node)
+	return s.stage.Replay(ctx, of)
+}
+
+// On a large cluster there is always somebody on the way, and five plans in a row of 500 moves never began for it.
+func TestPlanBeginsAlthoughPodsAreLetInElsewhere(t *testing.T) {
+	for node, phase := range map[string]packingplan.Phase{"n3": packingplan.Completed, "n1": packingplan.Aborted} {
+		t.Run(string(phase), func(t *testing.T) {
+			thinking, goOn := make(chan struct{}, 8), make(chan struct{})
+			c, _ := figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+				thinking <- struct{}{}
+				<-goOn
+				return answers(solveFigureOne)(request, stream)
+			}, nil)
+			c.eventually("the optimiser thinks", func() bool { return len(thinking) > 0 })
+			var busy stage = &busyStage{stage: *c.plugin.stage.Load(), plugin: c.plugin, node: node}
+			c.plugin.stage.Store(&busy)
+			close(goOn)
+
+			c.eventually("the plan has ended", func() bool { return c.phases()[phase] > 0 })
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // inFlight are the pods this scheduler has reserved a node for and whose binding the informers
@@ -13,7 +14,8 @@ import (
 type inFlight struct {
 	mu    sync.Mutex
 	nodes map[types.UID]string
-	count uint64
+	// taken are the nodes that pods were added on since the last call of look; nil if nobody looks.
+	taken sets.Set[string]
 }
 
 func newInFlight() *inFlight { return &inFlight{nodes: map[types.UID]string{}} }
@@ -22,7 +24,9 @@ func (f *inFlight) add(uid types.UID, node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.nodes[uid] = node
-	f.count++
+	if f.taken != nil {
+		f.taken.Insert(node)
+	}
 }
 
 func (f *inFlight) remove(uid types.UID) {
@@ -44,9 +48,17 @@ func (f *inFlight) all() map[types.UID]string {
 	return maps.Clone(f.nodes)
 }
 
-// generation changes with each pod that is added.
-func (f *inFlight) generation() uint64 {
+// look begins to take note of where pods are added.
+func (f *inFlight) look() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.count
+	f.taken = sets.New[string]()
+}
+
+// tookAny says whether pods were added on one of the nodes since look was called, and ends that.
+func (f *inFlight) tookAny(nodes []string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer func() { f.taken = nil }()
+	return f.taken.HasAny(nodes...)
 }

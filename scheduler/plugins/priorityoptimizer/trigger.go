@@ -11,7 +11,7 @@ import (
 
 const (
 	// settleAtMost is how many settle times a steady stream of new pods can delay a solve.
-	settleAtMost = 5
+	settleAtMost = 10
 	firstBackoff = time.Second
 	longBackoff  = time.Minute
 )

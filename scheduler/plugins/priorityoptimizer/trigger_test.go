@@ -56,7 +56,7 @@ func TestPodThatWaitedForItsTurnDoesNotPutTheSolveOff(t *testing.T) {
 	}
 }
 
-// A steady stream of pods delays the solve to five settle times, not for ever.
+// A steady stream of pods delays the solve to ten settle times, not for ever.
 func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
@@ -70,8 +70,8 @@ func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 		clock.Step(500 * time.Millisecond)
 	}
 
-	if took := clock.Since(began); took != 5*time.Second {
-		t.Errorf("due after %s, want 5 settle times", took)
+	if took := clock.Since(began); took != 10*time.Second {
+		t.Errorf("due after %s, want 10 settle times", took)
 	}
 }
 
