@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"slices"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -19,6 +21,8 @@ type Cache struct {
 	mu    sync.Mutex
 	pods  map[types.UID]*known
 	nodes map[string]*knownNode
+	// order is that of the pods in a message.
+	order []*known
 	// classes of the last snapshot, and how often they have changed.
 	classes Classes
 	version uint64
@@ -27,10 +31,12 @@ type Cache struct {
 
 // known is what is kept of a pod.
 type known struct {
-	pod      *v1.Pod
-	requests resources.Vector
-	spec     string
-	reads    []string
+	pod *v1.Pod
+	// controller is nil if it has none.
+	controller *metav1.OwnerReference
+	requests   resources.Vector
+	spec       string
+	reads      []string
 	// class by the version of the classes.
 	class   string
 	version uint64
@@ -70,14 +76,33 @@ func (c *Cache) end() {
 	c.mu.Unlock()
 }
 
-func (c *Cache) of(pod *v1.Pod) *known {
-	found := c.pods[pod.UID]
-	if found == nil || found.pod != pod {
-		found = &known{pod: pod, requests: resources.OfPod(pod), spec: specOf(pod), reads: labelsReadBy(pod)}
-		c.pods[pod.UID] = found
+// of is what is known of the pods, in the order of a message. Most have their places in it from the last round.
+func (c *Cache) of(pods []*v1.Pod) []*known {
+	var added []*known
+	for _, pod := range pods {
+		found := c.pods[pod.UID]
+		if found == nil {
+			found = &known{}
+			c.pods[pod.UID] = found
+			added = append(added, found)
+		}
+		if found.pod != pod {
+			*found = known{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), requests: resources.OfPod(pod),
+				spec: specOf(pod), reads: labelsReadBy(pod)}
+		}
+		found.round = c.round
 	}
-	found.round = c.round
-	return found
+	compare := func(a, b *known) int { return comparePods(a.pod, b.pod) }
+	slices.SortFunc(added, compare)
+	rest := slices.DeleteFunc(c.order, func(pod *known) bool { return pod.round != c.round })
+	c.order = make([]*known, 0, len(rest)+len(added))
+	for _, pod := range added {
+		before, _ := slices.BinarySearchFunc(rest, pod, compare)
+		c.order = append(append(c.order, rest[:before]...), pod)
+		rest = rest[before:]
+	}
+	c.order = append(c.order, rest...)
+	return c.order
 }
 
 func (c *Cache) ofNode(node *v1.Node) *knownNode {

@@ -10,7 +10,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
@@ -100,14 +99,6 @@ func digestOf(pod *v1.Pod, id identity) string {
 	}
 	sum := sha256.Sum256(encoded)
 	return string(sum[:])
-}
-
-// ControllerUID is the UID of the pod's controller, or empty.
-func ControllerUID(pod *v1.Pod) types.UID {
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		return owner.UID
-	}
-	return ""
 }
 
 func identityOf(pod *v1.Pod) identity {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,11 +85,14 @@ func TestACachedSnapshotIsAFreshOne(t *testing.T) {
 		{Nodes: []*v1.Node{cordoned}, Pods: []*v1.Pod{resized}},
 		{Nodes: []*v1.Node{aNode("n2", "4", "8Gi")}, Pods: []*v1.Pod{first}},
 		{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{first}},
+		{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("d", "n1"), aPod("b", ""), first, aPod("f", "")}},
+		{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("g", ""), aPod("f", ""), aPod("c", "n1"), resized, aPod("0", "")}},
 	} {
 		input.Rules = rules()
 		fresh := snapshot.Build(input)
 		input.Cache = cache
-		if cached := snapshot.Build(input); cached.Fingerprint() != fresh.Fingerprint() {
+		cached := snapshot.Build(input)
+		if cached.Fingerprint() != fresh.Fingerprint() || !proto.Equal(cached.Message, fresh.Message) {
 			t.Errorf("round %d: the cached snapshot is another one: %v, want %v", i, cached.Message, fresh.Message)
 		}
 	}

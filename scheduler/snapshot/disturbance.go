@@ -10,7 +10,11 @@ import (
 // deletionCost is what the pod's owner would pay for its loss; what cannot be read is no cost,
 // as the ReplicaSet controller has it.
 func deletionCost(pod *v1.Pod) int32 {
-	cost, err := strconv.ParseInt(pod.Annotations[v1.PodDeletionCost], 10, 32)
+	asked, some := pod.Annotations[v1.PodDeletionCost]
+	if !some {
+		return 0
+	}
+	cost, err := strconv.ParseInt(asked, 10, 32)
 	if err != nil {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -38,10 +39,12 @@ type Rules struct {
 // subject is a running pod, and all that rules look at. Of the class they read no more than the
 // priority, and what is unsupported.
 type subject struct {
-	pod       *v1.Pod
-	class     *contract.PodClass
-	namespace *v1.Namespace
-	budgets   []*Budget
+	pod *v1.Pod
+	// controller is nil if it has none.
+	controller *metav1.OwnerReference
+	class      *contract.PodClass
+	namespace  *v1.Namespace
+	budgets    []*Budget
 	// stands are the pods of its controller that are ready, itself too.
 	stands int
 	now    time.Time
@@ -51,7 +54,7 @@ type subject struct {
 // rule is one reason why a running pod may not be disturbed.
 type rule struct {
 	reason  string
-	applies func(subject) bool
+	applies func(*subject) bool
 }
 
 // lasting are the rules that hold wherever the pod runs. The first match names the reason.
@@ -96,7 +99,7 @@ const (
 
 // passes is when the reason may hold no longer, if nobody tells: that pods have started, and are ready, wakes
 // up nobody who waits for their room. Zero: not by itself, or at no known time.
-func (s subject) passes(reason string) time.Time {
+func (s *subject) passes(reason string) time.Time {
 	switch {
 	case s.now.IsZero():
 	case reason == TooYoung && s.pod.Status.StartTime != nil:
@@ -113,7 +116,7 @@ func (s subject) passes(reason string) time.Time {
 // Eviction API. A namespace that is not known is nil.
 func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rules) string {
 	class := &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod)}
-	of := subject{pod: pod, class: class, namespace: namespace, now: now, rules: rules}
+	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), class: class, namespace: namespace, now: now, rules: rules}
 	if reason := firstOf(lasting, of); reason != "" {
 		return reason
 	}
@@ -126,7 +129,7 @@ func IsPassing(reason string) bool {
 }
 
 // firstOf is the reason of the first rule that applies, or "".
-func firstOf(rules []rule, to subject) string {
+func firstOf(rules []rule, to *subject) string {
 	for _, one := range rules {
 		if one.applies(to) {
 			return one.reason
@@ -136,7 +139,7 @@ func firstOf(rules []rule, to subject) string {
 }
 
 // protection is why the running pod may not be disturbed, now and once it is at rest elsewhere.
-func protection(of subject) (now, atRest string) {
+func protection(of *subject) (now, atRest string) {
 	atRest = firstOf(lasting, of)
 	if atRest == "" && len(of.budgets) == 0 {
 		atRest = firstOf(unbudgeted, of)

@@ -28,10 +28,10 @@ var optOuts = map[string]string{
 var replacing = sets.New("ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
 // hasForeignScheduler: its replacement would not come back to us.
-func hasForeignScheduler(s subject) bool { return s.pod.Spec.SchedulerName != s.rules.SchedulerName }
+func hasForeignScheduler(s *subject) bool { return s.pod.Spec.SchedulerName != s.rules.SchedulerName }
 
 // isInProtectedNamespace: a namespace that is not known yet cannot be selected.
-func isInProtectedNamespace(s subject) bool {
+func isInProtectedNamespace(s *subject) bool {
 	if s.pod.Namespace == metav1.NamespaceSystem || s.rules.ProtectedNamespaces.Has(s.pod.Namespace) {
 		return true
 	}
@@ -41,9 +41,9 @@ func isInProtectedNamespace(s subject) bool {
 	return s.namespace == nil || !s.rules.Namespaces.Matches(labels.Set(s.namespace.Labels))
 }
 
-func isSystemCritical(s subject) bool { return s.class.Priority >= systemCritical }
+func isSystemCritical(s *subject) bool { return s.class.Priority >= systemCritical }
 
-func hasOptedOut(s subject) bool {
+func hasOptedOut(s *subject) bool {
 	if value, set := s.pod.Annotations[DoNotMove]; set && value != "false" {
 		return true
 	}
@@ -56,10 +56,10 @@ func hasOptedOut(s subject) bool {
 }
 
 // needsTheUnsupported: nobody knows where else it could run.
-func needsTheUnsupported(s subject) bool { return len(s.class.Unsupported) > 0 }
+func needsTheUnsupported(s *subject) bool { return len(s.class.Unsupported) > 0 }
 
 // hasLocalStorage: what is on the node's disk is lost, or is there only.
-func hasLocalStorage(s subject) bool {
+func hasLocalStorage(s *subject) bool {
 	for i := range s.pod.Spec.Volumes {
 		volume := &s.pod.Spec.Volumes[i]
 		if volume.HostPath != nil {
@@ -72,36 +72,34 @@ func hasLocalStorage(s subject) bool {
 	return false
 }
 
-func isMirror(s subject) bool {
+func isMirror(s *subject) bool {
 	_, mirror := s.pod.Annotations[v1.MirrorPodAnnotationKey]
 	return mirror
 }
 
 // isStatic: the kubelet would only start it again.
-func isStatic(s subject) bool {
+func isStatic(s *subject) bool {
 	source, given := s.pod.Annotations[configSource]
 	return given && source != "api"
 }
 
 // isBare: nobody would create it anew.
-func isBare(s subject) bool { return metav1.GetControllerOfNoCopy(s.pod) == nil }
+func isBare(s *subject) bool { return s.controller == nil }
 
-func isOfDaemonSet(s subject) bool {
-	owner := metav1.GetControllerOfNoCopy(s.pod)
-	return owner != nil && owner.Kind == "DaemonSet"
+func isOfDaemonSet(s *subject) bool {
+	return s.controllerKind() == "DaemonSet"
 }
 
 // isOfUnknownController: whether it creates a new pod, and where, is not known.
-func isOfUnknownController(s subject) bool {
-	owner := metav1.GetControllerOfNoCopy(s.pod)
-	return owner != nil && !replacing.Has(owner.Kind)
+func isOfUnknownController(s *subject) bool {
+	return s.controller != nil && !replacing.Has(s.controller.Kind)
 }
 
 // isOfJob: a Job may count an eviction as a failure, of which its backoffLimit allows so many.
-func isOfJob(s subject) bool { return s.rules.KeepJobs && controllerKind(s.pod) == "Job" }
+func isOfJob(s *subject) bool { return s.rules.KeepJobs && s.controllerKind() == "Job" }
 
 // takesLongToEnd: what asks for so much time has much to put away, and holds up the plan as long.
-func takesLongToEnd(s subject) bool {
+func takesLongToEnd(s *subject) bool {
 	grace := int64(v1.DefaultTerminationGracePeriodSeconds)
 	if asked := s.pod.Spec.TerminationGracePeriodSeconds; asked != nil {
 		grace = *asked
@@ -110,12 +108,12 @@ func takesLongToEnd(s subject) bool {
 }
 
 // isOfStatefulSet: its replacement has the same name, and so comes only when the pod is gone.
-func isOfStatefulSet(s subject) bool {
-	return s.rules.KeepStatefulSets && controllerKind(s.pod) == "StatefulSet"
+func isOfStatefulSet(s *subject) bool {
+	return s.rules.KeepStatefulSets && s.controllerKind() == "StatefulSet"
 }
 
 // standsAlone: while it moves, nobody serves in its place.
-func standsAlone(s subject) bool {
+func standsAlone(s *subject) bool {
 	others := s.stands
 	if isReady(s.pod) {
 		others--
@@ -123,19 +121,19 @@ func standsAlone(s subject) bool {
 	return s.rules.KeepSingletons && others < 1
 }
 
-func controllerKind(pod *v1.Pod) string {
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		return owner.Kind
+func (s *subject) controllerKind() string {
+	if s.controller == nil {
+		return ""
 	}
-	return ""
+	return s.controller.Kind
 }
 
 // readyPods counts by controller the pods that are ready.
-func readyPods(pods []*v1.Pod) map[types.UID]int {
+func readyPods(pods []*known) map[types.UID]int {
 	ready := map[types.UID]int{}
 	for _, pod := range pods {
-		if owner := ControllerUID(pod); owner != "" && isReady(pod) {
-			ready[owner]++
+		if pod.controller != nil && isReady(pod.pod) {
+			ready[pod.controller.UID]++
 		}
 	}
 	return ready
@@ -144,20 +142,20 @@ func readyPods(pods []*v1.Pod) map[types.UID]int {
 // isReady says whether the pod serves, and goes on to.
 func isReady(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) }
 
-func isTerminating(s subject) bool { return s.pod.DeletionTimestamp != nil }
+func isTerminating(s *subject) bool { return s.pod.DeletionTimestamp != nil }
 
 // isBinding: the API does not know yet where it runs.
-func isBinding(s subject) bool { return s.pod.Spec.NodeName == "" }
+func isBinding(s *subject) bool { return s.pod.Spec.NodeName == "" }
 
 // hasNotStarted: the Eviction API lets such a pod go whatever its budgets say, so we protect it.
-func hasNotStarted(s subject) bool { return s.pod.Status.Phase == v1.PodPending }
+func hasNotStarted(s *subject) bool { return s.pod.Status.Phase == v1.PodPending }
 
 // isNotReady: it has not done yet what it was started for the last time.
-func isNotReady(s subject) bool { return s.rules.KeepNotReady && !podutil.IsPodReady(s.pod) }
+func isNotReady(s *subject) bool { return s.rules.KeepNotReady && !podutil.IsPodReady(s.pod) }
 
 // isTooYoung counts from the pod's start; one that has not started is of no age. Nobody is too young
 // at no time.
-func isTooYoung(s subject) bool {
+func isTooYoung(s *subject) bool {
 	if s.rules.MinAge <= 0 || s.now.IsZero() {
 		return false
 	}
@@ -166,6 +164,6 @@ func isTooYoung(s subject) bool {
 
 // isKeptByBudgets: one of them is spent, or there are two, of which the Eviction API refuses the
 // pods for good.
-func isKeptByBudgets(s subject) bool {
+func isKeptByBudgets(s *subject) bool {
 	return len(s.budgets) > 1 || len(s.budgets) == 1 && s.budgets[0].Allowed < 1
 }

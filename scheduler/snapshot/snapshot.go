@@ -180,12 +180,8 @@ func (s *Snapshot) addHeld(held map[string]resources.Vector) {
 }
 
 func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
-	pods := make([]*known, 0, len(input.Pods))
-	for _, pod := range input.Pods {
-		pods = append(pods, cache.of(pod))
-	}
+	pods := cache.of(input.Pods)
 	s.Classes = cache.use(selectedLabels(input, pods))
-	slices.SortFunc(pods, func(a, b *known) int { return comparePods(a.pod, b.pod) })
 	found := &classes{by: s.Classes, namespaces: input.Namespaces, volumes: input.Volumes, budgets: budgets,
 		found: map[string]*class{}}
 	namespaces := make(map[string]*v1.Namespace, len(input.Namespaces))
@@ -205,10 +201,15 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	// Only now are all classes known, and those too large to be told unsupported.
 	s.Message.PodClasses, s.classes = found.messages(), found.found
 	s.Message.Pods = make([]*contract.Pod, 0, len(counted))
-	ready := readyPods(input.Pods)
+	ready := readyPods(pods)
+	of := subject{now: input.Now, rules: input.Rules}
 	for _, one := range counted {
-		s.addPod(one, subject{pod: one.pod.pod, stands: ready[ControllerUID(one.pod.pod)], class: one.class.message, budgets: one.class.budgets,
-			namespace: namespaces[one.pod.pod.Namespace], now: input.Now, rules: input.Rules})
+		of.pod, of.controller, of.class, of.budgets = one.pod.pod, one.pod.controller, one.class.message, one.class.budgets
+		of.namespace, of.stands = namespaces[of.pod.Namespace], 0
+		if of.controller != nil {
+			of.stands = ready[of.controller.UID]
+		}
+		s.addPod(one, &of)
 	}
 }
 
@@ -219,16 +220,18 @@ type seen struct {
 	class *class
 }
 
-func (s *Snapshot) addPod(one seen, of subject) {
+func (s *Snapshot) addPod(one seen, of *subject) {
 	pod := &Pod{
 		Object:      of.pod,
 		Class:       of.class.Id,
-		Owner:       ControllerUID(of.pod),
 		Priority:    of.class.Priority,
 		Requests:    one.pod.requests,
 		Node:        one.node,
 		Budgets:     of.budgets,
 		Unsupported: len(of.class.Unsupported) > 0,
+	}
+	if of.controller != nil {
+		pod.Owner = of.controller.UID
 	}
 	var now string
 	now, pod.atRest = protection(of)

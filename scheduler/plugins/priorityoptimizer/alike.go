@@ -30,7 +30,6 @@ func (p *Plugin) joinsItsLike(pod *v1.Pod) bool {
 		return false
 	}
 	p.alike.keep(pod)
-	p.wakeUp()
 	return true
 }
 

@@ -113,7 +113,7 @@ func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 		alike: newWaitingRoom(clock, func(time.Duration) {}), trigger: newTrigger(clock, pace{}), wake: make(chan struct{}, 1)}
 	p.hold = testHold(clock)
 	p.hold.released = func() { p.activate(p.hold.room.all()) }
-	l := &loop{Plugin: p}
+	l := &loop{Plugin: p, clock: clock}
 	pod := &v1.Pod{}
 	pod.UID = types.UID("p")
 	p.view = viewOf(t, pod)

@@ -50,6 +50,8 @@ type loop struct {
 	current *activePlan
 	// solving is the solve under way; nil otherwise. The informer reads it.
 	solving atomic.Pointer[solving]
+	// pruned is when pods that are gone were last looked for among those that wait.
+	pruned time.Time
 	// manualLast says that the last solve was a user's, so that users' plans do not keep the others out.
 	manualLast bool
 	solves     int
@@ -139,14 +141,17 @@ func (l *loop) step(ctx context.Context) time.Duration {
 
 // wakeWaiting wakes up pods whose first wake-up was lost. Those that a plan keeps out wait for its end.
 func (l *loop) wakeWaiting() {
+	if l.clock.Since(l.pruned) >= idleTick {
+		l.pruned = l.clock.Now()
+		for _, room := range []*waitingRoom{l.hold.room, l.alike, l.keptOut} {
+			room.keepOnly(l.view.exists)
+		}
+	}
 	if !l.hold.active() {
-		l.hold.room.keepOnly(l.view.exists)
 		l.activate(l.hold.room.all())
-		l.alike.keepOnly(l.view.exists)
 		l.releaseAlike()
 	}
 	if l.current == nil {
-		l.keptOut.keepOnly(l.view.exists)
 		l.activate(l.keptOut.all())
 	}
 }
