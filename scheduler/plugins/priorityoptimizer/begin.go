@@ -56,6 +56,7 @@ func (l *loop) begin(ctx context.Context, q *question, checked *plan.Plan) {
 // makeRunning checks the plan on the live state and opens its places. Pods that were let in between the two make it
 // start over if they are on the plan's nodes: on others they are let in all the while that it is carried out.
 func (l *loop) makeRunning(ctx context.Context, q *question) (*activePlan, error) {
+	defer l.inFlight.lookAway()
 	for range beginTries {
 		l.inFlight.look()
 		now, err := l.view.snapshot(q.asked.ID)

@@ -101,6 +101,19 @@ func TestRefusedEvictionIsTriedAgain(t *testing.T) {
 	}
 }
 
+// thinkingAboutFigureOne starts figure 1 and returns while the optimiser thinks; goOn lets it answer.
+func thinkingAboutFigureOne(t *testing.T) (c *cluster, goOn func()) {
+	t.Helper()
+	thinking, over := make(chan struct{}, 8), make(chan struct{})
+	c, _ = figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		thinking <- struct{}{}
+		<-over
+		return answers(solveFigureOne)(request, stream)
+	}, nil)
+	c.eventually("the optimiser thinks", func() bool { return len(thinking) > 0 })
+	return c, func() { close(over) }
+}
+
 // busyStage lets a pod in on a node each time that a plan is tried, as a scheduler does that has many.
 type busyStage struct {
 	stage
@@ -119,16 +132,10 @@ func (s *busyStage) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcom
 func TestPlanBeginsAlthoughPodsAreLetInElsewhere(t *testing.T) {
 	for node, phase := range map[string]packingplan.Phase{"n3": packingplan.Completed, "n1": packingplan.Aborted} {
 		t.Run(string(phase), func(t *testing.T) {
-			thinking, goOn := make(chan struct{}, 8), make(chan struct{})
-			c, _ := figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
-				thinking <- struct{}{}
-				<-goOn
-				return answers(solveFigureOne)(request, stream)
-			}, nil)
-			c.eventually("the optimiser thinks", func() bool { return len(thinking) > 0 })
+			c, goOn := thinkingAboutFigureOne(t)
 			var busy stage = &busyStage{stage: *c.plugin.stage.Load(), plugin: c.plugin, node: node}
 			c.plugin.stage.Store(&busy)
-			close(goOn)
+			goOn()
 
 			c.eventually("the plan has ended", func() bool { return c.phases()[phase] > 0 })
 		})
@@ -156,17 +163,11 @@ func TestPlanForAStateThatIsGoneIsNotCarriedOut(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			thinking, goOn := make(chan struct{}, 8), make(chan struct{}, 8)
-			c, _ := figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
-				thinking <- struct{}{}
-				<-goOn
-				return answers(solveFigureOne)(request, stream)
-			}, nil)
-			c.eventually("the optimiser thinks", func() bool { return len(thinking) > 0 })
+			c, goOn := thinkingAboutFigureOne(t)
 
 			change(c)
 			c.await("the change is seen", c.stateChanged(), false)
-			close(goOn)
+			goOn()
 
 			c.await("the plan is given up", func() bool { return c.phases()[packingplan.Aborted]+c.phases()[packingplan.Failed] > 0 }, false)
 			if evicted := c.evictions(); len(evicted) != 0 {

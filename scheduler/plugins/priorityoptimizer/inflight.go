@@ -55,10 +55,16 @@ func (f *inFlight) look() {
 	f.taken = sets.New[string]()
 }
 
-// tookAny says whether pods were added on one of the nodes since look was called, and ends that.
+// lookAway ends that.
+func (f *inFlight) lookAway() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.taken = nil
+}
+
+// tookAny says whether pods were added on one of the nodes since look was called.
 func (f *inFlight) tookAny(nodes []string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	defer func() { f.taken = nil }()
 	return f.taken.HasAny(nodes...)
 }
