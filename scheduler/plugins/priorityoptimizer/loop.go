@@ -55,6 +55,8 @@ type loop struct {
 	// manualLast says that the last solve was a user's, so that users' plans do not keep the others out.
 	manualLast bool
 	solves     int
+	// hasRead says that the cluster was read ahead of the solve that comes next.
+	hasRead bool
 	// statusBytes is what the status of a plan may take.
 	statusBytes int
 	// nonce tells the snapshots of two processes apart.
@@ -184,7 +186,16 @@ func (l *loop) startDue(ctx context.Context) {
 	} else if manual != nil {
 		l.manualLast = true
 		l.solveManual(ctx, manual)
+	} else if l.isSettling() && !l.hasRead {
+		l.hasRead = true
+		l.readAhead()
 	}
+}
+
+// isSettling says whether a solve is due soon.
+func (l *loop) isSettling() bool {
+	at, ok := l.trigger.due()
+	return ok && at.Sub(l.clock.Now()) <= settleAtMost*l.trigger.settle
 }
 
 func (l *loop) isDue() bool {
@@ -206,7 +217,12 @@ func (l *loop) lookAround(ctx context.Context) {
 	if l.current != nil {
 		return
 	}
-	// The first snapshot of a large cluster takes several times as long as the next ones: nobody waits for it here.
+	l.readAhead()
+}
+
+// readAhead takes a snapshot that is thrown away. What was read of the objects is kept: the snapshot that counts, for
+// which pods are held back, is left with those that have changed since. Of a large cluster that is several times as fast.
+func (l *loop) readAhead() {
 	if _, err := l.view.snapshot(""); err != nil {
 		l.logger.Error(err, "No snapshot")
 	}

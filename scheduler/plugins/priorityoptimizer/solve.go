@@ -24,6 +24,7 @@ const (
 // nothing to gain.
 func (l *loop) solveAutomatic(ctx context.Context) {
 	l.trigger.started()
+	l.hasRead = false
 	if l.isKnown() {
 		solvesTotal.WithLabelValues("KNOWN_STATE").Inc()
 		return
