@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import typer
 
-from testbed.cluster.interruption import ending_cleanly
-from testbed.errors import StowageError
+from stowage_testbed.cluster.interruption import ending_cleanly
+from stowage_testbed.errors import StowageError
 
 Say = Callable[[str], None]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from testbed.errors import StowageError
-from testbed.images.content import source_epoch
-from testbed.images.contexts import prepare
-from testbed.images.home import recipes_home
-from testbed.images.recipe import recipe_of
-from testbed.toolchain import install_tools
+from stowage_testbed.errors import StowageError
+from stowage_testbed.images.content import source_epoch
+from stowage_testbed.images.contexts import prepare
+from stowage_testbed.images.home import recipes_home
+from stowage_testbed.images.recipe import recipe_of
+from stowage_testbed.toolchain import install_tools
 
 
 def main(name: str, folder: str) -> None:

@@ -1,5 +1,5 @@
 """`pytest scenarios/`: every scenario of this folder is a test."""
 
-from testbed.pytest.collection import pytest_collect_file
+from stowage_testbed.pytest.collection import pytest_collect_file
 
 __all__ = ["pytest_collect_file"]

@@ -12,13 +12,13 @@ from benchmarks.live.figures import cell_figures
 from benchmarks.live.rounds import run_cell
 from benchmarks.live.row import Row
 from benchmarks.live.scope import SCOPES
-from testbed.bench.figures.figure import Figure, table
-from testbed.bench.fingerprint import fingerprint
-from testbed.bench.whole_file import write_whole
-from testbed.compiled_optimizer import compile_optimizer
-from testbed.report.environment import environment
-from testbed.reproduce.sweep.journal import Journal
-from testbed.toolchain import tool_path
+from stowage_testbed.bench.figures.figure import Figure, table
+from stowage_testbed.bench.fingerprint import fingerprint
+from stowage_testbed.bench.whole_file import write_whole
+from stowage_testbed.compiled_optimizer import compile_optimizer
+from stowage_testbed.report.environment import environment
+from stowage_testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.toolchain import tool_path
 
 NAME = "live"
 

@@ -14,10 +14,10 @@ from benchmarks.live.world import (
     all_at_once,
     tiny_pod,
 )
-from testbed.errors import StowageError
-from testbed.observe.receipt import ReceiptClock
-from testbed.run.objects import Objects
-from testbed.run.steps.pacing import Due, Pacer
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.run.objects import Objects
+from stowage_testbed.run.steps.pacing import Due, Pacer
 
 LIFE_S = 10.0
 """How long a pod of a churn stays: most have a node long before."""

@@ -12,11 +12,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from benchmarks.live.world import LIVE
-from testbed.cluster.ports import LOOPBACK
-from testbed.cluster.protocol import Cluster
-from testbed.compare.footprint import Footprint, FootprintMeter
-from testbed.helm import Release
-from testbed.observe.audit import audit_end, audit_entries
+from stowage_testbed.cluster.ports import LOOPBACK
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.compare.footprint import Footprint, FootprintMeter
+from stowage_testbed.helm import Release
+from stowage_testbed.observe.audit import audit_end, audit_entries
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 REQUESTS = "rest_client_requests_total"

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.live.row import PlanRow
-from testbed.observe.change import Change, Verb
-from testbed.observe.plan import ObservedPlan, observed_plan
-from testbed.observe.pod import observed_pod
-from testbed.observe.receipt import NS_PER_S
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.plan import ObservedPlan, observed_plan
+from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.receipt import NS_PER_S
 
 TINY = "tiny"
 LARGE = "large"

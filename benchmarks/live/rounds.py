@@ -27,17 +27,17 @@ from benchmarks.live.world import (
     large_prefix,
     ready_pods,
 )
-from testbed.cluster.interruption import running_cluster
-from testbed.cluster.kwok_binary import KwokBinaryCluster
-from testbed.helm import Release, install_release
-from testbed.observe.errors import NotSettledError
-from testbed.observe.observer import Observer
-from testbed.observe.pod import ObservedPod
-from testbed.observe.settled import Condition, plans_in_words
-from testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
-from testbed.observe.state import State
-from testbed.observe.verdict import Verdict
-from testbed.run.objects import Objects
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.helm import Release, install_release
+from stowage_testbed.observe.errors import NotSettledError
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.settled import Condition, plans_in_words
+from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.run.objects import Objects
 
 CALM_S = 3.0
 """A scheduler that has just started is left alone for so long."""

@@ -12,16 +12,16 @@ from itertools import count
 from typing import Any
 
 from benchmarks.live.cell import Cell
-from testbed.cluster.components import CONTROLLER_MANAGER, KWOK, component_process
-from testbed.cluster.kwok_binary import KwokBinaryCluster
-from testbed.cluster.kwokctl_config import ExtraArgs
-from testbed.cluster.node_pool import NodePool
-from testbed.cluster.processes import is_alive, kill_one
-from testbed.errors import StowageError
-from testbed.observe.receipt import ReceiptClock
-from testbed.run.objects import Objects
-from testbed.run.steps.pacing import Due, Pacer
-from testbed.wait import wait_until
+from stowage_testbed.cluster.components import CONTROLLER_MANAGER, KWOK, component_process
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.kwokctl_config import ExtraArgs
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.processes import is_alive, kill_one
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.run.objects import Objects
+from stowage_testbed.run.steps.pacing import Due, Pacer
+from stowage_testbed.wait import wait_until
 
 STEADY = "steady"
 """Namespace of the pods that are there before, and that a plan moves."""

@@ -16,20 +16,20 @@ from benchmarks.soak.sampler import Sampler
 from benchmarks.soak.slopes import CONFIDENCE, Point, slope_of
 from benchmarks.soak.turn import Turn
 from benchmarks.soak.world import World
-from testbed.bench.figures.figure import Figure, at_least, at_most, figure, table
-from testbed.bench.whole_file import write_whole
-from testbed.cluster.interruption import running_cluster
-from testbed.cluster.kwok_binary import KwokBinaryCluster
-from testbed.cluster.metrics.settings import MetricsSettings
-from testbed.errors import StowageError
-from testbed.faults.arena import LONGEST_BACKOFF_S, PATIENCE_S
-from testbed.faults.leader import ELECTION
-from testbed.faults.trial import Trial
-from testbed.observe.observer import Observer
-from testbed.report.environment import environment
-from testbed.run.bench import Bench
-from testbed.run.invariant_checks import WATCHED
-from testbed.run.release import switch_release
+from stowage_testbed.bench.figures.figure import Figure, at_least, at_most, figure, table
+from stowage_testbed.bench.whole_file import write_whole
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.errors import StowageError
+from stowage_testbed.faults.arena import LONGEST_BACKOFF_S, PATIENCE_S
+from stowage_testbed.faults.leader import ELECTION
+from stowage_testbed.faults.trial import Trial
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.report.environment import environment
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.invariant_checks import WATCHED
+from stowage_testbed.run.release import switch_release
 
 NAME = "soak"
 PROFILE = "optimizer"

@@ -10,15 +10,15 @@ from dataclasses import replace
 from functools import partial
 
 from benchmarks.soak.world import HIGH, LARGE, NAMESPACE, World
-from testbed.cluster.metrics.usage import NAME as USAGE
-from testbed.cluster.metrics.usage import usage_object
-from testbed.faults.ground import Ground
-from testbed.faults.kinds import KINDS
-from testbed.run.errors import ApiRefusedError
-from testbed.run.manual_plan import manual_plan
-from testbed.run.orphans import collect_pods
-from testbed.scenario.manifests import WORKLOAD_LABEL, bare_pod_manifest
-from testbed.scenario.model import Workload
+from stowage_testbed.cluster.metrics.usage import NAME as USAGE
+from stowage_testbed.cluster.metrics.usage import usage_object
+from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.kinds import KINDS
+from stowage_testbed.run.errors import ApiRefusedError
+from stowage_testbed.run.manual_plan import manual_plan
+from stowage_testbed.run.orphans import collect_pods
+from stowage_testbed.scenario.manifests import WORKLOAD_LABEL, bare_pod_manifest
+from stowage_testbed.scenario.model import Workload
 
 BURST = 100
 LIFETIME_S = 2.0

@@ -17,9 +17,9 @@ from urllib3.exceptions import HTTPError
 
 from benchmarks.live.meter import metrics_url, read_metrics
 from benchmarks.soak.slopes import Point
-from testbed.cluster.components import API_SERVER, component_process
-from testbed.helm import Release
-from testbed.observe.receipt import ReceiptClock
+from stowage_testbed.cluster.components import API_SERVER, component_process
+from stowage_testbed.helm import Release
+from stowage_testbed.observe.receipt import ReceiptClock
 
 MIB = 1024**2
 EVENTS = "events"

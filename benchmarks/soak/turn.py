@@ -7,19 +7,19 @@ from pathlib import Path
 
 from benchmarks.soak.happenings import FAULTS, ORDINARY
 from benchmarks.soak.world import LARGE, NAMESPACE, World
-from testbed.faults.errors import NothingToHitError
-from testbed.faults.evidence import keep_evidence
-from testbed.faults.ground import Ground
-from testbed.faults.judging import Seen, judged, restarts
-from testbed.faults.kinds import KINDS
-from testbed.faults.recovery import recovered
-from testbed.faults.trial import Trial
-from testbed.observe.audit import AuditReader, audit_end, audit_entries
-from testbed.observe.errors import NotSettledError
-from testbed.observe.state import State
-from testbed.observe.verdict import Verdict
-from testbed.run.problem import problem_of
-from testbed.scenario.model import FaultSettings, Scenario
+from stowage_testbed.faults.errors import NothingToHitError
+from stowage_testbed.faults.evidence import keep_evidence
+from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.judging import Seen, judged, restarts
+from stowage_testbed.faults.kinds import KINDS
+from stowage_testbed.faults.recovery import recovered
+from stowage_testbed.faults.trial import Trial
+from stowage_testbed.observe.audit import AuditReader, audit_end, audit_entries
+from stowage_testbed.observe.errors import NotSettledError
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.run.problem import problem_of
+from stowage_testbed.scenario.model import FaultSettings, Scenario
 
 MOST_LARGE = 5
 LONGEST_S = 5.0

@@ -11,21 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from testbed.cluster.node_pool import NodePool
-from testbed.cluster.nodes import create_nodes
-from testbed.helm import Release
-from testbed.observe.pod import observed_pod
-from testbed.observe.settled import pods_placed
-from testbed.run.bench import Bench
-from testbed.run.orphans import collect_pods
-from testbed.run.site import Site, await_account, make_namespace
-from testbed.scenario.manifests import (
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.helm import Release
+from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.settled import pods_placed
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.orphans import collect_pods
+from stowage_testbed.run.site import Site, await_account, make_namespace
+from stowage_testbed.scenario.manifests import (
     WORKLOAD_LABEL,
     Manifest,
     priority_class_manifest,
     workload_manifest,
 )
-from testbed.scenario.model import Workload
+from stowage_testbed.scenario.model import Workload
 
 NAMESPACE = "soak"
 PODS_A_NODE = 3

@@ -17,11 +17,11 @@ from kubernetes.client import (
     RbacAuthorizationV1Api,
 )
 
-from testbed.cluster import Cluster
-from testbed.cluster.processes import processes_of
-from testbed.compare.arms.account import LABEL, NAMESPACE
-from testbed.compare.arms.arm import Dress
-from testbed.wait import wait_until
+from stowage_testbed.cluster import Cluster
+from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.compare.arms.account import LABEL, NAMESPACE
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.wait import wait_until
 
 BIND_TIMEOUT_S = 30.0
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import product
 
-from optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2 as pb
 
 Where = dict[str, str]
 """Node of each pod by UID, empty for none."""

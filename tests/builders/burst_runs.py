@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
 
 ARRIVALS_PER_S = 300.0
 

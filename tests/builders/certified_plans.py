@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimizer.bounds import Phase, Question, dual_bound
-from optimizer.bounds.certificate import written
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.encode import encode_plan
-from optimizer.model.encode_certificate import encode_certificate
-from optimizer.model.options import Policy
-from optimizer.model.packing import Assignment, Packing
-from optimizer.model.snapshot import Snapshot
-from optimizer.search.problem import make_problem
-from optimizer.strategies.bounds import trivial_bounds
-from optimizer.strategies.objective import score
-from optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.bounds import Phase, Question, dual_bound
+from stowage_optimizer.bounds.certificate import written
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.encode_certificate import encode_certificate
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.objective import score
+from stowage_optimizer.strategies.planning import PlanWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from testbed.helm.install import CHART
-from testbed.toolchain import tool_path
+from stowage_testbed.helm.install import CHART
+from stowage_testbed.toolchain import tool_path
 
 PROFILES = sorted(file.stem for file in (CHART / "profiles").glob("*.yaml"))
 Manifest = dict[str, Any]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.search.cache import VARIABLE
+from stowage_optimizer.search.cache import VARIABLE
 
 
 def run_with_checked_indices(script: str, beside: str, cache: pytest.Cache) -> None:

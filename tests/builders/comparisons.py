@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from testbed.compare.arms.arm import ArmSettings
-from testbed.compare.bundle import (
+from stowage_testbed.compare.arms.arm import ArmSettings
+from stowage_testbed.compare.bundle import (
     ArmEntry,
     BundleFolder,
     Comparison,
     PreflightRow,
     ScenarioText,
 )
-from testbed.compare.calibration.speed import Speed
-from testbed.compare.result import Result, measured
-from testbed.compare.verdicts.judging import judge
-from testbed.metrics.record import RunRecord
+from stowage_testbed.compare.calibration.speed import Speed
+from stowage_testbed.compare.result import Result, measured
+from stowage_testbed.compare.verdicts.judging import judge
+from stowage_testbed.metrics.record import RunRecord
 
 SETTINGS = ArmSettings("1.36.3", 50.0, 100, 16, None, {"OpportunisticBatching": True})
 SPEED = Speed({"encode": 2000.0, "hash": 9000.0}, cpus=2)

@@ -6,7 +6,7 @@ from random import Random
 
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2 as pb
 
 NODES = 6
 PODS = 36

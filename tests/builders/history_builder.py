@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from testbed.invariants import History
-from testbed.observe.audit import AuditEntry
-from testbed.observe.change import Change, Verb
-from testbed.observe.receipt import Receipt
+from stowage_testbed.invariants import History
+from stowage_testbed.observe.audit import AuditEntry
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import Receipt
 
 STEP_NS = 10_000_000
 ACCOUNT = "system:serviceaccount:stowage-system:stowage"

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from testbed.hostpods.backoff import BackoffLimits
-from testbed.hostpods.clock import LoopClock, SystemLoopClock
-from testbed.hostpods.environment import Surroundings
-from testbed.hostpods.manifest import Manifest
-from testbed.hostpods.mounts import Mounts
-from testbed.hostpods.objects import Token
-from testbed.hostpods.place import Place
+from stowage_testbed.hostpods.backoff import BackoffLimits
+from stowage_testbed.hostpods.clock import LoopClock, SystemLoopClock
+from stowage_testbed.hostpods.environment import Surroundings
+from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.mounts import Mounts
+from stowage_testbed.hostpods.objects import Token
+from stowage_testbed.hostpods.place import Place
 
 API_URL = "https://127.0.0.1:6443"
 CAPACITY = {"cpu": "4", "memory": "8Gi"}

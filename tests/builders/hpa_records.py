@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from simulated_hpa import SimulatedHpa
 
-from testbed.hpa.phases.find import find
-from testbed.hpa.phases.hold import hold
-from testbed.hpa.record import HpaRecord
-from testbed.hpa.settings import FULL, RecoverySettings
-from testbed.hpa.timeline import Replicas
+from stowage_testbed.hpa.phases.find import find
+from stowage_testbed.hpa.phases.hold import hold
+from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.settings import FULL, RecoverySettings
+from stowage_testbed.hpa.timeline import Replicas
 
 
 def hpa_record(settings: RecoverySettings = FULL) -> HpaRecord:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify.case import Index
-from testbed.agreement.accounts import give_true_account
-from testbed.agreement.draft import own
-from testbed.simulate import EVERY_HARM, Instance, Judge, Question
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.case import Index
+from stowage_testbed.agreement.accounts import give_true_account
+from stowage_testbed.agreement.draft import own
+from stowage_testbed.simulate import EVERY_HARM, Instance, Judge, Question
 
 Manifest = dict[str, Any]
 

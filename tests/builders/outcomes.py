@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from testbed.metrics.packing import utilisation
-from testbed.metrics.placement import placement_hash
-from testbed.metrics.state import ClusterState, NodeState, PodState
-from testbed.observe.plan import ObservedPlan, observed_plan
-from testbed.observe.receipt import Receipt
-from testbed.run.divergence import divergences
-from testbed.run.latency import latency_of
-from testbed.run.material import Material
-from testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
-from testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
-from testbed.scenario.check import CheckResult
-from testbed.scenario.model import NodePool, Scenario, Workload
-from testbed.scenario.steps.model import Burst, Step
+from stowage_testbed.metrics.packing import utilisation
+from stowage_testbed.metrics.placement import placement_hash
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.observe.plan import ObservedPlan, observed_plan
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.run.divergence import divergences
+from stowage_testbed.run.latency import latency_of
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
+from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
+from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.model import NodePool, Scenario, Workload
+from stowage_testbed.scenario.steps.model import Burst, Step
 
 GB = 10**9
 PASSED = CheckResult("placed", True, "2", "2")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from testbed.reproduce.instance import evaluation
-from testbed.reproduce.instance.rows import ResultRow, TierRow, Where
-from testbed.reproduce.paper.judged import Evaluation, Judged
-from testbed.reproduce.paper.rows import InstanceRow
+from stowage_testbed.reproduce.instance import evaluation
+from stowage_testbed.reproduce.instance.rows import ResultRow, TierRow, Where
+from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
+from stowage_testbed.reproduce.paper.rows import InstanceRow
 
 
 def an_instance(

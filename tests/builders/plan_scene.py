@@ -8,9 +8,9 @@ from typing import Any
 from kubernetes.client import AppsV1Api
 from release_scene import Scene
 
-from testbed.observe.change import JsonObject
-from testbed.plan import PlanApi
-from testbed.wait import wait_until
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.plan import PlanApi
+from stowage_testbed.wait import wait_until
 
 SIZES_GB = {"first": 2, "second": 2, "third": 3}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.packing import Item, Packing
 
 NODES = 4
 

@@ -10,9 +10,9 @@ from typing import Any
 import psutil
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
 
-from testbed.cluster import Cluster
-from testbed.cluster.host_pods import HOST_NODE
-from testbed.wait import wait_until
+from stowage_testbed.cluster import Cluster
+from stowage_testbed.cluster.host_pods import HOST_NODE
+from stowage_testbed.wait import wait_until
 
 FAKE_NODE = {"type": "fake"}
 NOT_FOUND = 404

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
-from testbed.metrics.catalogue import metrics_of
-from testbed.metrics.metric import Metric
-from testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
 
 GB = 10**9
 

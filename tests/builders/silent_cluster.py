@@ -7,8 +7,8 @@ from pathlib import Path
 
 from kubernetes import client
 
-from testbed.cluster.backend import Backend
-from testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from testbed.hpa.model.load_window import Segment
-from testbed.hpa.settings import RecoverySettings
-from testbed.hpa.timeline import PodCount, segments
+from stowage_testbed.hpa.model.load_window import Segment
+from stowage_testbed.hpa.settings import RecoverySettings
+from stowage_testbed.hpa.timeline import PodCount, segments
 
 
 @dataclass

@@ -6,7 +6,7 @@ import random
 
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2 as pb
 
 NODES, PODS_PER_NODE = 6, 6
 ROOM = 3400

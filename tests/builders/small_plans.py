@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from brute_force import Where
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify import verify_plan
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify import verify_plan
 
 
 def feasible(snapshot: pb.Snapshot, where: Where) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2 as pb
 
 
 @st.composite

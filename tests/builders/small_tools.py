@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.toolchain.manifest import Archive, Manifest, Space, Tool
+from stowage_testbed.toolchain.manifest import Archive, Manifest, Space, Tool
 
 HELLO = 'package main\n\nfunc main() { println("hello") }\n'
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_options, decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.encode import encode_plan
-from optimizer.model.plan import Plan
-from optimizer.strategies.answering import answering
-from optimizer.strategies.source import shipped_strategies
-from optimizer.strategies.strategy import Answer
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.plan import Plan
+from stowage_optimizer.strategies.answering import answering
+from stowage_optimizer.strategies.source import shipped_strategies
+from stowage_optimizer.strategies.strategy import Answer
 
 
 def answer_to(

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from optimizer.model.options import SolveOptions
-from optimizer.model.plan import EndReason, Plan
-from optimizer.model.snapshot import Snapshot
-from optimizer.strategies.bounds import trivial_bounds
-from optimizer.strategies.paper import PaperStrategy
-from optimizer.strategies.planning import PlanWriter
-from optimizer.strategies.reduced import reduced
-from optimizer.strategies.source import shipped_strategies
-from optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.plan import EndReason, Plan
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.paper import PaperStrategy
+from stowage_optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.strategies.reduced import reduced
+from stowage_optimizer.strategies.source import shipped_strategies
+from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 PATH = "strategies_under_test:strategies"
 """What a service is told so that its children find these."""

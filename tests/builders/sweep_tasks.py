@@ -6,7 +6,7 @@ import os
 import signal
 from dataclasses import dataclass
 
-from testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.reproduce.sweep.tools import Tools
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.observe.audit import AuditEntry
-from testbed.observe.change import Change, Verb
-from testbed.observe.receipt import NS_PER_S, Receipt
-from testbed.scenario.manifests import WORKLOAD_LABEL
+from stowage_testbed.observe.audit import AuditEntry
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import NS_PER_S, Receipt
+from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
 
 NAMESPACE = "ns"
 

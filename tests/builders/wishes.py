@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2 as pb
 
 APPS = ["a", "b"]
 

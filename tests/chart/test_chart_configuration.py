@@ -17,7 +17,7 @@ from chart_render import (
     scheduler_config,
 )
 
-from testbed.helm.install import CHART
+from stowage_testbed.helm.install import CHART
 
 pytestmark = pytest.mark.chart
 SCHEDULER = CHART.parents[1] / "scheduler"

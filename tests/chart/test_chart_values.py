@@ -9,8 +9,8 @@ import pytest
 import yaml
 from chart_render import PROFILES, ChartRefusedError, Manifest, render
 
-from testbed.helm.install import CHART
-from testbed.toolchain import tool_path
+from stowage_testbed.helm.install import CHART
+from stowage_testbed.toolchain import tool_path
 
 pytestmark = pytest.mark.chart
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from testbed import layout
-from testbed.faults.arena import Arena, open_arena
-from testbed.faults.attempt import Attempt
-from testbed.faults.figures import REFUSING
-from testbed.faults.suite import on_fresh_nodes
-from testbed.scenario.load import load_folder
-from testbed.scenario.model import Scenario
+from stowage_testbed import layout
+from stowage_testbed.faults.arena import Arena, open_arena
+from stowage_testbed.faults.attempt import Attempt
+from stowage_testbed.faults.figures import REFUSING
+from stowage_testbed.faults.suite import on_fresh_nodes
+from stowage_testbed.scenario.load import load_folder
+from stowage_testbed.scenario.model import Scenario
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

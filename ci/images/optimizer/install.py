@@ -28,7 +28,7 @@ def main(build: Path, target: Path) -> None:
     (target / "bin").mkdir()
     command = target / "bin" / "stowage-optimizer"
     command.write_text(
-        f"#!{sys.executable}\nfrom optimizer.cli import main\n\nmain()\n", "utf-8"
+        f"#!{sys.executable}\nfrom stowage_optimizer.cli import main\n\nmain()\n", "utf-8"
     )
     command.chmod(0o755)
     for name in UNUSED:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broken_plans.scene import Mutations, Scene, disturbs
-from optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2 as pb
 
 
 def _wrong_count(scene: Scene) -> None:

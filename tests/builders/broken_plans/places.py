@@ -5,7 +5,7 @@ from __future__ import annotations
 from snapshot_builder import GB
 
 from broken_plans.scene import Mutations, Scene, disturbs
-from optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2 as pb
 
 
 def _no_room(scene: Scene) -> None:

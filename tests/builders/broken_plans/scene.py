@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from snapshot_builder import figure_1
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify import verify_plan
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify import verify_plan
 
 
 def _answer() -> pb.Plan:

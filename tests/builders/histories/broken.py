@@ -12,7 +12,7 @@ from histories.stories import (
     replaced,
     worse,
 )
-from testbed.invariants.reserved import KEPT_OUT
+from stowage_testbed.invariants.reserved import KEPT_OUT
 
 BROKEN: dict[str, tuple[str, Story]] = {
     "a pod comes to a full node": (

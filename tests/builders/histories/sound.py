@@ -12,7 +12,7 @@ from histories.stories import (
     planned,
     replaced,
 )
-from testbed.invariants.reserved import KEPT_OUT
+from stowage_testbed.invariants.reserved import KEPT_OUT
 
 SOUND: dict[str, Story] = {
     "a plan that moves a pod": moved,

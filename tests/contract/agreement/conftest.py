@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed.agreement.comparison import Judges, running_judges
-from testbed.toolchain import install_tools
+from stowage_testbed.agreement.comparison import Judges, running_judges
+from stowage_testbed.toolchain import install_tools
 
 
 @pytest.fixture(scope="session")

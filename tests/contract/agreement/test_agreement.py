@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from optimizer.verify import checker
-from optimizer.verify.checker import NAMES, RULES, Rule
-from testbed.agreement.comparison import Judges, compare
-from testbed.agreement.kinship import CLAIM_RULES
+from stowage_optimizer.verify import checker
+from stowage_optimizer.verify.checker import NAMES, RULES, Rule
+from stowage_testbed.agreement.comparison import Judges, compare
+from stowage_testbed.agreement.kinship import CLAIM_RULES
 
 SEED = 5
 PLANS = 200

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from judged_clusters import a_node, a_plan, a_pod, asked_about, beside, figure_1
 
-from optimizer.contract import optimizer_pb2 as pb
-from testbed.agreement.comparison import Judges
-from testbed.agreement.explanations import CHANGES, Explanation, explain
-from testbed.agreement.hearing import Hearing, hear
-from testbed.agreement.volumes import claim, volume
-from testbed.simulate import Instance, Verdict
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.agreement.comparison import Judges
+from stowage_testbed.agreement.explanations import CHANGES, Explanation, explain
+from stowage_testbed.agreement.hearing import Hearing, hear
+from stowage_testbed.agreement.volumes import claim, volume
+from stowage_testbed.simulate import Instance, Verdict
 
 
 def heard(

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench import benchmark
-from testbed.bench.benchmark import NAME, run_benchmark
-from testbed.bench.case import Family
-from testbed.bench.cell import Cell
-from testbed.bench.fingerprint import fingerprint
-from testbed.bench.scope import Scope
-from testbed.toolchain import install_tools
+from stowage_testbed.bench import benchmark
+from stowage_testbed.bench.benchmark import NAME, run_benchmark
+from stowage_testbed.bench.case import Family
+from stowage_testbed.bench.cell import Cell
+from stowage_testbed.bench.fingerprint import fingerprint
+from stowage_testbed.bench.scope import Scope
+from stowage_testbed.toolchain import install_tools
 
 TINY = Scope(
     name="tiny",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench.score_cache.benchmark import run_benchmark
-from testbed.bench.score_cache.scope import Scope
-from testbed.bench.score_cache.workload import Workload
-from testbed.toolchain import install_tools
+from stowage_testbed.bench.score_cache.benchmark import run_benchmark
+from stowage_testbed.bench.score_cache.scope import Scope
+from stowage_testbed.bench.score_cache.workload import Workload
+from stowage_testbed.toolchain import install_tools
 
 TINY = Scope("tiny", ((30, 90),), (Workload.EQUAL, Workload.SPREAD), 1)
 

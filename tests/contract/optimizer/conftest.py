@@ -10,10 +10,10 @@ import grpc
 import pytest
 import strategies_under_test
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from optimizer.service.server import Service
-from optimizer.service.settings import GIB, MIB, ServiceSettings, WorkerSettings
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from stowage_optimizer.service.server import Service
+from stowage_optimizer.service.settings import GIB, MIB, ServiceSettings, WorkerSettings
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 

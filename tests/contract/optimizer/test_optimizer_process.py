@@ -19,13 +19,13 @@ import pytest
 import strategies_under_test
 from snapshot_builder import figure_1
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from testbed.wait import wait_until
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from stowage_testbed.wait import wait_until
 
 Serve = Callable[..., subprocess.Popen[str]]
 ANSWER_S = 10.0
-COMMAND = [sys.executable, "-c", "from optimizer.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from stowage_optimizer.cli import main; main()"]
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_the_probe_says_no_when_nobody_serves(path: Path) -> None:
 def test_the_probe_does_not_load_the_solver() -> None:
     """It runs every few seconds beside the service."""
     script = (
-        "import sys, optimizer.cli.probe, optimizer.cli; "
+        "import sys, stowage_optimizer.cli.probe, stowage_optimizer.cli; "
         "sys.exit(any(name.startswith(('ortools', 'numpy')) for name in sys.modules))"
     )
 
@@ -287,7 +287,7 @@ def test_the_probe_does_not_load_the_solver() -> None:
 def test_the_serving_process_does_not_load_the_solver() -> None:
     """Only the nursery and its children may be brought down by it."""
     script = (
-        "import sys, optimizer.cli.serve; "
+        "import sys, stowage_optimizer.cli.serve; "
         "sys.exit(any(name.startswith(('ortools', 'numpy')) for name in sys.modules))"
     )
 

@@ -10,9 +10,9 @@ import psutil
 import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.service.time_split import grace_s
-from testbed.wait import wait_until
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.service.time_split import grace_s
+from stowage_testbed.wait import wait_until
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 
@@ -41,7 +41,7 @@ def a_child_stands_by() -> psutil.Process:
         lambda: [
             child
             for nursery in psutil.Process().children()
-            if "optimizer.service.nursery" in nursery.cmdline()
+            if "stowage_optimizer.service.nursery" in nursery.cmdline()
             for child in nursery.children()
         ],
         lambda found: len(found) == 1,

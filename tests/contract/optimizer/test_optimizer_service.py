@@ -13,12 +13,12 @@ import pytest
 from small_grid import crowded
 from snapshot_builder import SnapshotBuilder, figure_1
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from optimizer.service.server import SERVICE, Service
-from optimizer.service.settings import ServiceSettings
-from optimizer.verify import verify_plan
-from testbed.wait import wait_until
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from stowage_optimizer.service.server import SERVICE, Service
+from stowage_optimizer.service.settings import ServiceSettings
+from stowage_optimizer.verify import verify_plan
+from stowage_testbed.wait import wait_until
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 
@@ -42,7 +42,7 @@ def busy_children() -> list[psutil.Process]:
     nurseries = [
         child
         for child in psutil.Process().children()
-        if "optimizer.service.nursery" in child.cmdline()
+        if "stowage_optimizer.service.nursery" in child.cmdline()
     ]
     return [child for nursery in nurseries for child in nursery.children()]
 

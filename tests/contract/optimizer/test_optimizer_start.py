@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.search.beside import BESIDE
-from optimizer.search.cache import VARIABLE
-from optimizer.search.warmup import PARTS
-from optimizer.service.settings import WorkerSettings
-from optimizer.service.workers import Workers
+from stowage_optimizer.search.beside import BESIDE
+from stowage_optimizer.search.cache import VARIABLE
+from stowage_optimizer.search.warmup import PARTS
+from stowage_optimizer.service.settings import WorkerSettings
+from stowage_optimizer.service.workers import Workers
 
 
 def compiled_files(cache: Path) -> dict[str, int]:
@@ -49,7 +49,7 @@ def test_a_part_of_the_warm_up_can_be_left_to_another_process() -> None:
 def test_the_other_process_starts_before_the_solver_is_imported() -> None:
     """The import takes as long as a part of the compiling."""
     script = (
-        "import sys, optimizer.service.nursery\n"
+        "import sys, stowage_optimizer.service.nursery\n"
         "assert not {'numba', 'numpy', 'ortools'} & sys.modules.keys()\n"
     )
 

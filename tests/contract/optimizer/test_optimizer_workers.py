@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from optimizer.service.errors import WorkerStartError
-from optimizer.service.settings import WorkerSettings
-from optimizer.service.workers import Workers
-from testbed.wait import wait_until
+from stowage_optimizer.service.errors import WorkerStartError
+from stowage_optimizer.service.settings import WorkerSettings
+from stowage_optimizer.service.workers import Workers
+from stowage_testbed.wait import wait_until
 
 
 @pytest.fixture(scope="module")

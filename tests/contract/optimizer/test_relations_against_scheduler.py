@@ -8,16 +8,16 @@ from random import Random
 
 import pytest
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.strategies.layout import Layout
-from optimizer.verify import verify_plan
-from testbed.agreement.manifests import namespace_manifest, node_manifest, pod_manifest
-from testbed.agreement.related_pods import NODES, related_pods
-from testbed.simulate import Instance, Simulator, profile_file
-from testbed.toolchain import install_tools
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.strategies.layout import Layout
+from stowage_optimizer.verify import verify_plan
+from stowage_testbed.agreement.manifests import namespace_manifest, node_manifest, pod_manifest
+from stowage_testbed.agreement.related_pods import NODES, related_pods
+from stowage_testbed.simulate import Instance, Simulator, profile_file
+from stowage_testbed.toolchain import install_tools
 
 # fmt: off
 SEEDS = (

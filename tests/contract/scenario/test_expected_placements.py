@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from testbed.metrics.placement import placement_hash
-from testbed.scenario.check import check_deterministic
-from testbed.scenario.load import load_folder
-from testbed.scenario.model import Scenario
-from testbed.scenario.simulation import simulate
-from testbed.simulate import Simulator, profile_file
-from testbed.toolchain import install_tools
+from stowage_testbed.metrics.placement import placement_hash
+from stowage_testbed.scenario.check import check_deterministic
+from stowage_testbed.scenario.load import load_folder
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.simulation import simulate
+from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.toolchain import install_tools
 
 FOLDER = Path(__file__).parents[3] / "scenarios"
 SCENARIOS = [

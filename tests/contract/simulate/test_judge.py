@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from judged_clusters import a_plan, asked_about, figure_1
 
-from optimizer.contract import optimizer_pb2 as pb
-from testbed.simulate import EVERY_HARM, Judge, Question, Verdict, profile_file
-from testbed.simulate.errors import QuestionRefusedError
-from testbed.toolchain import install_tools
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.simulate import EVERY_HARM, Judge, Question, Verdict, profile_file
+from stowage_testbed.simulate.errors import QuestionRefusedError
+from stowage_testbed.toolchain import install_tools
 
 
 @pytest.fixture(scope="module")

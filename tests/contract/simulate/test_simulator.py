@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from testbed.simulate import Instance, Placements, Simulator, profile_file
-from testbed.simulate.errors import (
+from stowage_testbed.simulate import Instance, Placements, Simulator, profile_file
+from stowage_testbed.simulate.errors import (
     InstanceRefusedError,
     ProfileMissingError,
     SimulatorEndedError,
     SimulatorTimeoutError,
 )
-from testbed.toolchain import install_tools
+from stowage_testbed.toolchain import install_tools
 
 GIB = 2**30
 

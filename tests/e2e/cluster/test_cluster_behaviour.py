@@ -11,11 +11,11 @@ import psutil
 import pytest
 from kubernetes.client import ApiClient, CoreV1Api
 
-from testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
-from testbed.cluster.components import ETCD, component_process
-from testbed.cluster.interruption import running_cluster
-from testbed.cluster.processes import processes_of
-from testbed.wait import wait_until
+from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
+from stowage_testbed.cluster.components import ETCD, component_process
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
 

@@ -14,27 +14,27 @@ from pathlib import Path
 
 import pytest
 
-from testbed import layout
-from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from testbed.cluster.census import find_cluster, purge_clusters
-from testbed.cluster.components import (
+from stowage_testbed import layout
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.census import find_cluster, purge_clusters
+from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROLLER_MANAGER,
     KWOK,
     component_process,
     pid_file,
 )
-from testbed.cluster.errors import ClusterBusyError, ComponentFailedError
-from testbed.cluster.interruption import running_cluster
-from testbed.cluster.processes import processes_of
-from testbed.wait import wait_until
+from stowage_testbed.cluster.errors import ClusterBusyError, ComponentFailedError
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
 
-STOWAGE = [sys.executable, "-c", "from testbed.cli import main; main()"]
+STOWAGE = [sys.executable, "-c", "from stowage_testbed.cli import main; main()"]
 UP_AND_WAIT = """
 import sys
-from testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster import KwokBinaryCluster
 
 KwokBinaryCluster(sys.argv[1]).up()
 print("up", flush=True)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from kubernetes.client import CoreV1Api
 
-from testbed.cluster import KwokBinaryCluster
-from testbed.cluster.components import (
+from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROLLER_MANAGER,
     ETCD,
@@ -27,12 +27,12 @@ from testbed.cluster.components import (
     log_tail,
     pid_file,
 )
-from testbed.cluster.errors import RunEndedError
-from testbed.cluster.host_pods import start_host_pods
-from testbed.cluster.interruption import running_cluster
-from testbed.cluster.supervision import supervised
-from testbed.observe.observer import Observer
-from testbed.observe.verdict import Verdict
+from stowage_testbed.cluster.errors import RunEndedError
+from stowage_testbed.cluster.host_pods import start_host_pods
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.supervision import supervised
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.verdict import Verdict
 
 BOUND_S = 2.0
 FOREVER_S = 100.0

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from arm_stage import Stage
 
-from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from testbed.cluster.interruption import running_cluster
-from testbed.toolchain import install_tools
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.toolchain import install_tools
 
 
 @pytest.fixture(scope="package")

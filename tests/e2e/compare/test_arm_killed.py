@@ -12,10 +12,10 @@ import psutil
 import pytest
 from arm_stage import OWN_ARM, Stage
 
-from testbed.cluster.processes import processes_of
-from testbed.compare.bundle import read_bundle
-from testbed.toolchain import tool_path
-from testbed.wait import wait_until
+from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.compare.bundle import read_bundle
+from stowage_testbed.toolchain import tool_path
+from stowage_testbed.wait import wait_until
 
 BOUND_S = 2.0
 TURN_TIMEOUT_S = 60.0
@@ -50,7 +50,7 @@ def comparing(stage: Stage, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]
     scenario.parent.mkdir()
     scenario.write_text(VAIN)
     own.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler")))
-    code = "from testbed.cli import main; main()"
+    code = "from stowage_testbed.cli import main; main()"
     command = [sys.executable, "-c", code, "compare", str(scenario), "--warm-up", "0"]
     command += ["--arms", "default", "--arm-file", str(own), "--allow-unfair"]
     command += ["--repeat", "1", "--cluster", stage.cluster.name]

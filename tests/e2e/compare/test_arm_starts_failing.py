@@ -15,10 +15,10 @@ import pytest
 import yaml
 from arm_stage import Stage
 
-from testbed.compare.arms.default import default_arm
-from testbed.compare.arms.kube_scheduler import KubeSchedulerArm
-from testbed.compare.errors import ArmStartError
-from testbed.wait import wait_until
+from stowage_testbed.compare.arms.default import default_arm
+from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
+from stowage_testbed.compare.errors import ArmStartError
+from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -66,7 +66,7 @@ def test_a_port_that_is_taken_meanwhile(
         holder.listen()
         port = holder.getsockname()[1]
         monkeypatch.setattr(
-            "testbed.compare.arms.kube_scheduler.port_beside", lambda _: port
+            "stowage_testbed.compare.arms.kube_scheduler.port_beside", lambda _: port
         )
 
         message = start(default_arm(), stage, tmp_path)
@@ -83,7 +83,7 @@ def test_a_binary_that_is_none(
     binary.write_text("half of it")
     binary.chmod(0o755)
     monkeypatch.setattr(
-        "testbed.compare.arms.kube_scheduler.tool_path", lambda _: binary
+        "stowage_testbed.compare.arms.kube_scheduler.tool_path", lambda _: binary
     )
 
     message = start(default_arm(), stage, tmp_path)
@@ -96,10 +96,10 @@ CALLER = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from testbed.api_client import new_api_client
-from testbed.cluster.interruption import ending_cleanly
-from testbed.compare.arms.default import default_arm
-from testbed.clock import SystemClock
+from stowage_testbed.api_client import new_api_client
+from stowage_testbed.cluster.interruption import ending_cleanly
+from stowage_testbed.compare.arms.default import default_arm
+from stowage_testbed.clock import SystemClock
 
 workdir, folder = map(Path, sys.argv[1:])
 kubeconfig = workdir / "kubeconfig.yaml"

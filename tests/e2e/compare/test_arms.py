@@ -11,11 +11,11 @@ import pytest
 from arm_stage import Stage, listening, secrets_in
 from kubernetes.client import CustomObjectsApi
 
-from testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
-from testbed.compare.arms.stowage import stowage_arm
-from testbed.compare.catalogue import ARMS, choose_arms, hindrance
-from testbed.compare.errors import ArmEndedError
-from testbed.wait import wait_until
+from stowage_testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
+from stowage_testbed.compare.arms.stowage import stowage_arm
+from stowage_testbed.compare.catalogue import ARMS, choose_arms, hindrance
+from stowage_testbed.compare.errors import ArmEndedError
+from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
 

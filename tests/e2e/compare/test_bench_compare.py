@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench.compare.benchmark import run_benchmark
-from testbed.bench.compare.planned import Planned
-from testbed.bench.compare.scope import HarnessScope, Scope
-from testbed.toolchain import install_tools
+from stowage_testbed.bench.compare.benchmark import run_benchmark
+from stowage_testbed.bench.compare.planned import Planned
+from stowage_testbed.bench.compare.scope import HarnessScope, Scope
+from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 

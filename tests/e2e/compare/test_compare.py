@@ -10,8 +10,8 @@ import psutil
 import pytest
 from arm_stage import Stage
 
-from testbed.compare.bundle import Bundle, read_bundle
-from testbed.metrics.catalogue import metrics_of
+from stowage_testbed.compare.bundle import Bundle, read_bundle
+from stowage_testbed.metrics.catalogue import metrics_of
 
 pytestmark = pytest.mark.e2e
 
@@ -24,7 +24,7 @@ schedulerName: broken
 ready: http://127.0.0.1:{port}/healthz
 settings: {version: v0, qps: 1000, burst: 1000, parallelism: 16}
 """
-COMPARE = (sys.executable, "-c", "from testbed.cli import main; main()", "compare")
+COMPARE = (sys.executable, "-c", "from stowage_testbed.cli import main; main()", "compare")
 SMALL = ("burst/deployment-200", "--variant", "small", "--warm-up", "10")
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed.compare.harness.burst import Burst
-from testbed.compare.harness.cost import harness_cost
-from testbed.compare.harness.runs import MeasuredBurst, measured_burst
-from testbed.compare.harness.stage import BurstStage, burst_stage
-from testbed.compare.recording import RunLabel
-from testbed.metrics.catalogue import metrics_of
+from stowage_testbed.compare.harness.burst import Burst
+from stowage_testbed.compare.harness.cost import harness_cost
+from stowage_testbed.compare.harness.runs import MeasuredBurst, measured_burst
+from stowage_testbed.compare.harness.stage import BurstStage, burst_stage
+from stowage_testbed.compare.recording import RunLabel
+from stowage_testbed.metrics.catalogue import metrics_of
 
 NODES = 3
 PODS = 60

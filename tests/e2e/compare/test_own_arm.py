@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from arm_stage import OWN_ARM, Stage
 
-from testbed.compare.arms.arm import ClientLimits
-from testbed.compare.catalogue import choose_arms
-from testbed.toolchain import tool_path
+from stowage_testbed.compare.arms.arm import ClientLimits
+from stowage_testbed.compare.catalogue import choose_arms
+from stowage_testbed.toolchain import tool_path
 
 pytestmark = pytest.mark.e2e
 

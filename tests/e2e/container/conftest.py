@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.docker.engine import engine_fault
-from testbed.images.archive import built_archive
-from testbed.images.load import load_image
-from testbed.images.recipe import recipe_of
+from stowage_testbed.docker.engine import engine_fault
+from stowage_testbed.images.archive import built_archive
+from stowage_testbed.images.load import load_image
+from stowage_testbed.images.recipe import recipe_of
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,9 +10,9 @@ from typing import Any
 import psutil
 import pytest
 
-from testbed import layout
-from testbed.docker.engine import docker
-from testbed.docker.sysctls import NAMES, ROOT
+from stowage_testbed import layout
+from stowage_testbed.docker.engine import docker
+from stowage_testbed.docker.sysctls import NAMES, ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 

@@ -7,15 +7,15 @@ import subprocess
 
 import pytest
 
-from testbed import layout
-from testbed.cluster.backend import Backend
-from testbed.cluster.census import find_cluster, purge_clusters
-from testbed.cluster.containers import create_network
-from testbed.cluster.errors import ComponentFailedError
-from testbed.cluster.interruption import running_cluster
-from testbed.cluster.kwok_docker import KwokDockerCluster
-from testbed.docker.engine import docker
-from testbed.docker.errors import DockerCommandError, EngineUnreachableError
+from stowage_testbed import layout
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.census import find_cluster, purge_clusters
+from stowage_testbed.cluster.containers import create_network
+from stowage_testbed.cluster.errors import ComponentFailedError
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
+from stowage_testbed.docker.engine import docker
+from stowage_testbed.docker.errors import DockerCommandError, EngineUnreachableError
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 
@@ -41,7 +41,7 @@ def test_a_part_that_ends_is_named_with_its_last_words(
 ) -> None:
     """A time-out would leave the user with every log to read."""
     wrong = {"kube-controller-manager": {"no-such-flag": "1"}}
-    monkeypatch.setattr("testbed.cluster.kwokctl_config._EXTRA_ARGS", wrong)
+    monkeypatch.setattr("stowage_testbed.cluster.kwokctl_config._EXTRA_ARGS", wrong)
     cluster = KwokDockerCluster(a_name())
 
     with pytest.raises(ComponentFailedError, match="no-such-flag"):
@@ -67,7 +67,7 @@ def test_a_killed_owner_s_containers_are_purged() -> None:
     """A killed test job must not eat the machine."""
     name = a_name()
     code = (
-        "import os, signal; from testbed.cluster.kwok_docker import KwokDockerCluster;"
+        "import os, signal; from stowage_testbed.cluster.kwok_docker import KwokDockerCluster;"
         f"KwokDockerCluster({name!r}).up(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run(["python", "-c", code], check=False)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
-from testbed.containers import NoPlanError, OptimizerContainer
-from testbed.docker.engine import docker
-from testbed.docker.errors import DockerCommandError
-from testbed.wait import wait_until
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.containers import NoPlanError, OptimizerContainer
+from stowage_testbed.docker.engine import docker
+from stowage_testbed.docker.errors import DockerCommandError
+from stowage_testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 

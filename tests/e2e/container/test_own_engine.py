@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from testbed.docker.requirements import start_faults
-from testbed.docker.sysctls import NAMES, ROOT
-from testbed.wait import wait_until
+from stowage_testbed.docker.requirements import start_faults
+from stowage_testbed.docker.sysctls import NAMES, ROOT
+from stowage_testbed.wait import wait_until
 
 pytestmark = [
     pytest.mark.e2e,

@@ -7,11 +7,11 @@ import tarfile
 
 import pytest
 
-from testbed.docker.engine import docker
-from testbed.docker.errors import DockerCommandError
-from testbed.images.archive import built_archive
-from testbed.images.recipe import recipe_of
-from testbed.toolchain.manifest import load_manifest
+from stowage_testbed.docker.engine import docker
+from stowage_testbed.docker.errors import DockerCommandError
+from stowage_testbed.images.archive import built_archive
+from stowage_testbed.images.recipe import recipe_of
+from stowage_testbed.toolchain.manifest import load_manifest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 

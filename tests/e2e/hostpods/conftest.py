@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from release_scene import Scene
 
-from testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
-from testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.interruption import running_cluster
 
 
 @pytest.fixture(scope="package")

@@ -13,12 +13,12 @@ import pytest
 from kubernetes.client import ApiException, AppsV1Api, AuthenticationV1Api
 from release_scene import Scene, is_ready, processes_in
 
-from testbed.helm import Release, install_release, uninstall_release
-from testbed.helm.command import helm_folder, run_helm
-from testbed.helm.errors import ChartValuesError
-from testbed.helm.install import CHART
-from testbed.toolchain import tool_path
-from testbed.wait import wait_until
+from stowage_testbed.helm import Release, install_release, uninstall_release
+from stowage_testbed.helm.command import helm_folder, run_helm
+from stowage_testbed.helm.errors import ChartValuesError
+from stowage_testbed.helm.install import CHART
+from stowage_testbed.toolchain import tool_path
+from stowage_testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

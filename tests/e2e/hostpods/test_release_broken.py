@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from release_scene import Scene
 
-from testbed.helm import Release, install_release, uninstall_release
-from testbed.helm.errors import (
+from stowage_testbed.helm import Release, install_release, uninstall_release
+from stowage_testbed.helm.errors import (
     ChartValuesError,
     ReleaseCrashedError,
     ReleaseNotReadyError,
 )
-from testbed.helm.install import CHART
-from testbed.helm.values import merge_values
+from stowage_testbed.helm.install import CHART
+from stowage_testbed.helm.values import merge_values
 
 pytestmark = pytest.mark.e2e
 

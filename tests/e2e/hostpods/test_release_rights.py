@@ -11,9 +11,9 @@ import pytest
 from kubernetes.client import AuthorizationV1Api, RbacAuthorizationV1Api
 from release_scene import Scene, is_ready
 
-from testbed.helm import Release, install_release, uninstall_release
-from testbed.helm.diagnosis import diagnose
-from testbed.wait import wait_until
+from stowage_testbed.helm import Release, install_release, uninstall_release
+from stowage_testbed.helm.diagnosis import diagnose
+from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
 

@@ -12,23 +12,23 @@ import psutil
 import pytest
 from kubernetes.client import ApiClient, AuthorizationV1Api, CustomObjectsApi
 
-from testbed.cluster import Cluster
-from testbed.cluster.interruption import running_cluster
-from testbed.cluster.metrics.usage import NAME, PLURAL, usage_object
-from testbed.cluster.processes import processes_of
-from testbed.hpa.model.web_service import steady_state
-from testbed.hpa.record import HpaRecord
-from testbed.observe.observer import Observer
-from testbed.run.bench import Bench
-from testbed.run.cluster_needs import cluster_for
-from testbed.run.listener import Listener
-from testbed.run.outcome import ScenarioOutcome
-from testbed.run.scenario_run import run_scenario
-from testbed.scenario.load import load_file
-from testbed.scenario.model import Scenario
-from testbed.scenario.steps.model import Overload
-from testbed.toolchain import tool_path
-from testbed.toolchain.errors import ToolMissingError
+from stowage_testbed.cluster import Cluster
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.metrics.usage import NAME, PLURAL, usage_object
+from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.hpa.model.web_service import steady_state
+from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.cluster_needs import cluster_for
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.model import Overload
+from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain.errors import ToolMissingError
 
 pytestmark = pytest.mark.e2e
 

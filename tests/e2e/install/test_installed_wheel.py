@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from installed_wheel import Installed
 
-from testbed.toolchain.location import binary_file
-from testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.location import binary_file
+from stowage_testbed.toolchain.manifest import load_manifest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -22,7 +22,7 @@ Say = Callable[[subprocess.CompletedProcess[str]], str]
 
 def test_the_checkout_is_out_of_sight(installed: Installed, empty_folder: Path) -> None:
     """The other tests here would prove nothing else."""
-    code = "import optimizer, testbed; print(optimizer.__file__, testbed.__file__)"
+    code = "import optimizer, testbed; print(optimizer.__file__, stowage_testbed.__file__)"
 
     done = installed.run("python", "-c", code, cwd=empty_folder)
 

@@ -9,10 +9,10 @@ import plan_scene
 import pytest
 from release_scene import Scene
 
-from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from testbed.cluster.interruption import running_cluster
-from testbed.helm import install_release, uninstall_release
-from testbed.simulate import EVERY_HARM
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.helm import install_release, uninstall_release
+from stowage_testbed.simulate import EVERY_HARM
 
 GB = 10**9
 

@@ -8,9 +8,9 @@ from plan_scene import nodes, wait_for
 from release_scene import Scene
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.plan import PlanApi
-from testbed.plan.errors import PlanMissingError, PlanPhaseError
+from stowage_testbed.cli import app
+from stowage_testbed.plan import PlanApi
+from stowage_testbed.plan.errors import PlanMissingError, PlanPhaseError
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

@@ -16,8 +16,8 @@ from plan_scene import nodes, wait_for
 from release_scene import Scene
 from trigger_caller import Trigger, token_of, trigger_of
 
-from testbed.helm import Release
-from testbed.wait import wait_until
+from stowage_testbed.helm import Release
+from stowage_testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

@@ -10,12 +10,12 @@ import pytest
 from kubernetes.client import AppsV1Api, BatchV1Api, PolicyV1Api
 from release_scene import Scene, is_ready
 
-from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from testbed.cluster.interruption import running_cluster
-from testbed.helm import install_release, uninstall_release
-from testbed.plan import PlanApi, page_of
-from testbed.plan.errors import PlanMissingError
-from testbed.wait import wait_until
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.helm import install_release, uninstall_release
+from stowage_testbed.plan import PlanApi, page_of
+from stowage_testbed.plan.errors import PlanMissingError
+from stowage_testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

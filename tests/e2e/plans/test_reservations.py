@@ -10,7 +10,7 @@ import pytest
 from kubernetes.client import ApiException, CustomObjectsApi
 from release_scene import Scene
 
-from testbed.wait import wait_until
+from stowage_testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed import layout
+from stowage_testbed import layout
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -41,8 +41,8 @@ def test_it(fake_nodes, scheduler_arm, apply, placements):
 AFTER = """
 import pytest
 from kubernetes.client import CoreV1Api, SchedulingV1Api
-from testbed.cluster.processes import processes_of
-from testbed.pytest.errors import NoSchedulerError
+from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.pytest.errors import NoSchedulerError
 
 POD = {
     "apiVersion": "v1",

@@ -13,7 +13,7 @@ INTERRUPTED = 2
 TESTS = """\
 import os, signal, threading
 from pathlib import Path
-from testbed.cluster.components import ETCD, pid_file
+from stowage_testbed.cluster.components import ETCD, pid_file
 
 def test_waits(stowage_cluster):
     workdir = stowage_cluster.workdir

@@ -12,9 +12,9 @@ from burst_runs import BurstArm, a_burst_run, burst_rounds
 from comparisons import a_comparison, a_result
 from selenium.webdriver.common.keys import Keys
 
-from testbed.compare.html.page import page
-from testbed.compare.result import Result
-from testbed.metrics.record import RunRecord
+from stowage_testbed.compare.html.page import page
+from stowage_testbed.compare.result import Result
+from stowage_testbed.metrics.record import RunRecord
 
 pytestmark = pytest.mark.browser
 

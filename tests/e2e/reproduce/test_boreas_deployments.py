@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from testbed.reproduce.boreas.request import (
+from stowage_testbed.reproduce.boreas.request import (
     BoreasRequest,
     chosen_arms,
     chosen_scenes,
 )
-from testbed.reproduce.boreas.rows import DeploymentRow
-from testbed.reproduce.boreas.running import deploy_all
-from testbed.reproduce.sweep.listener import SweepListener
-from testbed.toolchain import install_tools
+from stowage_testbed.reproduce.boreas.rows import DeploymentRow
+from stowage_testbed.reproduce.boreas.running import deploy_all
+from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 

@@ -12,23 +12,23 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from testbed.bench.cell import grid
-from testbed.reproduce.instance.cells import choose_cells
-from testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
-from testbed.reproduce.instance.rows import PENDING, Where
-from testbed.reproduce.paper.evaluation import PAPER
-from testbed.reproduce.paper.judged import Evaluation, Judged
-from testbed.reproduce.paper.live.running import run_live, sample_of
-from testbed.reproduce.paper.placed import placed_by_priority
-from testbed.reproduce.paper.report import write_report
-from testbed.reproduce.paper.request import PaperRequest
-from testbed.reproduce.sweep.engine import InProcess
-from testbed.reproduce.sweep.listener import SweepListener
-from testbed.reproduce.sweep.merge import merge
-from testbed.reproduce.sweep.shard import Shard
-from testbed.reproduce.sweep.task import Outcome, RowT, Task
-from testbed.run.listener import Listener
-from testbed.toolchain import install_tools
+from stowage_testbed.bench.cell import grid
+from stowage_testbed.reproduce.instance.cells import choose_cells
+from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
+from stowage_testbed.reproduce.instance.rows import PENDING, Where
+from stowage_testbed.reproduce.paper.evaluation import PAPER
+from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
+from stowage_testbed.reproduce.paper.live.running import run_live, sample_of
+from stowage_testbed.reproduce.paper.placed import placed_by_priority
+from stowage_testbed.reproduce.paper.report import write_report
+from stowage_testbed.reproduce.paper.request import PaperRequest
+from stowage_testbed.reproduce.sweep.engine import InProcess
+from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.merge import merge
+from stowage_testbed.reproduce.sweep.shard import Shard
+from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 

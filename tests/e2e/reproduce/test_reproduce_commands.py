@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from testbed.cli import app
+from stowage_testbed.cli import app
 
 pytestmark = pytest.mark.e2e
 

@@ -11,16 +11,16 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_tasks import Deadly, Harmless
 
-from testbed.bench.cell import grid
-from testbed.reproduce.instance.cells import choose_cells
-from testbed.reproduce.paper.evaluation import PAPER
-from testbed.reproduce.paper.request import PaperRequest
-from testbed.reproduce.sweep.clusters import local_workers
-from testbed.reproduce.sweep.engine import InProcess
-from testbed.reproduce.sweep.listener import SweepListener
-from testbed.reproduce.sweep.on_dask import OnDask
-from testbed.reproduce.sweep.task import Task
-from testbed.toolchain import install_tools
+from stowage_testbed.bench.cell import grid
+from stowage_testbed.reproduce.instance.cells import choose_cells
+from stowage_testbed.reproduce.paper.evaluation import PAPER
+from stowage_testbed.reproduce.paper.request import PaperRequest
+from stowage_testbed.reproduce.sweep.clusters import local_workers
+from stowage_testbed.reproduce.sweep.engine import InProcess
+from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.on_dask import OnDask
+from stowage_testbed.reproduce.sweep.task import Task
+from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 
@@ -112,7 +112,7 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
         PAPER.rebuild(request, tmp_path, workers, SweepListener())
         started = set(_ours()) - before
         assert any("stowage-simulate" in words for _, words in started)
-        assert any("optimizer.cli" in words for _, words in started)
+        assert any("stowage_optimizer.cli" in words for _, words in started)
         worker_processes()[0].kill()
     _, alive = psutil.wait_procs([one for one, _ in started], timeout=30)
     assert not alive, [words_of(process) for process in alive]
@@ -121,5 +121,5 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
 def _ours() -> Iterator[tuple[psutil.Process, str]]:
     for process in psutil.process_iter():
         words = words_of(process)
-        if "stowage-simulate" in words or "from optimizer.cli" in words:
+        if "stowage-simulate" in words or "from stowage_optimizer.cli" in words:
             yield process, words

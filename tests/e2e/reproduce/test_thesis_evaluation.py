@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from testbed.reproduce.instance.cells import choose_cells
-from testbed.reproduce.instance.rows import PENDING
-from testbed.reproduce.sweep.engine import InProcess
-from testbed.reproduce.sweep.listener import SweepListener
-from testbed.reproduce.thesis.cases import thesis_grid
-from testbed.reproduce.thesis.comparing import losses
-from testbed.reproduce.thesis.evaluation import THESIS, ThesisEvaluation
-from testbed.reproduce.thesis.report import write_report
-from testbed.reproduce.thesis.request import ThesisRequest
-from testbed.toolchain import install_tools
+from stowage_testbed.reproduce.instance.cells import choose_cells
+from stowage_testbed.reproduce.instance.rows import PENDING
+from stowage_testbed.reproduce.sweep.engine import InProcess
+from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.thesis.cases import thesis_grid
+from stowage_testbed.reproduce.thesis.comparing import losses
+from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisEvaluation
+from stowage_testbed.reproduce.thesis.report import write_report
+from stowage_testbed.reproduce.thesis.request import ThesisRequest
+from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 

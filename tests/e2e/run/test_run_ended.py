@@ -13,10 +13,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from testbed import layout
-from testbed.cluster.components import API_SERVER, ETCD, pid_file
-from testbed.cluster.processes import processes_of
-from testbed.wait import wait_until
+from stowage_testbed import layout
+from stowage_testbed.cluster.components import API_SERVER, ETCD, pid_file
+from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.wait import wait_until
 
 BOUND_S = 2.0
 LINE_TIMEOUT_S = 120.0
@@ -50,7 +50,7 @@ class Run:
         scenario = folder / "test" / "vain.yaml"
         scenario.parent.mkdir()
         scenario.write_text(text)
-        code = "from testbed.cli import main; main()"
+        code = "from stowage_testbed.cli import main; main()"
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
                 [

@@ -13,14 +13,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from testbed.cluster import Cluster, KwokBinaryCluster
-from testbed.cluster.interruption import running_cluster
-from testbed.observe.observer import Observer
-from testbed.observe.source import NODES, PODS
-from testbed.wait import wait_until
+from stowage_testbed.cluster import Cluster, KwokBinaryCluster
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.source import NODES, PODS
+from stowage_testbed.wait import wait_until
 
 CHECKOUT = Path(__file__).parents[3]
-STOWAGE = (sys.executable, "-c", "from testbed.cli import main; main()")
+STOWAGE = (sys.executable, "-c", "from stowage_testbed.cli import main; main()")
 TIMEOUT_S = 240.0
 
 SCENARIO = """\

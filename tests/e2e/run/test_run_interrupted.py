@@ -12,12 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from testbed import layout
-from testbed.cluster.processes import MARK
-from testbed.wait import wait_until
+from stowage_testbed import layout
+from stowage_testbed.cluster.processes import MARK
+from stowage_testbed.wait import wait_until
 
 CHECKOUT = Path(__file__).parents[3]
-INTERPRETER = (sys.executable, "-c", "from testbed.cli import main; main()")
+INTERPRETER = (sys.executable, "-c", "from stowage_testbed.cli import main; main()")
 END_TIMEOUT_S = 60.0
 LINE_TIMEOUT_S = 90.0
 

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from testbed.cluster import KwokBinaryCluster
-from testbed.cluster.interruption import running_cluster
-from testbed.compare.arms.arm import Dress
-from testbed.observe.observer import Observer
-from testbed.observe.receipt import Receipt, ReceiptClock
-from testbed.run.bench import Bench
-from testbed.run.diary import Diary
-from testbed.run.listener import Listener
-from testbed.run.release import switch_release
-from testbed.run.site import clear, prepare
-from testbed.run.steps.carrying_out import run_steps
-from testbed.run.steps.gauge import Gauge
-from testbed.run.steps.outcome import SteppedOutcome
-from testbed.scenario.load import load_file
+from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.receipt import Receipt, ReceiptClock
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.release import switch_release
+from stowage_testbed.run.site import clear, prepare
+from stowage_testbed.run.steps.carrying_out import run_steps
+from stowage_testbed.run.steps.gauge import Gauge
+from stowage_testbed.run.steps.outcome import SteppedOutcome
+from stowage_testbed.scenario.load import load_file
 
 pytestmark = pytest.mark.e2e
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from testbed.report.bundle import Bundle
-from testbed.report.environment import environment
-from testbed.report.faults_table import faults_table
-from testbed.report.junit import junit_xml
-from testbed.report.summary_table import summary_table
-from testbed.run.outcome import RunOutcome
-from testbed.run.request import RunRequest, choose_scenarios
-from testbed.run.runner import Runner
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.report.environment import environment
+from stowage_testbed.report.faults_table import faults_table
+from stowage_testbed.report.junit import junit_xml
+from stowage_testbed.report.summary_table import summary_table
+from stowage_testbed.run.outcome import RunOutcome
+from stowage_testbed.run.request import RunRequest, choose_scenarios
+from stowage_testbed.run.runner import Runner
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 

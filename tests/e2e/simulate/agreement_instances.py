@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from testbed.cluster import NodePool, Taint
-from testbed.scenario.instances import generate
+from stowage_testbed.cluster import NodePool, Taint
+from stowage_testbed.scenario.instances import generate
 
 Pod = dict[str, Any]
 Change = Callable[[random.Random, Pod], None]

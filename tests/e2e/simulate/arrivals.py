@@ -10,8 +10,8 @@ from agreement_instances import PRIORITIES, Case, Pod
 from kubernetes import client, watch
 from scheduler_process import SchedulerProcess
 
-from testbed.cluster import create_nodes
-from testbed.simulate import Instance
+from stowage_testbed.cluster import create_nodes
+from stowage_testbed.simulate import Instance
 
 NAMESPACE = "default"
 

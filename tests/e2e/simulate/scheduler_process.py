@@ -13,9 +13,9 @@ from pathlib import Path
 
 import yaml
 
-from testbed.simulate import profile_file
-from testbed.toolchain import tool_path
-from testbed.wait import wait_until
+from stowage_testbed.simulate import profile_file
+from stowage_testbed.toolchain import tool_path
+from stowage_testbed.wait import wait_until
 
 START_TIMEOUT_S = 30.0
 REST_TIMEOUT_S = 20.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.compare.calibration.calibrating import calibrate
+from stowage_testbed.compare.calibration.calibrating import calibrate
 
 pytestmark = pytest.mark.e2e
 

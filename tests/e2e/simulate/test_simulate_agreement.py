@@ -14,9 +14,9 @@ from agreement_instances import FOLLOWER, Case, mixed_case, paper_case
 from arrivals import RealCluster, as_instance
 from scheduler_process import running_scheduler
 
-from testbed.cluster import KwokBinaryCluster
-from testbed.simulate import Simulator, profile_file
-from testbed.toolchain import install_tools
+from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.toolchain import install_tools
 
 CASES = [make(seed) for seed in range(25) for make in (paper_case, mixed_case)]
 PROFILES = ("deterministic", "optimizer-deterministic")

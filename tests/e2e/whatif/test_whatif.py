@@ -13,21 +13,21 @@ from uuid import uuid4
 import pytest
 from kubernetes import client
 
-from testbed.bench.service import running_service
-from testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from testbed.observe.audit import AuditMark, audit_end, audit_entries
-from testbed.scenario.manifests import workload_manifest
-from testbed.scenario.model import Workload
-from testbed.simulate import EVERY_HARM, Judge, Simulator, profile_file
-from testbed.toolchain import install_tools
-from testbed.wait import wait_until
-from testbed.whatif.asking import Asking, Wishes
-from testbed.whatif.errors import ReadingRefusedError
-from testbed.whatif.findings import Move
-from testbed.whatif.from_cluster import read_api
-from testbed.whatif.from_files import read_files
-from testbed.whatif.inventory import Inventory
-from testbed.whatif.tables import sentences, tables
+from stowage_testbed.bench.service import running_service
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.observe.audit import AuditMark, audit_end, audit_entries
+from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.model import Workload
+from stowage_testbed.simulate import EVERY_HARM, Judge, Simulator, profile_file
+from stowage_testbed.toolchain import install_tools
+from stowage_testbed.wait import wait_until
+from stowage_testbed.whatif.asking import Asking, Wishes
+from stowage_testbed.whatif.errors import ReadingRefusedError
+from stowage_testbed.whatif.findings import Move
+from stowage_testbed.whatif.from_cluster import read_api
+from stowage_testbed.whatif.from_files import read_files
+from stowage_testbed.whatif.inventory import Inventory
+from stowage_testbed.whatif.tables import sentences, tables
 
 pytestmark = pytest.mark.e2e
 

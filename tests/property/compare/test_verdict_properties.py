@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from testbed.compare.verdicts.judging import judge_arm
-from testbed.compare.verdicts.measured_run import MeasuredRun
-from testbed.compare.verdicts.verdict import UNCHANGED, Verdict
-from testbed.metrics.metric import Better, Metric
+from stowage_testbed.compare.verdicts.judging import judge_arm
+from stowage_testbed.compare.verdicts.measured_run import MeasuredRun
+from stowage_testbed.compare.verdicts.verdict import UNCHANGED, Verdict
+from stowage_testbed.metrics.metric import Better, Metric
 
 NAMES = ("t_sched_mean_s", "jain_pods", "third", "fourth")
 DIRECTIONS: dict[str, Better] = {"jain_pods": "higher", "fourth": "neither"}

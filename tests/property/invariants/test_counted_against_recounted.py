@@ -9,12 +9,12 @@ from history_builder import HistoryBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.invariants import History
-from testbed.invariants.budget import no_budget_broken
-from testbed.invariants.capacity import no_overcommit
-from testbed.invariants.pod import node_of, ready, takes_room
-from testbed.invariants.selector import Selector
-from testbed.observe.change import JsonObject, Verb, uid_of
+from stowage_testbed.invariants import History
+from stowage_testbed.invariants.budget import no_budget_broken
+from stowage_testbed.invariants.capacity import no_overcommit
+from stowage_testbed.invariants.pod import node_of, ready, takes_room
+from stowage_testbed.invariants.selector import Selector
+from stowage_testbed.observe.change import JsonObject, Verb, uid_of
 
 CPUS = 2
 """Of each node; each pod takes one."""

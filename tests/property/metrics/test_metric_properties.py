@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_records import a_node, a_record, by_name, pod_on
 
-from testbed.metrics.catalogue import metrics_of
-from testbed.metrics.inversions import inversions
-from testbed.metrics.jain import jain_index
-from testbed.metrics.latency import t_sched
-from testbed.metrics.metric import Metric
-from testbed.metrics.percentile import percentile
-from testbed.metrics.record import NodeRecord, PodRecord, RunRecord
-from testbed.metrics.spread import spread, top_share
+from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.metrics.inversions import inversions
+from stowage_testbed.metrics.jain import jain_index
+from stowage_testbed.metrics.latency import t_sched
+from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.percentile import percentile
+from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.metrics.spread import spread, top_share
 
 WINDOW_S = 10.0
 RESOLUTION_S = 0.25

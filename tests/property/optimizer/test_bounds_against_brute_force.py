@@ -14,7 +14,7 @@ from packing_oracle import (
     packings,
 )
 
-from optimizer.bounds import (
+from stowage_optimizer.bounds import (
     Bound,
     Phase,
     Question,
@@ -22,10 +22,10 @@ from optimizer.bounds import (
     enumeration_bound,
     knapsack_bound,
 )
-from optimizer.model.options import Policy
-from optimizer.model.packing import Packing
-from optimizer.search.problem import make_problem
-from optimizer.strategies.objective import Score, TierScore, score
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.strategies.objective import Score, TierScore, score
 
 EARLIER = {
     Phase.KEEP: (),

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify.apart import check_apart
-from optimizer.verify.case import Case
-from optimizer.verify.certificate.company import Amounts
-from optimizer.verify.ports import check_ports
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.apart import check_apart
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.certificate.company import Amounts
+from stowage_optimizer.verify.ports import check_ports
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - the API's word for every address
 

@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.verify.certificate.knapsack import Choice, most_valuable
+from stowage_optimizer.verify.certificate.knapsack import Choice, most_valuable
 
 choices_of_a_node = st.lists(
     st.builds(

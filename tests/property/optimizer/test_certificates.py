@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from packing_oracle import at_least, feasible_assignments
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.options import Policy
-from optimizer.strategies.objective import Score, score
-from optimizer.verify.certificate import Checked, verify_certificates
-from optimizer.verify.certificate.claim import Claim, claims
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.strategies.objective import Score, score
+from stowage_optimizer.verify.certificate import Checked, verify_certificates
+from stowage_optimizer.verify.certificate.claim import Claim, claims
 
 POLICIES = [Policy.STRICT, Policy.PAPER]
 WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}

@@ -17,7 +17,7 @@ from packing_oracle import (
     packings,
 )
 
-from optimizer.bounds import (
+from stowage_optimizer.bounds import (
     DualSearch,
     Enumerated,
     Phase,
@@ -26,10 +26,10 @@ from optimizer.bounds import (
     exact_fit_bound,
     recombine,
 )
-from optimizer.model.options import Policy
-from optimizer.model.packing import Item, Packing
-from optimizer.search.problem import Indices, Ints, make_problem
-from optimizer.strategies.objective import Score, score
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.search.problem import Indices, Ints, make_problem
+from stowage_optimizer.strategies.objective import Score, score
 
 EARLIER = {Phase.PLACE: ("kept",), Phase.DISTURB: ("kept", "placed")}
 LONG_S = 5.0

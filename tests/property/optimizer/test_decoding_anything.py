@@ -5,10 +5,10 @@ from __future__ import annotations
 from any_message import any_message
 from hypothesis import HealthCheck, given, settings
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_options, decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.errors import InvalidInputError
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.errors import InvalidInputError
 
 SLOW_TO_MAKE = (HealthCheck.too_slow, HealthCheck.data_too_large)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from small_snapshots import small_snapshots, tight_snapshots
 from solving_in_process import answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.encode import encode_plan
-from optimizer.model.plan import EndReason
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.plan import EndReason
 
 NAME = "lexicographic"
 LIMIT_S = 5.0

@@ -16,9 +16,9 @@ from crowded_clusters import crowded_cluster
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.encode import encode_plan
-from optimizer.verify import verify_plan
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.verify import verify_plan
 
 SEEDS = range(3)
 POLICY = pb.POLICY_STRICT

@@ -12,16 +12,16 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 from wishes import contentment, with_wishes
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.encode import encode_plan
-from optimizer.model.options import Policy
-from optimizer.strategies.preferring import Preferring
-from optimizer.strategies.preferring.improving import Improver
-from optimizer.verify import verify_plan
-from testbed.agreement.related_pods import crowded_pods
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.strategies.preferring import Preferring
+from stowage_optimizer.strategies.preferring.improving import Improver
+from stowage_optimizer.verify import verify_plan
+from stowage_testbed.agreement.related_pods import crowded_pods
 
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
 

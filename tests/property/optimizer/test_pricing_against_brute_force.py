@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.bounds.mixes import mixes_of
-from optimizer.bounds.pricing import best_patterns
+from stowage_optimizer.bounds.mixes import mixes_of
+from stowage_optimizer.bounds.pricing import best_patterns
 
 WIDTH = 2
 KINDS = 3

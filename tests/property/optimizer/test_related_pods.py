@@ -9,22 +9,22 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.encode import encode_plan
-from optimizer.model.options import Policy, SolveOptions
-from optimizer.model.packing import Assignment
-from optimizer.model.snapshot import Snapshot
-from optimizer.strategies.bounds import trivial_bounds
-from optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
-from optimizer.strategies.planning import PlanWriter
-from optimizer.strategies.related import Related
-from optimizer.strategies.settling import make_whole
-from optimizer.strategies.strategy import Answer
-from optimizer.verify import verify_plan
-from testbed.agreement.related_pods import NODES, crowded_pods
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.options import Policy, SolveOptions
+from stowage_optimizer.model.packing import Assignment
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
+from stowage_optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.strategies.related import Related
+from stowage_optimizer.strategies.settling import make_whole
+from stowage_optimizer.strategies.strategy import Answer
+from stowage_optimizer.verify import verify_plan
+from stowage_testbed.agreement.related_pods import NODES, crowded_pods
 
 CASES = 100
 

@@ -9,15 +9,15 @@ from brute_force import Where
 from small_plans import feasible
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.packing import Assignment, Packing
-from optimizer.strategies.linear.counts import CountFormulation
-from optimizer.strategies.linear.program import Row, total
-from optimizer.strategies.related.formulation import RelatedFormulation, told_apart
-from testbed.agreement.related_pods import crowded_pods
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.linear.counts import CountFormulation
+from stowage_optimizer.strategies.linear.program import Row, total
+from stowage_optimizer.strategies.related.formulation import RelatedFormulation, told_apart
+from stowage_testbed.agreement.related_pods import crowded_pods
 
 TRIES = 150
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify.case import Case, amounts
-from optimizer.verify.spare_room import SpareRoom
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.case import Case, amounts
+from stowage_optimizer.verify.spare_room import SpareRoom
 
 NODES = ("a", "b", "c")
 HUGE = 2**61

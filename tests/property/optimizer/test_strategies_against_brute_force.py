@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from small_snapshots import small_snapshots, tight_snapshots
 from solving_in_process import answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.encode import encode_plan
-from optimizer.model.plan import EndReason, Plan
-from optimizer.strategies.source import shipped_strategies
-from optimizer.verify import verify_plan
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.plan import EndReason, Plan
+from stowage_optimizer.strategies.source import shipped_strategies
+from stowage_optimizer.verify import verify_plan
 
 POLICIES = [pb.POLICY_STRICT, pb.POLICY_PAPER]
 EVERY = sorted(shipped_strategies())

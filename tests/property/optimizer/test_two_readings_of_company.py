@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.strategies.layout import Layout
-from optimizer.verify.apart import check_apart
-from optimizer.verify.case import Case
-from optimizer.verify.ports import check_ports
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.strategies.layout import Layout
+from stowage_optimizer.verify.apart import check_apart
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.ports import check_ports
 
 APPS = st.sampled_from(["a", "b"])
 NAMES = ["n0", "n1"]

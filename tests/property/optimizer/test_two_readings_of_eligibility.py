@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.constraints.eligibility import Eligibility
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.verify.case import Case
-from optimizer.verify.eligibility import turned_away
+from stowage_optimizer.constraints.eligibility import Eligibility
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.eligibility import turned_away
 
 KEYS = st.sampled_from(["disk", "zone", "node.kubernetes.io/unschedulable"])
 VALUES = st.sampled_from(["", "a", "b", "5", "10", "-1", "x1", "1_0", "-+5"])

@@ -3,7 +3,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.scenario.instances import (
+from stowage_testbed.scenario.instances import (
     CPU_MILLI_RANGE,
     MEMORY_BYTES_RANGE,
     SIZE_RANGE,

@@ -6,9 +6,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
-from testbed.scenario.errors import Fault, ScenarioFaultsError
-from testbed.scenario.load import load_file
+from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.scenario.errors import Fault, ScenarioFaultsError
+from stowage_testbed.scenario.load import load_file
 
 GOOD = yaml.safe_load("""
 name: test/case

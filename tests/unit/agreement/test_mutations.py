@@ -8,10 +8,10 @@ from random import Random
 import pytest
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify.case import Index
-from testbed.agreement.accounts import give_true_account
-from testbed.agreement.mutations import CLAIMS, MUTATIONS, Mutation, Scene
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.case import Index
+from stowage_testbed.agreement.accounts import give_true_account
+from stowage_testbed.agreement.mutations import CLAIMS, MUTATIONS, Mutation, Scene
 
 SEEDS = range(8)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from testbed.bench.backends.benchmark import backend_figures
-from testbed.bench.backends.measuring import Cost
-from testbed.cluster.backend import Backend
+from stowage_testbed.bench.backends.benchmark import backend_figures
+from stowage_testbed.bench.backends.measuring import Cost
+from stowage_testbed.cluster.backend import Backend
 
 
 def a_cost(backend: Backend, up_s: float) -> Cost:

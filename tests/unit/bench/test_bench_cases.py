@@ -6,16 +6,16 @@ from collections import Counter
 
 from google.protobuf.json_format import MessageToDict
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from testbed.bench.case import Case, Family
-from testbed.bench.cell import Cell, grid
-from testbed.bench.constraint_mix import DEDICATED, DISK
-from testbed.bench.filling import fill
-from testbed.bench.scope import DEFAULT, FULL
-from testbed.bench.snapshot import snapshot_of
-from testbed.bench.value import value_of
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_testbed.bench.case import Case, Family
+from stowage_testbed.bench.cell import Cell, grid
+from stowage_testbed.bench.constraint_mix import DEDICATED, DISK
+from stowage_testbed.bench.filling import fill
+from stowage_testbed.bench.scope import DEFAULT, FULL
+from stowage_testbed.bench.snapshot import snapshot_of
+from stowage_testbed.bench.value import value_of
 
 CELL = Cell(16, 8, 2, 105)
 

@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.bench.invariants.benchmark import Cost, invariant_figures, run_benchmark
-from testbed.bench.invariants.generated_run import GeneratedRun, Size
-from testbed.invariants import check
-from testbed.invariants.settled import COUNTED
-from testbed.run.invariant_checks import WATCHED
+from stowage_testbed.bench.invariants.benchmark import Cost, invariant_figures, run_benchmark
+from stowage_testbed.bench.invariants.generated_run import GeneratedRun, Size
+from stowage_testbed.invariants import check
+from stowage_testbed.invariants.settled import COUNTED
+from stowage_testbed.run.invariant_checks import WATCHED
 
 SMALL = Size(nodes=10, pods=100, plans=2, moves=20)
 

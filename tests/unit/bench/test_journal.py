@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from bench_records import a_record
 
-from testbed.bench.journal import Journal
-from testbed.errors import StowageError
+from stowage_testbed.bench.journal import Journal
+from stowage_testbed.errors import StowageError
 
 
 def test_what_was_measured_is_there_after_an_interruption(tmp_path: Path) -> None:

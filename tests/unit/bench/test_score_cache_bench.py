@@ -6,14 +6,14 @@ from pathlib import Path
 
 import yaml
 
-from testbed.bench.score_cache.arm import ARMS, CACHE, STOCK
-from testbed.bench.score_cache.demands import violations
-from testbed.bench.score_cache.figures import score_cache_figures
-from testbed.bench.score_cache.outcome import Outcome, outcome_of
-from testbed.bench.score_cache.rounds import turned
-from testbed.bench.score_cache.scope import DEFAULT, FULL, SMOKE
-from testbed.bench.score_cache.workload import Case, Workload
-from testbed.simulate import Measurement, Placements
+from stowage_testbed.bench.score_cache.arm import ARMS, CACHE, STOCK
+from stowage_testbed.bench.score_cache.demands import violations
+from stowage_testbed.bench.score_cache.figures import score_cache_figures
+from stowage_testbed.bench.score_cache.outcome import Outcome, outcome_of
+from stowage_testbed.bench.score_cache.rounds import turned
+from stowage_testbed.bench.score_cache.scope import DEFAULT, FULL, SMOKE
+from stowage_testbed.bench.score_cache.workload import Case, Workload
+from stowage_testbed.simulate import Measurement, Placements
 
 
 def outcome(arm: str, number: int, pods_s: float, **other: object) -> Outcome:

@@ -10,16 +10,16 @@ from typing import cast
 import pytest
 from bench_records import a_record
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from testbed.bench.case import Case, Family
-from testbed.bench.cell import Cell
-from testbed.bench.journal import Journal
-from testbed.bench.library import Library
-from testbed.bench.part import Part
-from testbed.bench.scope import Scope
-from testbed.bench.service import RunningService
-from testbed.bench.session import SEARCHERS, Session
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from stowage_testbed.bench.case import Case, Family
+from stowage_testbed.bench.cell import Cell
+from stowage_testbed.bench.journal import Journal
+from stowage_testbed.bench.library import Library
+from stowage_testbed.bench.part import Part
+from stowage_testbed.bench.scope import Scope
+from stowage_testbed.bench.service import RunningService
+from stowage_testbed.bench.session import SEARCHERS, Session
 
 SCOPE = Scope(
     name="tiny",

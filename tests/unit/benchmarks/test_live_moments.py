@@ -8,7 +8,7 @@ import pytest
 from watched_pods import at, life, seen
 
 from benchmarks.live.moments import Moments, most_held_percent
-from testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import Change, Verb
 
 
 def plan(

@@ -11,18 +11,18 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from testbed import layout
-from testbed.cli import app
-from testbed.cluster.backend import Backend
-from testbed.cluster.census import list_clusters, purge_clusters
-from testbed.cluster.choice import existing_cluster, new_cluster
-from testbed.cluster.containers import project
-from testbed.cluster.errors import ClusterMissingError, ContainersUnreachableError
-from testbed.cluster.fitness import fitness_of
-from testbed.cluster.kind.certificates import write_certificates
-from testbed.cluster.kind.config import render_config
-from testbed.cluster.owner import Owner, read_owner, write_owner
-from testbed.cluster.ports import Ports
+from stowage_testbed import layout
+from stowage_testbed.cli import app
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.census import list_clusters, purge_clusters
+from stowage_testbed.cluster.choice import existing_cluster, new_cluster
+from stowage_testbed.cluster.containers import project
+from stowage_testbed.cluster.errors import ClusterMissingError, ContainersUnreachableError
+from stowage_testbed.cluster.fitness import fitness_of
+from stowage_testbed.cluster.kind.certificates import write_certificates
+from stowage_testbed.cluster.kind.config import render_config
+from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.ports import Ports
 
 PORTS = Ports(1, 2, 3, 4, 5)
 NOBODY = "unix:///nowhere/docker.sock"

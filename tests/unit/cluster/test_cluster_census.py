@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.cluster import KwokBinaryCluster
-from testbed.cluster.census import find_cluster, list_clusters, purge_clusters
-from testbed.cluster.claim import claim_cluster
-from testbed.cluster.components import (
+from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster.census import find_cluster, list_clusters, purge_clusters
+from stowage_testbed.cluster.claim import claim_cluster
+from stowage_testbed.cluster.components import (
     API_SERVER,
     ETCD,
     has_ended,
@@ -19,12 +19,12 @@ from testbed.cluster.components import (
     log_tail,
     pid_file,
 )
-from testbed.cluster.errors import (
+from stowage_testbed.cluster.errors import (
     ClusterBusyError,
     ClusterExistsError,
     ClusterMissingError,
 )
-from testbed.cluster.owner import Owner, write_owner
+from stowage_testbed.cluster.owner import Owner, write_owner
 
 
 @pytest.fixture

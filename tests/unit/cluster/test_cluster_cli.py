@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.cluster.errors import (
+from stowage_testbed.cli import app
+from stowage_testbed.cluster.errors import (
     ClusterMissingError,
     ClusterNameError,
     NodeSpecError,
     PortInUseError,
 )
-from testbed.toolchain.errors import ToolMissingError
+from stowage_testbed.toolchain.errors import ToolMissingError
 
 
 @pytest.fixture

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
-from testbed.cluster import kwokctl_config
-from testbed.cluster.components import CONTROL_PLANE
-from testbed.cluster.kwokctl_config import (
+from stowage_testbed.cluster import kwokctl_config
+from stowage_testbed.cluster.components import CONTROL_PLANE
+from stowage_testbed.cluster.kwokctl_config import (
     AUDIT_POLICY,
     binary_options,
     docker_options,
     render_config,
 )
-from testbed.cluster.ports import Ports
+from stowage_testbed.cluster.ports import Ports
 
 
 @pytest.fixture

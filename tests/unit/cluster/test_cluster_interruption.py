@@ -11,7 +11,7 @@ from threading import Event
 
 import pytest
 
-from testbed.cluster.interruption import ending_cleanly, running_cluster
+from stowage_testbed.cluster.interruption import ending_cleanly, running_cluster
 
 DEADLINE_S = 10.0
 

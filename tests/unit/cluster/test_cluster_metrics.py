@@ -11,24 +11,24 @@ import pytest
 import yaml
 from cryptography import x509
 
-from testbed.cluster import kwokctl_config
-from testbed.cluster.kwok_binary import KwokBinaryCluster
-from testbed.cluster.kwokctl_config import (
+from stowage_testbed.cluster import kwokctl_config
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.kwokctl_config import (
     binary_options,
     merged_arguments,
     render_config,
 )
-from testbed.cluster.metrics import identity
-from testbed.cluster.metrics.arguments import metrics_arguments
-from testbed.cluster.metrics.errors import MetricsMissingError
-from testbed.cluster.metrics.fake_kubelet import FakeKubelet
-from testbed.cluster.metrics.objects import read_manifests
-from testbed.cluster.metrics.settings import MetricsSettings
-from testbed.cluster.metrics.usage import usage_object
-from testbed.cluster.node_pool import NodePool, metrics_path
-from testbed.cluster.ports import Ports
-from testbed.cluster.service_account import write_private
-from testbed.toolchain.errors import ToolMissingError
+from stowage_testbed.cluster.metrics import identity
+from stowage_testbed.cluster.metrics.arguments import metrics_arguments
+from stowage_testbed.cluster.metrics.errors import MetricsMissingError
+from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
+from stowage_testbed.cluster.metrics.objects import read_manifests
+from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.cluster.metrics.usage import usage_object
+from stowage_testbed.cluster.node_pool import NodePool, metrics_path
+from stowage_testbed.cluster.ports import Ports
+from stowage_testbed.cluster.service_account import write_private
+from stowage_testbed.toolchain.errors import ToolMissingError
 
 
 def components(text: str) -> dict[str, dict[str, str]]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed.cluster.errors import ClusterNameError, PortInUseError
-from testbed.cluster.naming import check_name
-from testbed.cluster.ports import FIRST, LAST, choose_ports, port_beside
+from stowage_testbed.cluster.errors import ClusterNameError, PortInUseError
+from stowage_testbed.cluster.naming import check_name
+from stowage_testbed.cluster.ports import FIRST, LAST, choose_ports, port_beside
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.cluster.errors import NodePoolError, NodeSpecError
-from testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
-from testbed.cluster.node_spec import parse_node_spec, parse_node_specs
+from stowage_testbed.cluster.errors import NodePoolError, NodeSpecError
+from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
+from stowage_testbed.cluster.node_spec import parse_node_spec, parse_node_specs
 
 
 def test_a_full_spec_is_read() -> None:

@@ -18,24 +18,24 @@ from pathlib import Path
 
 import pytest
 
-from testbed.clock import SystemClock
-from testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
-from testbed.cluster.errors import (
+from stowage_testbed.clock import SystemClock
+from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
+from stowage_testbed.cluster.errors import (
     DiskFullError,
     ProcessEndedError,
     ThreadEndedError,
 )
-from testbed.cluster.kwokctl_config import ETCD_SOCKET
-from testbed.cluster.processes import marked_environment
-from testbed.cluster.supervision import (
+from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
+from stowage_testbed.cluster.processes import marked_environment
+from stowage_testbed.cluster.supervision import (
     expect_ends,
     needing_host_pods,
     supervised,
     watch_again,
 )
-from testbed.ending import Ending, ended_early, report
-from testbed.errors import StowageError
-from testbed.hostpods.ended import EndedContainer, EndedContainers
+from stowage_testbed.ending import Ending, ended_early, report
+from stowage_testbed.errors import StowageError
+from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
 
 BOUND_S = 2.0
 FOREVER_S = 60.0

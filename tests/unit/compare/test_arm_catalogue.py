@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.compare.arms.stowage import SIGNING
-from testbed.compare.catalogue import ARMS, choose_arms, hindrance
-from testbed.compare.errors import ArmNameTakenError, UnknownArmError
+from stowage_testbed.compare.arms.stowage import SIGNING
+from stowage_testbed.compare.catalogue import ARMS, choose_arms, hindrance
+from stowage_testbed.compare.errors import ArmNameTakenError, UnknownArmError
 
 PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"
 OWN = """\
@@ -82,8 +82,8 @@ def test_an_arm_whose_profile_is_missing_is_hindered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The message names the profiles that there are."""
-    monkeypatch.setattr("testbed.compare.catalogue.tool_path", lambda _: tmp_path)
-    monkeypatch.setattr("testbed.simulate.profile.PROFILE_FOLDER", tmp_path)
+    monkeypatch.setattr("stowage_testbed.compare.catalogue.tool_path", lambda _: tmp_path)
+    monkeypatch.setattr("stowage_testbed.simulate.profile.PROFILE_FOLDER", tmp_path)
 
     assert "no scheduler profile 'score-cache'" in hindrance("stowage-score-cache")
 

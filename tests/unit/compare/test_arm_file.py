@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.compare.arm_file import ArmFile, load_arm_file
-from testbed.compare.arms.arm import ClientLimits, Dress
-from testbed.compare.arms.own import OwnArm
-from testbed.compare.errors import ArmFileFaultsError, ArmFileUnreadableError
+from stowage_testbed.compare.arm_file import ArmFile, load_arm_file
+from stowage_testbed.compare.arms.arm import ClientLimits, Dress
+from stowage_testbed.compare.arms.own import OwnArm
+from stowage_testbed.compare.errors import ArmFileFaultsError, ArmFileUnreadableError
 
 SHORTEST = """\
 name: mine

@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from testbed.cluster.ports import port_beside
-from testbed.cluster.processes import is_alive
-from testbed.compare.arms.program import ArmProcess, Program
-from testbed.compare.arms.readiness import READY, http_readiness
-from testbed.compare.arms.serving import ServingArm
-from testbed.compare.errors import ArmEndedError, ArmStartError
-from testbed.wait import wait_until
+from stowage_testbed.cluster.ports import port_beside
+from stowage_testbed.cluster.processes import is_alive
+from stowage_testbed.compare.arms.program import ArmProcess, Program
+from stowage_testbed.compare.arms.readiness import READY, http_readiness
+from stowage_testbed.compare.arms.serving import ServingArm
+from stowage_testbed.compare.errors import ArmEndedError, ArmStartError
+from stowage_testbed.wait import wait_until
 
 SERVER = """
 import sys
@@ -160,7 +160,7 @@ def test_what_a_program_started_ends_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if neither heeds a request to end."""
-    monkeypatch.setattr("testbed.compare.arms.program.END_PATIENCE_S", 0.5)
+    monkeypatch.setattr("stowage_testbed.compare.arms.program.END_PATIENCE_S", 0.5)
     process = a_process(tmp_path, "sh", "-c", STUBBORN)
     process.start(tmp_path)
     pid = int(wait_until("its child", process.log.read_text, bool, timeout_s=5))

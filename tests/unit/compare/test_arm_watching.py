@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from testbed.compare.arms.program import ArmProcess, Program
-from testbed.compare.arms.readiness import READY
-from testbed.compare.arms.serving import ServingArm
-from testbed.compare.arms.watching import ended_with
-from testbed.compare.errors import ArmEndedError
-from testbed.ending import Ending, ended_early, report
-from testbed.errors import StowageError
+from stowage_testbed.compare.arms.program import ArmProcess, Program
+from stowage_testbed.compare.arms.readiness import READY
+from stowage_testbed.compare.arms.serving import ServingArm
+from stowage_testbed.compare.arms.watching import ended_with
+from stowage_testbed.compare.errors import ArmEndedError
+from stowage_testbed.ending import Ending, ended_early, report
+from stowage_testbed.errors import StowageError
 
 BOUND_S = 2.0
 FOREVER_S = 60.0

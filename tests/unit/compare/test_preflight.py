@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from testbed.compare.arms.arm import ArmSettings
-from testbed.compare.preflight import preflight
+from stowage_testbed.compare.arms.arm import ArmSettings
+from stowage_testbed.compare.preflight import preflight
 
 SAME = ArmSettings(
     version="v1",

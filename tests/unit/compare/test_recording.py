@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from watched_pods import NAMESPACE, at, life, logged, seen
 
-from testbed.compare.footprint import Footprint
-from testbed.compare.recording import (
+from stowage_testbed.compare.footprint import Footprint
+from stowage_testbed.compare.recording import (
     Disturbance,
     Observations,
     PodCount,
@@ -16,9 +16,9 @@ from testbed.compare.recording import (
     node_records,
     recorded,
 )
-from testbed.metrics.record import NodeRecord, PodRecord, RunRecord
-from testbed.observe.audit import AuditEntry
-from testbed.observe.change import Change, Verb
+from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.observe.audit import AuditEntry
+from stowage_testbed.observe.change import Change, Verb
 
 LABEL = RunLabel("burst/test", "default", "equal", round_number=3, warm=True)
 NODE = NodeRecord("n1", 4000, 4 * 10**9)

@@ -11,10 +11,10 @@ from comparisons import write_bundle
 from hpa_records import hpa_record
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.compare.bundle import BundleFolder
-from testbed.compare.bundle.errors import BundleEmptyError, BundleMissingError
-from testbed.report.saved.errors import RunMissingError
+from stowage_testbed.cli import app
+from stowage_testbed.compare.bundle import BundleFolder
+from stowage_testbed.compare.bundle.errors import BundleEmptyError, BundleMissingError
+from stowage_testbed.report.saved.errors import RunMissingError
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.012))
 

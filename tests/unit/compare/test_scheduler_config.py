@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.compare.arms.arm import ClientLimits
-from testbed.compare.arms.default import default_arm
-from testbed.compare.arms.scheduler_config import (
+from stowage_testbed.compare.arms.arm import ClientLimits
+from stowage_testbed.compare.arms.default import default_arm
+from stowage_testbed.compare.arms.scheduler_config import (
     BATCHING,
     installed_config,
     plain_config,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.compare.arms.arm import ClientLimits
-from testbed.compare.arms.scheduler_config import BATCHING
-from testbed.compare.arms.stowage import StowageArm, stowage_arm
-from testbed.simulate.errors import ProfileMissingError
+from stowage_testbed.compare.arms.arm import ClientLimits
+from stowage_testbed.compare.arms.scheduler_config import BATCHING
+from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
+from stowage_testbed.simulate.errors import ProfileMissingError
 
 
 def test_our_arm_is_what_the_chart_installs_by_default() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.docker.engine import check_engine, docker, engine_fault
-from testbed.docker.errors import DockerCommandError, EngineUnreachableError
-from testbed.docker.requirements import PROGRAMS, start_faults
+from stowage_testbed.cli import app
+from stowage_testbed.docker.engine import check_engine, docker, engine_fault
+from stowage_testbed.docker.errors import DockerCommandError, EngineUnreachableError
+from stowage_testbed.docker.requirements import PROGRAMS, start_faults
 
 
 @pytest.fixture
@@ -90,9 +90,9 @@ def test_a_command_that_needs_docker_is_not_run_without(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would fail later, and less clearly."""
-    monkeypatch.setattr("testbed.cli.docker.start_faults", lambda: ["no runc"])
+    monkeypatch.setattr("stowage_testbed.cli.docker.start_faults", lambda: ["no runc"])
     run: list[list[str]] = []
-    monkeypatch.setattr("testbed.cli.docker._become", run.append)
+    monkeypatch.setattr("stowage_testbed.cli.docker._become", run.append)
 
     refused = CliRunner().invoke(app, ["docker", "--", "true"])
     told = CliRunner().invoke(app, ["docker", "--optional", "--", "true"])

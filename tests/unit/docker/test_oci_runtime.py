@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from testbed.docker import oci_runtime
-from testbed.docker.capability import SYS_RESOURCE, is_withheld
-from testbed.docker.oci_runtime import named_files, without_capability
+from stowage_testbed.docker import oci_runtime
+from stowage_testbed.docker.capability import SYS_RESOURCE, is_withheld
+from stowage_testbed.docker.oci_runtime import named_files, without_capability
 
 ALL = ("bounding", "effective", "permitted")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from testbed import layout
-from testbed.errors import StowageError
-from testbed.faults.forgeries import WAYS
-from testbed.faults.tenant import must_be_forbidden
-from testbed.run.errors import ApiRefusedError
-from testbed.scenario.load import load_file
+from stowage_testbed import layout
+from stowage_testbed.errors import StowageError
+from stowage_testbed.faults.forgeries import WAYS
+from stowage_testbed.faults.tenant import must_be_forbidden
+from stowage_testbed.run.errors import ApiRefusedError
+from stowage_testbed.scenario.load import load_file
 
 
 def refused_with(status: int) -> None:

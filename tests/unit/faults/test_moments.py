@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from watch_server import a_pod
 
-from testbed.faults.moment import moment_of
-from testbed.observe.change import Change, Verb
-from testbed.observe.receipt import Receipt
-from testbed.observe.state import State
-from testbed.observe.verdict import Verdict
-from testbed.scenario.model import FaultMoment, FaultSettings
+from stowage_testbed.faults.moment import moment_of
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.scenario.model import FaultMoment, FaultSettings
 
 
 def a_plan(phase: str) -> dict[str, Any]:

@@ -7,14 +7,14 @@ import random
 
 import pytest
 
-from testbed.faults.odd_objects.pods import ODDITIES, Oddity, odd_pod
-from testbed.faults.odd_objects.surroundings import (
+from stowage_testbed.faults.odd_objects.pods import ODDITIES, Oddity, odd_pod
+from stowage_testbed.faults.odd_objects.surroundings import (
     budget_of_nobody,
     odd_capacity,
     odd_node,
 )
-from testbed.invariants.pod import allocatable_of, requests_of
-from testbed.invariants.selector import Selector
+from stowage_testbed.invariants.pod import allocatable_of, requests_of
+from stowage_testbed.invariants.selector import Selector
 
 LARGEST_NODE_BYTES = 4 * 10**9
 SEEDS = range(30)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from watch_server import a_pod
 
-from testbed.faults.recovery import recovered
-from testbed.observe.change import Change, Verb
-from testbed.observe.receipt import Receipt
-from testbed.observe.state import State
+from stowage_testbed.faults.recovery import recovered
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.state import State
 
 READY = {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
 OWNED = [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": True}]

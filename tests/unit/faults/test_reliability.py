@@ -7,20 +7,20 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from testbed import layout
-from testbed.bench.figures.figure import Figure
-from testbed.faults.crowd import CHURN_RATE
-from testbed.faults.figures import (
+from stowage_testbed import layout
+from stowage_testbed.bench.figures.figure import Figure
+from stowage_testbed.faults.crowd import CHURN_RATE
+from stowage_testbed.faults.figures import (
     TRIES_OF_OTHERS,
     churn_curve,
     reliability_figures,
 )
-from testbed.faults.journal import TrialJournal
-from testbed.faults.kinds import KINDS
-from testbed.faults.results import write_results
-from testbed.faults.trial import Trial
-from testbed.scenario.load import load_folder
-from testbed.scenario.schema import strict_schema
+from stowage_testbed.faults.journal import TrialJournal
+from stowage_testbed.faults.kinds import KINDS
+from stowage_testbed.faults.results import write_results
+from stowage_testbed.faults.trial import Trial
+from stowage_testbed.scenario.load import load_folder
+from stowage_testbed.scenario.schema import strict_schema
 
 GOOD = Trial("faults/x", "kill-optimizer", 1, 1, 1.0, struck=True, held_s=1.4)
 

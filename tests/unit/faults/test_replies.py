@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from optimizer.contract import optimizer_pb2 as pb
-from testbed import layout
-from testbed.faults.hostile.replies import HONEST, LIES, RAW, WAYS, Asked, Past, reply
-from testbed.scenario.load import load_file
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed import layout
+from stowage_testbed.faults.hostile.replies import HONEST, LIES, RAW, WAYS, Asked, Past, reply
+from stowage_testbed.scenario.load import load_file
 
 SNAPSHOT = pb.Snapshot(
     id="s",

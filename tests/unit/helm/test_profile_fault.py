@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.helm.profile_fault import profile_fault, said_last
+from stowage_testbed.helm.profile_fault import profile_fault, said_last
 
 PROFILE = """\
 # parallelsm: in a comment is no place

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from host_builders import JumpingClock, a_container, a_place, a_pod
 
-from testbed.hostpods.backoff import Backoff, BackoffLimits
-from testbed.hostpods.clock import LoopClock
-from testbed.hostpods.container import ContainerRunner
-from testbed.hostpods.manifest import Manifest
-from testbed.hostpods.states import Running, Terminated, Waiting, first_record
+from stowage_testbed.hostpods.backoff import Backoff, BackoffLimits
+from stowage_testbed.hostpods.clock import LoopClock
+from stowage_testbed.hostpods.container import ContainerRunner
+from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.states import Running, Terminated, Waiting, first_record
 
 
 class Bench:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from host_builders import MemoryObjects, a_container, a_pod, surroundings
 
-from testbed.hostpods.environment import container_environment
-from testbed.hostpods.errors import EnvironmentSourceError, FeatureNotSupportedError
-from testbed.hostpods.expansion import expand
+from stowage_testbed.hostpods.environment import container_environment
+from stowage_testbed.hostpods.errors import EnvironmentSourceError, FeatureNotSupportedError
+from stowage_testbed.hostpods.expansion import expand
 
 OBJECTS = MemoryObjects(
     config_maps={"settings": {"COLOUR": b"red", "SIZE": b"9"}},

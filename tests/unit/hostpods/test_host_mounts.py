@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from host_builders import a_container
 
-from testbed.hostpods.errors import FeatureNotSupportedError, MountRefusedError
-from testbed.hostpods.mounts import Mounts
+from stowage_testbed.hostpods.errors import FeatureNotSupportedError, MountRefusedError
+from stowage_testbed.hostpods.mounts import Mounts
 
 
 def mounts(folder: Path, pod: str = "one") -> Mounts:

@@ -20,12 +20,12 @@ import pytest
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from host_builders import JumpingClock, a_container
 
-from testbed.hostpods.errors import FeatureNotSupportedError
-from testbed.hostpods.probes.action import Inside, ask
-from testbed.hostpods.probes.httpget import HttpTarget, unverified_context
-from testbed.hostpods.probes.outcome import Outcome
-from testbed.hostpods.probes.prober import Prober
-from testbed.hostpods.probes.thresholds import Thresholds
+from stowage_testbed.hostpods.errors import FeatureNotSupportedError
+from stowage_testbed.hostpods.probes.action import Inside, ask
+from stowage_testbed.hostpods.probes.httpget import HttpTarget, unverified_context
+from stowage_testbed.hostpods.probes.outcome import Outcome
+from stowage_testbed.hostpods.probes.prober import Prober
+from stowage_testbed.hostpods.probes.thresholds import Thresholds
 
 
 def probe(action: dict[str, Any], tmp_path: Path, **container: Any) -> Outcome:

@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from testbed.hostpods.errors import CommandNotStartedError
-from testbed.hostpods.launch import Log
-from testbed.hostpods.process import Command, Exit, run_to_end, start_process
-from testbed.wait import wait_until
+from stowage_testbed.hostpods.errors import CommandNotStartedError
+from stowage_testbed.hostpods.launch import Log
+from stowage_testbed.hostpods.process import Command, Exit, run_to_end, start_process
+from stowage_testbed.wait import wait_until
 
 PATH = {"PATH": os.environ["PATH"]}
 
@@ -128,7 +128,7 @@ def test_a_killed_daemon_takes_every_process_along(tmp_path: Path) -> None:
     log = tmp_path / "main.log"
     daemon = (
         "import asyncio, pathlib\n"
-        "from testbed.hostpods.process import Command, start_process\n"
+        "from stowage_testbed.hostpods.process import Command, start_process\n"
         "async def main():\n"
         f"    here = pathlib.Path({str(tmp_path)!r})\n"
         "    script = 'sleep 600 & echo $!; echo $$; wait'\n"

@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from host_builders import a_container, a_pod
 
-from testbed.hostpods.manifest import Manifest
-from testbed.hostpods.states import (
+from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.states import (
     ContainerRecord,
     Running,
     State,
     Terminated,
     Waiting,
 )
-from testbed.hostpods.status import Picture, StatusComposer, phase
+from stowage_testbed.hostpods.status import Picture, StatusComposer, phase
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 RUNNING = Running(T0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from host_builders import a_container, a_pod
 
-from testbed.hostpods.unenforced import unenforced_settings
+from stowage_testbed.hostpods.unenforced import unenforced_settings
 
 
 def test_what_is_not_enforced_is_named() -> None:

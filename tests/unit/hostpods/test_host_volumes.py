@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from host_builders import CAPACITY, JumpingClock, MemoryObjects, a_container, a_pod
 
-from testbed.hostpods.errors import FeatureNotSupportedError, VolumeNotReadyError
-from testbed.hostpods.volumes.atomic import remove_tree, write_atomically
-from testbed.hostpods.volumes.contents import VolumeContents
-from testbed.hostpods.volumes.folder import VolumesFolder
-from testbed.hostpods.volumes.payload import FileContent
-from testbed.hostpods.volumes.serviceaccount import TokenSource
+from stowage_testbed.hostpods.errors import FeatureNotSupportedError, VolumeNotReadyError
+from stowage_testbed.hostpods.volumes.atomic import remove_tree, write_atomically
+from stowage_testbed.hostpods.volumes.contents import VolumeContents
+from stowage_testbed.hostpods.volumes.folder import VolumesFolder
+from stowage_testbed.hostpods.volumes.payload import FileContent
+from stowage_testbed.hostpods.volumes.serviceaccount import TokenSource
 
 
 class Node:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from testbed.hostpods.errors import ApiUnreachableError
-from testbed.hostpods.manifest import Manifest
-from testbed.hostpods.watch import PodWatch
+from stowage_testbed.hostpods.errors import ApiUnreachableError
+from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.watch import PodWatch
 
 Event = tuple[str, Manifest]
 

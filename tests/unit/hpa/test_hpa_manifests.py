@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from hpa_settings import QUICK
 
-from testbed.compare.arms.arm import Dress
-from testbed.hpa.live.cluster import autoscaler_arguments
-from testbed.hpa.live.manifests import NAME, autoscaler, deployment
-from testbed.hpa.settings import FULL, Autoscaling, Timing
-from testbed.scenario.manifests import WORKLOAD_LABEL
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.hpa.live.cluster import autoscaler_arguments
+from stowage_testbed.hpa.live.manifests import NAME, autoscaler, deployment
+from stowage_testbed.hpa.settings import FULL, Autoscaling, Timing
+from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
 
 
 def test_the_pods_wear_what_their_scheduler_wants() -> None:

@@ -9,11 +9,11 @@ import pytest
 from hpa_settings import QUICK
 from simulated_hpa import SimulatedHpa
 
-from testbed.hpa.model.load_window import LoadWindow
-from testbed.hpa.phases.find import find
-from testbed.hpa.phases.hold import hold
-from testbed.hpa.phases.recovery import Recovery, recovery
-from testbed.hpa.settings import (
+from stowage_testbed.hpa.model.load_window import LoadWindow
+from stowage_testbed.hpa.phases.find import find
+from stowage_testbed.hpa.phases.hold import hold
+from stowage_testbed.hpa.phases.recovery import Recovery, recovery
+from stowage_testbed.hpa.settings import (
     FULL,
     Autoscaling,
     Find,

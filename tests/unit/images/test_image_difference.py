@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.images.difference import differing_files
-from testbed.images.program_archive import write_program_archive
+from stowage_testbed.images.difference import differing_files
+from stowage_testbed.images.program_archive import write_program_archive
 
 
 def an_image(folder: Path, name: str, content: bytes) -> Path:

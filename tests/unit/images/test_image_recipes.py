@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from testbed import layout
-from testbed.cli import app
-from testbed.images.archive import archive_of, built_archive
-from testbed.images.command import check_builders, run
-from testbed.images.content import EPOCH, content_key, source_epoch
-from testbed.images.errors import (
+from stowage_testbed import layout
+from stowage_testbed.cli import app
+from stowage_testbed.images.archive import archive_of, built_archive
+from stowage_testbed.images.command import check_builders, run
+from stowage_testbed.images.content import EPOCH, content_key, source_epoch
+from stowage_testbed.images.errors import (
     BuilderMissingError,
     ImageBuildError,
     ImageMissingError,
     RecipesMissingError,
     UnknownImageError,
 )
-from testbed.images.home import RECIPES
-from testbed.images.recipe import Recipe, recipe_of, recipes
+from stowage_testbed.images.home import RECIPES
+from stowage_testbed.images.recipe import Recipe, recipe_of, recipes
 
 CHECKOUT = Path(__file__).parents[3]
 PLAIN = Recipe("optimizer", "stowage/optimizer", "1", ("optimizer",))

@@ -7,7 +7,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from testbed.images.program_archive import write_program_archive
+from stowage_testbed.images.program_archive import write_program_archive
 
 
 def a_program(folder: Path, content: bytes = b"\x7fELF program") -> Path:

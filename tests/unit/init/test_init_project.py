@@ -11,15 +11,15 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-import testbed.cli
-from testbed.init.errors import FilesInTheWayError, FolderUnwritableError
-from testbed.init.project import (
+import stowage_testbed.cli
+from stowage_testbed.init.errors import FilesInTheWayError, FolderUnwritableError
+from stowage_testbed.init.project import (
     SCENARIO_FILE,
     TEST_FILE,
     WORKFLOW_FILE,
     write_project,
 )
-from testbed.scenario.catalogue import select
+from stowage_testbed.scenario.catalogue import select
 
 ROOT = Path(__file__).parents[3]
 
@@ -115,7 +115,7 @@ def test_a_file_where_a_folder_must_be_is_told(tmp_path: Path) -> None:
 
 def test_the_command_says_what_it_wrote_and_what_comes_next(tmp_path: Path) -> None:
     """Nobody should have to look for the next step."""
-    result = CliRunner().invoke(testbed.cli.app, ["init", str(tmp_path)])
+    result = CliRunner().invoke(stowage_testbed.cli.app, ["init", str(tmp_path)])
 
     lines = result.stdout.splitlines()
     assert f"wrote {tmp_path / SCENARIO_FILE}" in lines

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from history_builder import HistoryBuilder
 
-from testbed.invariants import History
-from testbed.invariants.check import RULES, Rule
+from stowage_testbed.invariants import History
+from stowage_testbed.invariants.check import RULES, Rule
 
 PODS = 60
 

@@ -6,8 +6,8 @@ import pytest
 from histories import BROKEN, SOUND
 from history_builder import HistoryBuilder
 
-from testbed.invariants import check
-from testbed.invariants.check import RULES
+from stowage_testbed.invariants import check
+from stowage_testbed.invariants.check import RULES
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from testbed import layout
-from testbed.helm.install import CHART
-from testbed.toolchain.location import tool_inputs
-from testbed.toolchain.manifest import load_manifest
+from stowage_testbed import layout
+from stowage_testbed.helm.install import CHART
+from stowage_testbed.toolchain.location import tool_inputs
+from stowage_testbed.toolchain.manifest import load_manifest
 
 ROOT = Path(__file__).parents[3]
 

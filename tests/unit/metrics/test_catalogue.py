@@ -6,8 +6,8 @@ import json
 
 from run_records import a_record, by_name, pod_on
 
-from testbed.metrics.catalogue import metrics_of
-from testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.metrics.record import RunRecord
 
 RATIOS = {"ratio", "index"}
 SPELLED_OUT = {"pods/s": "pods_per_s"}

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from run_records import GB, a_node, a_record, by_name, pod_on
 
-from testbed.metrics.fragmentation import fragmented, largest_fit, stranded
-from testbed.metrics.free_room import Shape, free_room, shapes
-from testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.fragmentation import fragmented, largest_fit, stranded
+from stowage_testbed.metrics.free_room import Shape, free_room, shapes
+from stowage_testbed.metrics.record import PodRecord, RunRecord
 
 SMALL = Shape(500, GB)
 LARGE = Shape(2000, 2 * GB)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from run_records import GB, a_node, a_record, by_name, pod_on
 
-from testbed.metrics.inversions import Inversions, inversions
-from testbed.metrics.record import PodRecord
+from stowage_testbed.metrics.inversions import Inversions, inversions
+from stowage_testbed.metrics.record import PodRecord
 
 
 def low(bound: float = 5.0) -> PodRecord:

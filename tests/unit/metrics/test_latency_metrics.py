@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from run_records import a_record, by_name, pod_on
 
-from testbed.metrics.latency import Latencies, t_post, t_ready, t_sched
+from stowage_testbed.metrics.latency import Latencies, t_post, t_ready, t_sched
 
 THREE = a_record(
     [

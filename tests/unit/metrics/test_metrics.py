@@ -2,16 +2,16 @@ from fractions import Fraction
 
 import pytest
 
-from testbed.metrics.comparison import not_worse
-from testbed.metrics.packing import (
+from stowage_testbed.metrics.comparison import not_worse
+from stowage_testbed.metrics.packing import (
     pending_by_workload,
     placed_by_priority,
     pods_per_node,
     utilisation,
 )
-from testbed.metrics.percentile import percentile
-from testbed.metrics.placement import groups, placement_hash, placements
-from testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.metrics.percentile import percentile
+from stowage_testbed.metrics.placement import groups, placement_hash, placements
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 
 GB = 10**9
 

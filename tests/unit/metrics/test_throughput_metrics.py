@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from run_records import a_record, by_name, pod_on
 
-from testbed.metrics.record import RunRecord
-from testbed.metrics.throughput import throughput
-from testbed.metrics.waiting import waiting_pods
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.throughput import throughput
+from stowage_testbed.metrics.waiting import waiting_pods
 
 
 def burst(*bound_s: float) -> RunRecord:

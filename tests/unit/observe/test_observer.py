@@ -13,22 +13,22 @@ import pytest
 from kubernetes import client
 from watch_server import WatchServer, a_pod, serving
 
-from testbed.errors import StowageError
-from testbed.observe.change import Verb
-from testbed.observe.errors import (
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.change import Verb
+from stowage_testbed.observe.errors import (
     ListFailedError,
     NotSettledError,
     UnreachableStateError,
     WatchFailedError,
 )
-from testbed.observe.observer import PAUSES_PER_LOOK, Observer
-from testbed.observe.receipt import NS_PER_S, ReceiptClock
-from testbed.observe.settled import Condition
-from testbed.observe.source import PODS
-from testbed.observe.state import State
-from testbed.observe.stream import PAGE
-from testbed.observe.verdict import Verdict
-from testbed.wait import wait_until
+from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer
+from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
+from stowage_testbed.observe.settled import Condition
+from stowage_testbed.observe.source import PODS
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.stream import PAGE
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.wait import wait_until
 
 SOON_S = 10.0
 

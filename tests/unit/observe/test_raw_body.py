@@ -14,10 +14,10 @@ import msgspec
 import pytest
 from watch_server import a_pod
 
-from testbed.errors import StowageError
-from testbed.observe.change import Change, Verb
-from testbed.observe.pod import observed_pod
-from testbed.observe.raw_body import (
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.raw_body import (
     ROLL_BYTES,
     BodyFile,
     BodyStore,
@@ -25,7 +25,7 @@ from testbed.observe.raw_body import (
     Head,
     RawBody,
 )
-from testbed.observe.receipt import Receipt
+from stowage_testbed.observe.receipt import Receipt
 
 POD = a_pod("a", node="n1")
 CLEAN = {

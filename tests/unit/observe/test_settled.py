@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seen_states import fresh, leaving, placed, plan, refused, state_of
 
-from testbed.observe.settled import (
+from stowage_testbed.observe.settled import (
     at_rest,
     object_there,
     objects_gone,

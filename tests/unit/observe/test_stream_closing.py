@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from testbed.observe.receipt import ReceiptClock
-from testbed.observe.source import PODS
-from testbed.observe.stream import Stream
+from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.observe.source import PODS
+from stowage_testbed.observe.stream import Stream
 
 
 def line(name: str) -> bytes:

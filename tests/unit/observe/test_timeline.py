@@ -6,9 +6,9 @@ from watch_server import a_pod
 from watched_pods import at as at_second
 from watched_pods import life, seen
 
-from testbed.observe.change import Change, Verb
-from testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
-from testbed.observe.timeline import bind_latencies_s, pod_timelines
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
+from stowage_testbed.observe.timeline import bind_latencies_s, pod_timelines
 
 
 def at(second: float, verb: Verb, name: str, node: str = "") -> Change:

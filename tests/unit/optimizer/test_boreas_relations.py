@@ -8,9 +8,9 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.encode import encode_plan
-from optimizer.verify import verify_plan
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.verify import verify_plan
 
 HOST = "kubernetes.io/hostname"
 ASKED = pb.SolveOptions(strategy="boreas", deterministic=True)

@@ -10,14 +10,14 @@ from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from snapshot_builder import SnapshotBuilder, figure_1
 
-from optimizer.cli import main
-from optimizer.cli.errors import FileUnwritableError
-from optimizer.cli.files import write_answer
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.certificate import DualBound, ProofMethod
-from optimizer.model.options import Policy
-from optimizer.strategies.bounds import Proof, trivial_bounds
-from optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.cli import main
+from stowage_optimizer.cli.errors import FileUnwritableError
+from stowage_optimizer.cli.files import write_answer
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.certificate import DualBound, ProofMethod
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
+from stowage_optimizer.strategies.planning import PlanWriter
 
 
 def _run(*arguments: str | Path) -> int:

@@ -8,11 +8,11 @@ import pytest
 from certified_plans import Scene, scene_of
 from snapshot_builder import SnapshotBuilder, figure_1
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.options import Policy
-from optimizer.model.packing import Assignment
-from optimizer.verify.certificate import verify_certificates
-from optimizer.verify.certificate.claim import Claim, claims
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Assignment
+from stowage_optimizer.verify.certificate import verify_certificates
+from stowage_optimizer.verify.certificate.claim import Claim, claims
 
 Case = tuple[Scene, Assignment]
 Change = Callable[[int], None]

@@ -8,9 +8,9 @@ import pytest
 from certified_plans import scene_of
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.options import Policy
-from optimizer.verify.certificate import verify_certificates
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.verify.certificate import verify_certificates
 
 Change = Callable[[pb.DualBound], object]
 

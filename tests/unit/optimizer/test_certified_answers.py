@@ -6,10 +6,10 @@ import pytest
 from crowded_clusters import crowded_cluster
 from solving_in_process import answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.encode import encode_plan
-from optimizer.verify import verify_plan
-from optimizer.verify.certificate import verify_certificates
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.verify import verify_plan
+from stowage_optimizer.verify.certificate import verify_certificates
 
 
 @pytest.mark.parametrize("seed", range(4))

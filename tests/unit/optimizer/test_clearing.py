@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optimizer.model.packing import Item, Packing
-from optimizer.search.clearing import clear_room
-from optimizer.search.mending import Mender
-from optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
-from optimizer.search.scoring import value_of
-from optimizer.search.state import make_state
-from optimizer.search.terrain import make_terrain
-from optimizer.strategies.bounds import trivial_bounds
-from optimizer.strategies.lexicographic.board import Board
-from optimizer.strategies.lexicographic.climbing import MANY_ITEMS, Climber
-from optimizer.strategies.lexicographic.pace import Pace
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.search.clearing import clear_room
+from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
+from stowage_optimizer.search.scoring import value_of
+from stowage_optimizer.search.state import make_state
+from stowage_optimizer.search.terrain import make_terrain
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.lexicographic.board import Board
+from stowage_optimizer.strategies.lexicographic.climbing import MANY_ITEMS, Climber
+from stowage_optimizer.strategies.lexicographic.pace import Pace
 
 ROOM = 16
 

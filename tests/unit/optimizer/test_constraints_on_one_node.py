@@ -6,10 +6,10 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
 
 Port = tuple[str, str, int]
 HOST = "kubernetes.io/hostname"

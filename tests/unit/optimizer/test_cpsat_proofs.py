@@ -6,7 +6,7 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2 as pb
 
 GPU, FPGA = "example.com/gpu", "example.com/fpga"
 LARGE, SMALL = (646, 6160744598), (323, 3080372299)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimizer.bounds import DualSearch, Phase, Question, dual_bound
-from optimizer.model.packing import Item, Packing
-from optimizer.search.problem import make_problem
-from optimizer.strategies.objective import TierScore
+from stowage_optimizer.bounds import DualSearch, Phase, Question, dual_bound
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.strategies.objective import TierScore
 
 NODES = 4
 SIZES = (3, 4, 5, 7, 8)

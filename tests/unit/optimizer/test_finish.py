@@ -6,13 +6,13 @@ import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import finished_answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_options
-from optimizer.model.decode.faults import Faults
-from optimizer.model.encode import encode_plan
-from optimizer.model.errors import InvalidInputError
-from optimizer.model.plan import GainPoint, NodesInUse
-from optimizer.verify import verify_plan
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_options
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.errors import InvalidInputError
+from stowage_optimizer.model.plan import GainPoint, NodesInUse
+from stowage_optimizer.verify import verify_plan
 
 STRATEGY = "cpsat-aggregated"
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_options, decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.options import Limits, Policy, SolveOptions
-from optimizer.model.plan import EndReason, Plan
-from optimizer.model.snapshot import Snapshot
-from optimizer.strategies.finish.strategy import Finished
-from optimizer.strategies.finish.trimming import Trimming
-from optimizer.strategies.reduced import reduced
-from optimizer.strategies.strategy import Answer, Clock
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.options import Limits, Policy, SolveOptions
+from stowage_optimizer.model.plan import EndReason, Plan
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies.finish.strategy import Finished
+from stowage_optimizer.strategies.finish.trimming import Trimming
+from stowage_optimizer.strategies.reduced import reduced
+from stowage_optimizer.strategies.strategy import Answer, Clock
 
 LIMIT_S = 10.0
 

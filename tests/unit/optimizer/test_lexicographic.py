@@ -8,13 +8,13 @@ import pytest
 from small_grid import crowded
 from solving_in_process import answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.encode import encode_plan
-from optimizer.model.plan import EndReason
-from optimizer.strategies.lexicographic.exact import MoveSearch
-from optimizer.strategies.lexicographic.proving import Prover
-from optimizer.verify import verify_plan
-from optimizer.verify.certificate import verify_certificates
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.plan import EndReason
+from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
+from stowage_optimizer.strategies.lexicographic.proving import Prover
+from stowage_optimizer.verify import verify_plan
+from stowage_optimizer.verify.certificate import verify_certificates
 
 
 def test_the_same_seed_brings_the_same_plan_where_work_is_counted() -> None:

@@ -11,19 +11,19 @@ import pytest
 from checked_indices import run_with_checked_indices
 from random_packings import random_packing
 
-from optimizer.model.options import Policy
-from optimizer.model.packing import Item, Packing
-from optimizer.search.cache import VARIABLE, forget_others, settle_cache
-from optimizer.search.exploration import CALMING, PLACING, explore
-from optimizer.search.mending import Mender
-from optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
-from optimizer.search.scoring import value_of
-from optimizer.search.seating import enter, nothing_frozen
-from optimizer.search.slack import without_slack
-from optimizer.search.state import PLACED, State, make_state
-from optimizer.search.terrain import Terrain, make_terrain
-from optimizer.strategies.objective import score
-from optimizer.strategies.repair import repair
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
+from stowage_optimizer.search.exploration import CALMING, PLACING, explore
+from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
+from stowage_optimizer.search.scoring import value_of
+from stowage_optimizer.search.seating import enter, nothing_frozen
+from stowage_optimizer.search.slack import without_slack
+from stowage_optimizer.search.state import PLACED, State, make_state
+from stowage_optimizer.search.terrain import Terrain, make_terrain
+from stowage_optimizer.strategies.objective import score
+from stowage_optimizer.strategies.repair import repair
 
 SEEDS = range(12)
 
@@ -159,7 +159,7 @@ def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
     run_with_checked_indices(
         "from random_packings import random_packing\n"
         "from test_local_search import searched\n"
-        "from optimizer.search.problem import make_problem\n"
+        "from stowage_optimizer.search.problem import make_problem\n"
         "for seed in range(4):\n"
         "    searched(make_problem(random_packing(seed)), strict=seed % 2 == 0)\n",
         __file__,

@@ -10,18 +10,18 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.certificate import ProofMethod
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.encode import encode_plan
-from optimizer.model.options import SolveOptions
-from optimizer.model.plan import EndReason, Plan
-from optimizer.model.snapshot import Snapshot
-from optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
-from optimizer.strategies.related import Related
-from optimizer.strategies.strategy import Answer, Clock
-from optimizer.verify import verify_plan
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.plan import EndReason, Plan
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
+from stowage_optimizer.strategies.related import Related
+from stowage_optimizer.strategies.strategy import Answer, Clock
+from stowage_optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})
 ZONES = {"a": "x", "b": "x", "c": "y"}

@@ -10,10 +10,10 @@ from google.protobuf.json_format import MessageToJson
 from snapshot_builder import SnapshotBuilder, figure_1
 from typer.testing import CliRunner
 
-from optimizer.cli import main
-from optimizer.contract import optimizer_pb2 as pb
-from testbed.cli import app
-from testbed.cli.solve import OptimizerFailedError
+from stowage_optimizer.cli import main
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.cli import app
+from stowage_testbed.cli.solve import OptimizerFailedError
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import pytest
 from snapshot_builder import GB, SnapshotBuilder
 from solving_in_process import answer_to
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.packing import Packing
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.packing import Packing
 
 
 def packing_of(snapshot: pb.Snapshot) -> Packing:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode import decode_options, decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.errors import InvalidInputError
-from optimizer.model.integers import parse_integer
-from optimizer.model.snapshot import Snapshot
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.errors import InvalidInputError
+from stowage_optimizer.model.integers import parse_integer
+from stowage_optimizer.model.snapshot import Snapshot
 
 Spoil = Callable[[pb.Snapshot], object]
 

@@ -8,9 +8,9 @@ import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.encode import LONGEST_DETAIL, encode_refusals
-from optimizer.model.refusal import Refusal
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.encode import LONGEST_DETAIL, encode_refusals
+from stowage_optimizer.model.refusal import Refusal
 
 Need = Callable[[pb.PodClass], object]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.verify import verify_plan
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify import verify_plan
 
 
 def rules_broken(

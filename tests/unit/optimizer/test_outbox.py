@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from optimizer.model.plan import Placement, Plan
-from optimizer.service.outbox import Outbox
+from stowage_optimizer.model.plan import Placement, Plan
+from stowage_optimizer.service.outbox import Outbox
 
 
 class Letters:

@@ -9,12 +9,12 @@ from ortools.sat.python import cp_model
 from snapshot_builder import GB, SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.plan import EndReason, Plan
-from optimizer.strategies.errors import SolverContradictionError
-from optimizer.strategies.paper import solving
-from optimizer.strategies.paper.solving import Outcome
-from optimizer.strategies.paper.time_split import TimeSplit
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.plan import EndReason, Plan
+from stowage_optimizer.strategies.errors import SolverContradictionError
+from stowage_optimizer.strategies.paper import solving
+from stowage_optimizer.strategies.paper.solving import Outcome
+from stowage_optimizer.strategies.paper.time_split import TimeSplit
 
 
 def two_tiers() -> pb.Snapshot:

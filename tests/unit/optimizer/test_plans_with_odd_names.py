@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection
 import pytest
 from snapshot_builder import SnapshotBuilder
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.service.judge import Judge
-from optimizer.service.metrics import Metrics
-from optimizer.verify import verify_plan
-from optimizer.verify.case import Case
-from optimizer.verify.checker import NAMES, RULES
-from optimizer.verify.movability import disturbable_pods
-from optimizer.verify.references import check_snapshot
-from optimizer.verify.tiers import count_tiers
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.service.judge import Judge
+from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.verify import verify_plan
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.checker import NAMES, RULES
+from stowage_optimizer.verify.movability import disturbable_pods
+from stowage_optimizer.verify.references import check_snapshot
+from stowage_optimizer.verify.tiers import count_tiers
 
 LOOKS: tuple[Callable[[Case], Collection[object] | object], ...] = (
     *NAMES,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from checked_indices import run_with_checked_indices
 
-from optimizer.bounds.listing import list_patterns
-from optimizer.bounds.mixes import mixes_of
-from optimizer.bounds.pricing import best_patterns
+from stowage_optimizer.bounds.listing import list_patterns
+from stowage_optimizer.bounds.mixes import mixes_of
+from stowage_optimizer.bounds.pricing import best_patterns
 
 MANY, FEW = 24, 1
 """Kinds: so many that parts of them are sorted apart, and so few that none are."""

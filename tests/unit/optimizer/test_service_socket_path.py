@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.service.errors import (
+from stowage_optimizer.service.errors import (
     NotASocketError,
     SocketFolderMissingError,
     SocketInUseError,
     SocketPathTooLongError,
 )
-from optimizer.service.socket_path import LONGEST_PATH_BYTES, claim
+from stowage_optimizer.service.socket_path import LONGEST_PATH_BYTES, claim
 
 
 @pytest.fixture

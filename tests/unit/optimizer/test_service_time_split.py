@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.service.time_split import (
+from stowage_optimizer.service.time_split import (
     answer_after_s,
     checking_s,
     grace_s,

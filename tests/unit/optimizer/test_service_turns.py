@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from optimizer.service.errors import CallLeftError, QueueFullError, TurnTimeoutError
-from optimizer.service.turns import Turns
+from stowage_optimizer.service.errors import CallLeftError, QueueFullError, TurnTimeoutError
+from stowage_optimizer.service.turns import Turns
 
 STAYS = threading.Event()
 

@@ -10,11 +10,11 @@ from typing import cast
 
 import pytest
 
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.service.ending import ending
-from optimizer.service.judge import Judge
-from optimizer.service.run import Run
-from optimizer.service.vetting import Vetting
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.service.ending import ending
+from stowage_optimizer.service.judge import Judge
+from stowage_optimizer.service.run import Run
+from stowage_optimizer.service.vetting import Vetting
 
 LONG_S = 60.0
 """No test gets there: what it waits for happens before, or it hangs and fails."""

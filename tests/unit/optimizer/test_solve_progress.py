@@ -9,10 +9,10 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from snapshot_builder import figure_1
 
-from optimizer.cli import main
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.service.metrics import Metrics
-from optimizer.service.progress import progress_line, progress_of
+from stowage_optimizer.cli import main
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.service.progress import progress_line, progress_of
 
 
 def an_update(*proved: bool) -> pb.SolveUpdate:

@@ -10,12 +10,12 @@ import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
-from optimizer.model.options import SolveOptions
-from optimizer.model.plan import EndReason, Plan
-from optimizer.model.snapshot import Snapshot
-from optimizer.strategies import source
-from optimizer.strategies.errors import StrategyNameTakenError, StrategyUnloadableError
-from optimizer.strategies.strategy import Answer, Clock
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.plan import EndReason, Plan
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies import source
+from stowage_optimizer.strategies.errors import StrategyNameTakenError, StrategyUnloadableError
+from stowage_optimizer.strategies.strategy import Answer, Clock
 
 
 def test_every_strategy_of_the_issue_is_there() -> None:

@@ -7,20 +7,20 @@ from itertools import count
 import pytest
 from snapshot_builder import figure_1
 
-from optimizer.cli.solve import Lines
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.certificate import ProofMethod
-from optimizer.model.decode import decode_snapshot
-from optimizer.model.decode.faults import Faults
-from optimizer.model.options import Policy
-from optimizer.model.plan import Placement, Plan, TierResult
-from optimizer.search.problem import make_problem
-from optimizer.service.telling import Telling
-from optimizer.strategies.bounds import Proof, trivial_bounds
-from optimizer.strategies.lexicographic.board import Board
-from optimizer.strategies.lexicographic.strategy import TELLING_S, _Desk
-from optimizer.strategies.planning import PlanWriter
-from optimizer.strategies.reduced import reduced
+from stowage_optimizer.cli.solve import Lines
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.plan import Placement, Plan, TierResult
+from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.service.telling import Telling
+from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
+from stowage_optimizer.strategies.lexicographic.board import Board
+from stowage_optimizer.strategies.lexicographic.strategy import TELLING_S, _Desk
+from stowage_optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.strategies.reduced import reduced
 
 
 def a_plan(upper_bound: int) -> Plan:

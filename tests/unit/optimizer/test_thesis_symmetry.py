@@ -6,11 +6,11 @@ import pytest
 from snapshot_builder import GB, SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
-from optimizer.constraints.reduction import reduce_snapshot
-from optimizer.contract import optimizer_pb2 as pb
-from optimizer.model.decode.faults import Faults
-from optimizer.model.decode.snapshot import decode_snapshot
-from optimizer.strategies.linear.symmetry import SymmetryFormulation
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.snapshot import decode_snapshot
+from stowage_optimizer.strategies.linear.symmetry import SymmetryFormulation
 
 SYMMETRIC = ["cpsat-items-symmetry", "z3-symmetry"]
 

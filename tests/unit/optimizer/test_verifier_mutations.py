@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 from broken_plans import MUTATIONS, Mutation, Scene
 
-from optimizer.verify import checker
-from optimizer.verify.checker import NAMES, RULES, Rule
-from optimizer.verify.violation import RuleName
+from stowage_optimizer.verify import checker
+from stowage_optimizer.verify.checker import NAMES, RULES, Rule
+from stowage_optimizer.verify.violation import RuleName
 
 EVERY = [(one, rule) for rule, many in MUTATIONS.items() for one in many]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from watch_server import WatchServer, serving
 
-from testbed.plan import PlanApi
-from testbed.plan.errors import (
+from stowage_testbed.plan import PlanApi
+from stowage_testbed.plan.errors import (
     ClusterSilentError,
     PlanKindMissingError,
     PlanRefusedError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.plan import page_of
+from stowage_testbed.plan import page_of
 
 
 def _plan(**status: Any) -> dict[str, Any]:

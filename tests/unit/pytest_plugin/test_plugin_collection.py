@@ -28,7 +28,7 @@ expect:
     solves: 0
 """
 
-CONFTEST = "from testbed.pytest.collection import pytest_collect_file"
+CONFTEST = "from stowage_testbed.pytest.collection import pytest_collect_file"
 
 
 def a_folder(pytester: pytest.Pytester, text: str) -> None:
@@ -100,7 +100,7 @@ def test_the_options_are_explained(pytester: pytest.Pytester) -> None:
 def test_the_plugin_is_light() -> None:
     """Every pytest of the environment pays for what the plugin imports."""
     code = (
-        "import sys, testbed.pytest_plugin; "
+        "import sys, stowage_testbed.pytest_plugin; "
         "print([m for m in sys.modules if m.split('.')[0] in "
         "('kubernetes', 'yaml', 'ortools', 'grpc', 'rich')])"
     )

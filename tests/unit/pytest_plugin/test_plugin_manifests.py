@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from testbed.compare.arms.arm import Dress
-from testbed.pytest.dressing import dressed_for
-from testbed.pytest.errors import ManifestError, NoFileError
-from testbed.pytest.manifests import Given, read_manifests
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.pytest.dressing import dressed_for
+from stowage_testbed.pytest.errors import ManifestError, NoFileError
+from stowage_testbed.pytest.manifests import Given, read_manifests
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\nspec: {containers: []}\n"
 MINE = Dress("mine", {"queue": "a"})

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from testbed.pytest.errors import NoFileError, ScenarioMarkError
-from testbed.pytest.scenario_mark import marked_scenario
-from testbed.scenario.catalogue import shipped_folder
-from testbed.scenario.errors import ScenarioUnknownError
-from testbed.scenario.model import Scenario
-from testbed.scenario.starter import write_starter
+from stowage_testbed.pytest.errors import NoFileError, ScenarioMarkError
+from stowage_testbed.pytest.scenario_mark import marked_scenario
+from stowage_testbed.scenario.catalogue import shipped_folder
+from stowage_testbed.scenario.errors import ScenarioUnknownError
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.starter import write_starter
 
 
 def meant(tmp_path: Path, *words: str, **options: Any) -> Scenario:

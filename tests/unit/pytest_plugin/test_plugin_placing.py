@@ -8,8 +8,8 @@ import pytest
 from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
 from watch_server import a_pod
 
-from testbed.observe.verdict import Verdict
-from testbed.pytest.placing import all_decided
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.pytest.placing import all_decided
 
 NAMESPACE = str(a_pod("any")["metadata"]["namespace"])
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from testbed import layout
-from testbed.pytest.errors import SessionBusyError, SharedClusterError
-from testbed.pytest.session_cluster import ClusterOptions, session_cluster
+from stowage_testbed import layout
+from stowage_testbed.pytest.errors import SessionBusyError, SharedClusterError
+from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
 
 pytest_plugins = ["pytester"]
 
@@ -80,7 +80,7 @@ def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> No
         "import sys\n\n"
         "def test_it():\n"
         "    assert 'kubernetes' not in sys.modules\n"
-        "    assert 'testbed.pytest' not in sys.modules\n"
+        "    assert 'stowage_testbed.pytest' not in sys.modules\n"
     )
 
     result = pytester.runpytest_subprocess("-q")

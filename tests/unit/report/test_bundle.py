@@ -15,9 +15,9 @@ from outcomes import (
     an_outcome,
 )
 
-from testbed.report.bundle import Bundle
-from testbed.report.evidence_keeper import EvidenceKeeper
-from testbed.scenario.steps.model import Replay
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.report.evidence_keeper import EvidenceKeeper
+from stowage_testbed.scenario.steps.model import Replay
 
 
 def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from outcomes import FAILED, a_run, an_outcome
 
-from testbed.report.junit import junit_xml, write_junit
+from stowage_testbed.report.junit import junit_xml, write_junit
 
 
 def parsed(document: str) -> ET.Element:

@@ -12,15 +12,15 @@ import pytest
 from outcomes import a_material, a_run, an_outcome
 from rich.console import Console
 
-from testbed.report.bundle import Bundle
-from testbed.report.faults_table import faults_table
-from testbed.report.junit import junit_xml
-from testbed.report.limits import MOST_CHARACTERS, MOST_LINES
-from testbed.report.progress import LiveProgress
-from testbed.report.saved.reading import read_run
-from testbed.report.saved.showing import run_markdown, run_screen
-from testbed.run.outcome import RunOutcome
-from testbed.scenario.check import CheckResult
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.report.faults_table import faults_table
+from stowage_testbed.report.junit import junit_xml
+from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
+from stowage_testbed.report.progress import LiveProgress
+from stowage_testbed.report.saved.reading import read_run
+from stowage_testbed.report.saved.showing import run_markdown, run_screen
+from stowage_testbed.run.outcome import RunOutcome
+from stowage_testbed.scenario.check import CheckResult
 
 PODS = 50_000
 LEFT_OUT = f"and {PODS - MOST_LINES:,} more; all are in run.json"

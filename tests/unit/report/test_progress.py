@@ -8,7 +8,7 @@ from pathlib import Path
 from outcomes import FAILED, a_material, a_run, an_outcome
 from rich.console import Console
 
-from testbed.report.progress import LiveProgress
+from stowage_testbed.report.progress import LiveProgress
 
 
 def shown(*, terminal: bool) -> str:

@@ -11,15 +11,15 @@ import pytest
 from outcomes import FAILED, a_material, a_run, a_stepped_outcome, an_outcome
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.report.bundle import Bundle
-from testbed.report.evidence_keeper import EvidenceKeeper
-from testbed.report.saved.errors import RunBrokenError, RunMissingError, RunOptionError
-from testbed.report.saved.reading import read_run
-from testbed.report.saved.showing import run_markdown, run_screen
-from testbed.report.summary_table import summary_table
-from testbed.run.outcome import RunOutcome, ScenarioOutcome
-from testbed.scenario.check import CheckResult
+from stowage_testbed.cli import app
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.report.evidence_keeper import EvidenceKeeper
+from stowage_testbed.report.saved.errors import RunBrokenError, RunMissingError, RunOptionError
+from stowage_testbed.report.saved.reading import read_run
+from stowage_testbed.report.saved.showing import run_markdown, run_screen
+from stowage_testbed.report.summary_table import summary_table
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.scenario.check import CheckResult
 
 ENVIRONMENT = {"source": {"commit": "0123456789abcdef", "modified": True}}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome
 
-from testbed.report.faults_table import faults_table
-from testbed.report.lateness import lateness_note
-from testbed.report.placement_table import placement_table
-from testbed.report.summary_table import summary_note, summary_table
+from stowage_testbed.report.faults_table import faults_table
+from stowage_testbed.report.lateness import lateness_note
+from stowage_testbed.report.placement_table import placement_table
+from stowage_testbed.report.summary_table import summary_note, summary_table
 
 BEFORE = {"a": ["n1"], "b": ["n2"], "c": [""]}
 AFTER = {"a": ["n1"], "b": ["n1"], "c": ["n2"]}

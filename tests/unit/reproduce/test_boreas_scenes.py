@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.reproduce.boreas.arms import contenders
-from testbed.reproduce.boreas.counted import counted
-from testbed.reproduce.boreas.figures import boreas_figures
-from testbed.reproduce.boreas.request import (
+from stowage_testbed.cli import app
+from stowage_testbed.reproduce.boreas.arms import contenders
+from stowage_testbed.reproduce.boreas.counted import counted
+from stowage_testbed.reproduce.boreas.figures import boreas_figures
+from stowage_testbed.reproduce.boreas.request import (
     BoreasRequest,
     chosen_arms,
     chosen_scenes,
     run_id,
 )
-from testbed.reproduce.boreas.rows import DeploymentRow
-from testbed.reproduce.boreas.scene import NODE_CPU_MILLI
-from testbed.reproduce.boreas.scenes import scenes
-from testbed.reproduce.boreas.table import boreas_table
+from stowage_testbed.reproduce.boreas.rows import DeploymentRow
+from stowage_testbed.reproduce.boreas.scene import NODE_CPU_MILLI
+from stowage_testbed.reproduce.boreas.scenes import scenes
+from stowage_testbed.reproduce.boreas.table import boreas_table
 
 ROW = DeploymentRow(
     scene="minimal", arm="default", number=1, pods=5,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.errors import StowageError
-from testbed.reproduce.sweep.carrying_out import carry_out
-from testbed.reproduce.sweep.engine import InProcess
-from testbed.reproduce.sweep.journal import Journal
-from testbed.reproduce.sweep.listener import SweepListener
-from testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.errors import StowageError
+from stowage_testbed.reproduce.sweep.carrying_out import carry_out
+from stowage_testbed.reproduce.sweep.engine import InProcess
+from stowage_testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.tools import Tools
 
 DONE: list[str] = []
 

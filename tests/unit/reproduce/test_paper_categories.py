@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from paper_results import a_result, an_instance
 
-from testbed.reproduce.instance.rows import Where
-from testbed.reproduce.paper.category import Baseline, Category, category
-from testbed.reproduce.paper.judged import Judged, shares
+from stowage_testbed.reproduce.instance.rows import Where
+from stowage_testbed.reproduce.paper.category import Baseline, Category, category
+from stowage_testbed.reproduce.paper.judged import Judged, shares
 
 BEFORE: Where = (0, 1, -1)
 """One pod of each priority is placed, a second of the lower one is not."""

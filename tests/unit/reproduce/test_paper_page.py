@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from paper_results import a_result, an_evaluation, an_instance
 
-from testbed.reproduce.instance.rows import TierRow
-from testbed.reproduce.paper.category import Baseline
-from testbed.reproduce.paper.figures import evaluation_figures
-from testbed.reproduce.paper.judged import Judged
-from testbed.reproduce.paper.live.rows import LiveRow
-from testbed.reproduce.paper.page.page import page
-from testbed.reproduce.paper.tables.headline_table import (
+from stowage_testbed.reproduce.instance.rows import TierRow
+from stowage_testbed.reproduce.paper.category import Baseline
+from stowage_testbed.reproduce.paper.figures import evaluation_figures
+from stowage_testbed.reproduce.paper.judged import Judged
+from stowage_testbed.reproduce.paper.live.rows import LiveRow
+from stowage_testbed.reproduce.paper.page.page import page
+from stowage_testbed.reproduce.paper.tables.headline_table import (
     headline_sentences,
     headline_table,
 )
-from testbed.reproduce.paper.tables.live_table import live_table
-from testbed.reproduce.paper.tables.table_1 import table_1
-from testbed.reproduce.sweep.folder import Header
+from stowage_testbed.reproduce.paper.tables.live_table import live_table
+from stowage_testbed.reproduce.paper.tables.table_1 import table_1
+from stowage_testbed.reproduce.sweep.folder import Header
 
 INSTANCE = an_instance((2, 1, 1))
 BETTER = Judged(INSTANCE, a_result((0, 1, 2)))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from testbed.bench.cell import grid
-from testbed.cli import app
-from testbed.cli.reproducing import ListError, numbers, words
-from testbed.reproduce.instance.cells import choose_cells
+from stowage_testbed.bench.cell import grid
+from stowage_testbed.cli import app
+from stowage_testbed.cli.reproducing import ListError, numbers, words
+from stowage_testbed.reproduce.instance.cells import choose_cells
 
 
 @pytest.mark.parametrize(

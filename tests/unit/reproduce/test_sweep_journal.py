@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.errors import StowageError
-from testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.errors import StowageError
+from stowage_testbed.reproduce.sweep.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)

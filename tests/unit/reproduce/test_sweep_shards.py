@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.reproduce.sweep.errors import (
+from stowage_testbed.reproduce.sweep.errors import (
     FolderBusyError,
     NoSweepError,
     OtherSweepError,
     ShardFormError,
     ShardsMissingError,
 )
-from testbed.reproduce.sweep.folder import Header, SweepFolder
-from testbed.reproduce.sweep.merge import merge
-from testbed.reproduce.sweep.shard import Shard
+from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
+from stowage_testbed.reproduce.sweep.merge import merge
+from stowage_testbed.reproduce.sweep.shard import Shard
 
 HEADER = Header("paper", {"recipe": "1"}, {"sample": 2}, ("1/2",), ("here",))
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from testbed.reproduce.instance.evaluation import Evaluation
-from testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
-from testbed.reproduce.thesis.cases import ThesisCase, thesis_grid
-from testbed.reproduce.thesis.comparing import Outcome, duel, losses, outcome
-from testbed.reproduce.thesis.evaluation import ThesisSolved
-from testbed.reproduce.thesis.figures import thesis_figures
-from testbed.reproduce.thesis.rows import ThesisRow
-from testbed.reproduce.thesis.tables import duel_table, share_table
+from stowage_testbed.reproduce.instance.evaluation import Evaluation
+from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
+from stowage_testbed.reproduce.thesis.cases import ThesisCase, thesis_grid
+from stowage_testbed.reproduce.thesis.comparing import Outcome, duel, losses, outcome
+from stowage_testbed.reproduce.thesis.evaluation import ThesisSolved
+from stowage_testbed.reproduce.thesis.figures import thesis_figures
+from stowage_testbed.reproduce.thesis.rows import ThesisRow
+from stowage_testbed.reproduce.thesis.tables import duel_table, share_table
 
 START = (0, 1, PENDING, PENDING)
 INSTANCE = ThesisRow(

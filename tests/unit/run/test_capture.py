@@ -6,11 +6,11 @@ from typing import Any
 
 from outcomes import GB, an_outcome
 
-from testbed.metrics.state import NodeState
-from testbed.observe.change import Change, Verb
-from testbed.observe.receipt import Receipt
-from testbed.observe.state import State
-from testbed.run.capture import capture
+from stowage_testbed.metrics.state import NodeState
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.capture import capture
 
 
 def a_node(name: str) -> dict[str, Any]:

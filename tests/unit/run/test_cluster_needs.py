@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from testbed.cluster.backend import Backend
-from testbed.cluster.folder_cluster import FolderCluster
-from testbed.cluster.kwok_binary import KwokBinaryCluster
-from testbed.cluster.metrics.settings import MetricsSettings
-from testbed.run.cluster_needs import cluster_for, missing_at
-from testbed.run.errors import ClusterNeedsError
-from testbed.scenario.load import load_file
-from testbed.scenario.model import Scenario
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.folder_cluster import FolderCluster
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.run.cluster_needs import cluster_for, missing_at
+from stowage_testbed.run.errors import ClusterNeedsError
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 

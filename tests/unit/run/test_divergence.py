@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outcomes import a_stepped_outcome, an_outcome
 
-from testbed.run.divergence import divergences
+from stowage_testbed.run.divergence import divergences
 
 
 def test_equal_rounds_do_not_diverge() -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 from silent_cluster import SilentCluster
 from watch_server import WatchServer, a_pod, serving
 
-from testbed.invariants.settled import COUNTED
-from testbed.observe.observer import Observer
-from testbed.observe.receipt import Receipt
-from testbed.observe.settled import pods_gone
-from testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
-from testbed.run.bench import Bench
-from testbed.run.diary import Diary
-from testbed.run.invariant_checks import WATCHED, invariant_checks
-from testbed.run.listener import Listener
+from stowage_testbed.invariants.settled import COUNTED
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.settled import pods_gone
+from stowage_testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks
+from stowage_testbed.run.listener import Listener
 
 SOON_S = 10.0
 

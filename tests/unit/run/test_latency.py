@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.run.latency import latency_of
+from stowage_testbed.run.latency import latency_of
 
 
 def test_the_resolution_is_no_better_than_the_watch() -> None:

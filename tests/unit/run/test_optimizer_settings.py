@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from outcomes import a_plan
 
-from testbed.run.optimizer_phase import optimizer_record, optimizer_values
-from testbed.scenario.check import OptimizerRecord
-from testbed.scenario.model import OptimizerSettings
-from testbed.simulate import EVERY_HARM
+from stowage_testbed.run.optimizer_phase import optimizer_record, optimizer_values
+from stowage_testbed.scenario.check import OptimizerRecord
+from stowage_testbed.scenario.model import OptimizerSettings
+from stowage_testbed.simulate import EVERY_HARM
 
 
 def test_settings_become_the_plugins_own_arguments() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.run.errors import NothingToRunError, UnknownVariantError
-from testbed.run.request import RunRequest, choose_scenarios
+from stowage_testbed.run.errors import NothingToRunError, UnknownVariantError
+from stowage_testbed.run.request import RunRequest, choose_scenarios
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.cli.run_session import RunSession
-from testbed.report.errors import ResultsFolderError
+from stowage_testbed.cli import app
+from stowage_testbed.cli.run_session import RunSession
+from stowage_testbed.report.errors import ResultsFolderError
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -60,7 +60,7 @@ def test_an_unwritable_results_folder_is_found_before_the_run(
 def test_help_does_not_load_the_client() -> None:
     """`stowage --help` must not take seconds."""
     code = (
-        "import sys, testbed.cli; "
+        "import sys, stowage_testbed.cli; "
         "print([m for m in ('kubernetes.client', 'ortools') if m in sys.modules])"
     )
     answer = subprocess.run(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.scenario.document import compose
-from testbed.scenario.errors import ScenarioFaultsError, ScenarioUnreadableError
-from testbed.scenario.load import load_file, load_folder
+from stowage_testbed.scenario.document import compose
+from stowage_testbed.scenario.errors import ScenarioFaultsError, ScenarioUnreadableError
+from stowage_testbed.scenario.load import load_file, load_folder
 
 GOOD = """\
 name: test/case

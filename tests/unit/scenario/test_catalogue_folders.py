@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.scenario.catalogue import select, shipped_folder
-from testbed.scenario.errors import ScenarioUnknownError
-from testbed.scenario.starter import write_starter
+from stowage_testbed.scenario.catalogue import select, shipped_folder
+from stowage_testbed.scenario.errors import ScenarioUnknownError
+from stowage_testbed.scenario.starter import write_starter
 
 FOLDER = Path("scenarios")
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from testbed.metrics.state import ClusterState, NodeState, PodState
-from testbed.scenario.check import CheckResult, OptimizerRecord
-from testbed.scenario.check_metrics import check_metrics
-from testbed.scenario.check_moment import Moment, check_moment
-from testbed.scenario.expectations import (
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.scenario.check import CheckResult, OptimizerRecord
+from stowage_testbed.scenario.check_metrics import check_metrics
+from stowage_testbed.scenario.check_moment import Moment, check_moment
+from stowage_testbed.scenario.expectations import (
     Bounds,
     ExpectedMoment,
     ExpectedObject,

@@ -1,13 +1,13 @@
 from dataclasses import replace
 
-from testbed.metrics.state import ClusterState, NodeState, PodState
-from testbed.scenario.check import (
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.scenario.check import (
     CheckResult,
     OptimizerRecord,
     check_deterministic,
     check_optimizer,
 )
-from testbed.scenario.model import (
+from stowage_testbed.scenario.model import (
     Bounds,
     Expectations,
     ExpectedOptimizer,

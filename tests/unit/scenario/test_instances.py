@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed.scenario.instances import generate
+from stowage_testbed.scenario.instances import generate
 
 PUBLISHED_4_NODES = {
     484806185843093489: (

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.scenario.catalogue import select
-from testbed.scenario.errors import ScenarioFaultsError, ScenarioUnknownError
-from testbed.scenario.load import load_file, load_folder
-from testbed.scenario.model import (
+from stowage_testbed.scenario.catalogue import select
+from stowage_testbed.scenario.errors import ScenarioFaultsError, ScenarioUnknownError
+from stowage_testbed.scenario.load import load_file, load_folder
+from stowage_testbed.scenario.model import (
     Bounds,
     InstanceSpec,
     OptimizerSettings,

@@ -1,4 +1,4 @@
-from testbed.scenario.manifests import (
+from stowage_testbed.scenario.manifests import (
     bare_pod_manifest,
     controller_manifests,
     node_manifests,
@@ -7,7 +7,7 @@ from testbed.scenario.manifests import (
     priority_class_manifests,
     workload_manifest,
 )
-from testbed.scenario.model import NodePool, ObjectSpec, Scenario, Workload
+from stowage_testbed.scenario.model import NodePool, ObjectSpec, Scenario, Workload
 
 NODES = (NodePool("node", 2, 4000, 4 * 10**9),)
 

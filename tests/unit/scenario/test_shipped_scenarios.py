@@ -8,9 +8,9 @@ import yaml
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.scenario.load import load_folder
-from testbed.scenario.schema import editor_schema_text, strict_schema
+from stowage_testbed.cli import app
+from stowage_testbed.scenario.load import load_folder
+from stowage_testbed.scenario.schema import editor_schema_text, strict_schema
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 FILES = sorted(SCENARIOS.rglob("*.yaml"))

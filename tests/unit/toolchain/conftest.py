@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed import layout
-from testbed.toolchain import location
+from stowage_testbed import layout
+from stowage_testbed.toolchain import location
 
 
 @pytest.fixture

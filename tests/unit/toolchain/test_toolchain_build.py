@@ -13,17 +13,17 @@ import pytest
 import small_tools
 from small_tools import Quiet, a_manifest, a_tool
 
-from testbed.toolchain.build import build_tool
-from testbed.toolchain.errors import (
+from stowage_testbed.toolchain.build import build_tool
+from stowage_testbed.toolchain.errors import (
     BuildFailedError,
     ModuleDataMissingError,
     NoSpaceError,
 )
-from testbed.toolchain.go_source import install_from_go
-from testbed.toolchain.golang import find_go
-from testbed.toolchain.location import binary_file, data_folder
-from testbed.toolchain.manifest import ModuleData
-from testbed.toolchain.space import needed_to_build
+from stowage_testbed.toolchain.go_source import install_from_go
+from stowage_testbed.toolchain.golang import find_go
+from stowage_testbed.toolchain.location import binary_file, data_folder
+from stowage_testbed.toolchain.manifest import ModuleData
+from stowage_testbed.toolchain.space import needed_to_build
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
 
@@ -110,8 +110,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from small_tools import a_manifest, a_tool
-from testbed.toolchain.errors import NoSpaceError
-from testbed.toolchain.go_source import install_from_go
+from stowage_testbed.toolchain.errors import NoSpaceError
+from stowage_testbed.toolchain.go_source import install_from_go
 
 tool = a_tool(Path(sys.argv[1]))
 try:

@@ -8,8 +8,8 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.toolchain.errors import (
+from stowage_testbed.cli import app
+from stowage_testbed.toolchain.errors import (
     SourceOptionError,
     ToolChoiceError,
     ToolMissingError,
@@ -22,7 +22,7 @@ HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
 
 def test_a_start_of_the_command_line_loads_nothing_heavy() -> None:
     """Each takes half a second; with all in place an install takes less than one."""
-    code = f"import sys, testbed.cli; print([m for m in {HEAVY} if m in sys.modules])"
+    code = f"import sys, stowage_testbed.cli; print([m for m in {HEAVY} if m in sys.modules])"
 
     run = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.toolchain.errors import GoMissingError, GoTooOldError
-from testbed.toolchain.golang import find_go, go_environment
+from stowage_testbed.toolchain.errors import GoMissingError, GoTooOldError
+from stowage_testbed.toolchain.golang import find_go, go_environment
 
 
 def a_go(folder: Path, version: str) -> Path:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from small_tools import a_tool
 
-from testbed.toolchain import tool_path
-from testbed.toolchain.errors import SourcesMissingError, ToolMissingError
-from testbed.toolchain.location import binary_file, tool_key
+from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain.errors import SourcesMissingError, ToolMissingError
+from stowage_testbed.toolchain.location import binary_file, tool_key
 
 
 @pytest.mark.usefixtures("cache")

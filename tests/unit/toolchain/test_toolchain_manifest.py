@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from testbed.toolchain.errors import UnknownToolError, UnknownToolGroupError
-from testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
+from stowage_testbed.toolchain.errors import UnknownToolError, UnknownToolGroupError
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
 
 MODULES = {
     "etcd": "go.etcd.io/etcd/server/v3",

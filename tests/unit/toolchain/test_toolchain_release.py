@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from small_tools import a_manifest, a_released_tool
 
-from testbed.toolchain.errors import (
+from stowage_testbed.toolchain.errors import (
     ArchiveContentError,
     DigestMismatchError,
     DownloadError,
@@ -22,10 +22,10 @@ from testbed.toolchain.errors import (
     PinsFileError,
     TruncatedDownloadError,
 )
-from testbed.toolchain.location import binary_file, tool_folder
-from testbed.toolchain.manifest import Tool
-from testbed.toolchain.release import Release, read_release
-from testbed.toolchain.release_source import install_from_release
+from stowage_testbed.toolchain.location import binary_file, tool_folder
+from stowage_testbed.toolchain.manifest import Tool
+from stowage_testbed.toolchain.release import Release, read_release
+from stowage_testbed.toolchain.release_source import install_from_release
 
 URL = "https://example.com/v1.2.3/hello"
 BINARY = b"#!/bin/sh\necho hello\n" * 1000

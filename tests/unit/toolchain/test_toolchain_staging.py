@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from small_tools import a_tool
 
-from testbed.toolchain.errors import InstallBusyError
-from testbed.toolchain.location import binary_file, tool_folder, tool_key
-from testbed.toolchain.manifest import Tool
-from testbed.toolchain.staging import KEPT_OWN_BUILDS, install_one
+from stowage_testbed.toolchain.errors import InstallBusyError
+from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
+from stowage_testbed.toolchain.manifest import Tool
+from stowage_testbed.toolchain.staging import KEPT_OWN_BUILDS, install_one
 
 
 def write_binary(tool: Tool, target: Path) -> None:

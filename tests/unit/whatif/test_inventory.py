@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from testbed.whatif.errors import NotAListError, NothingToAskError
-from testbed.whatif.from_files import read_files
-from testbed.whatif.inventory import inventory_of
+from stowage_testbed.whatif.errors import NotAListError, NothingToAskError
+from stowage_testbed.whatif.from_files import read_files
+from stowage_testbed.whatif.inventory import inventory_of
 
 NODE: dict[str, Any] = {"kind": "Node", "metadata": {"name": "n"}}
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.contract import optimizer_pb2 as pb
-from testbed.whatif.errors import NotValuesError
-from testbed.whatif.findings import Kept
-from testbed.whatif.from_files import rules_of
-from testbed.whatif.kept import KeptPods
-from testbed.whatif.left import left_pending
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.whatif.errors import NotValuesError
+from stowage_testbed.whatif.findings import Kept
+from stowage_testbed.whatif.from_files import rules_of
+from stowage_testbed.whatif.kept import KeptPods
+from stowage_testbed.whatif.left import left_pending
 
 KEPT_ON_N1 = (("a", "singleton"), ("b", "singleton"), ("free", ""))
 

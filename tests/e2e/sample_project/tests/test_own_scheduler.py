@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from testbed.toolchain import tool_path
+from stowage_testbed.toolchain import tool_path
 
 
 @pytest.fixture

@@ -10,18 +10,18 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
-from testbed.compare.baseline.checking import bearing, check
-from testbed.compare.baseline.document import (
+from stowage_testbed.compare.baseline.checking import bearing, check
+from stowage_testbed.compare.baseline.document import (
     Baseline,
     Series,
     baseline_of,
     load_baseline,
     save_baseline,
 )
-from testbed.compare.baseline.errors import BaselineBrokenError, BaselineMismatchError
-from testbed.compare.baseline.table import check_table
-from testbed.compare.baseline.welch import change
-from testbed.compare.calibration.speed import Speed
+from stowage_testbed.compare.baseline.errors import BaselineBrokenError, BaselineMismatchError
+from stowage_testbed.compare.baseline.table import check_table
+from stowage_testbed.compare.baseline.welch import change
+from stowage_testbed.compare.calibration.speed import Speed
 
 FILE = Path("baseline.json")
 WORKS = ("encode", "hash", "pack", "score")

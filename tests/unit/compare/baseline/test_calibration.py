@@ -6,9 +6,9 @@ from itertools import count
 
 import pytest
 
-from testbed.compare.calibration.measuring import TRIES, TRY_S, measure_speed
-from testbed.compare.calibration.speed import ASSUMED_SPREAD, Speed, slowdown
-from testbed.compare.calibration.works import WORKS
+from stowage_testbed.compare.calibration.measuring import TRIES, TRY_S, measure_speed
+from stowage_testbed.compare.calibration.speed import ASSUMED_SPREAD, Speed, slowdown
+from stowage_testbed.compare.calibration.works import WORKS
 
 
 def test_a_rate_is_the_best_of_the_tries() -> None:

@@ -10,13 +10,13 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result, write_bundle
 
-from testbed.compare.bundle import BundleFolder, read_bundle
-from testbed.compare.bundle.errors import (
+from stowage_testbed.compare.bundle import BundleFolder, read_bundle
+from stowage_testbed.compare.bundle.errors import (
     BundleBrokenError,
     BundleExistsError,
     BundleMissingError,
 )
-from testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record import RunRecord
 
 ARMS = (BurstArm("default"), BurstArm("stowage"))
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from run_records import a_record
 
-from testbed.compare.arms.arm import Dress
-from testbed.compare.errors import BurstUnplacedError
-from testbed.compare.harness.burst import Burst
-from testbed.compare.harness.cost import HarnessCost
-from testbed.compare.harness.duration import burst_duration_s
-from testbed.compare.harness.runs import MeasuredBurst
-from testbed.observe.audit import BEGINNING
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.errors import BurstUnplacedError
+from stowage_testbed.compare.harness.burst import Burst
+from stowage_testbed.compare.harness.cost import HarnessCost
+from stowage_testbed.compare.harness.duration import burst_duration_s
+from stowage_testbed.compare.harness.runs import MeasuredBurst
+from stowage_testbed.observe.audit import BEGINNING
 
 BURST = Burst(200, Dress("somebody", labels={"queue": "root.a"}))
 

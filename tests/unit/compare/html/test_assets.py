@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from testbed.compare.html.page import PACKAGE, SCRIPTS
+from stowage_testbed.compare.html.page import PACKAGE, SCRIPTS
 
 ASSETS = files(PACKAGE) / "assets"
 TEXT = ("ink", "quiet", "accent", "good", "bad")

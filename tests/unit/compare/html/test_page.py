@@ -14,10 +14,10 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
-from testbed.compare.html.forest import WIDTH, forest
-from testbed.compare.html.page import page
-from testbed.compare.html.placements import placements
-from testbed.compare.result import Result
+from stowage_testbed.compare.html.forest import WIDTH, forest
+from stowage_testbed.compare.html.page import page
+from stowage_testbed.compare.html.placements import placements
+from stowage_testbed.compare.result import Result
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.002))
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from testbed.compare.arms.arm import ClientLimits
-from testbed.compare.session.choosing import (
+from stowage_testbed.compare.arms.arm import ClientLimits
+from stowage_testbed.compare.session.choosing import (
     default_folder,
     limits_of,
     one_scenario,
     words,
 )
-from testbed.compare.session.errors import LimitsUnknownError, SeveralScenariosError
+from stowage_testbed.compare.session.errors import LimitsUnknownError, SeveralScenariosError
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 

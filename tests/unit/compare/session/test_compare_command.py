@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from testbed.cli import app
+from stowage_testbed.cli import app
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from burst_runs import BurstArm, a_burst_run
 
-from testbed.compare.arms.arm import Arm
-from testbed.compare.bundle import BundleFolder, read_bundle
-from testbed.compare.catalogue import choose_arms
-from testbed.compare.session.beginning import begun
-from testbed.compare.session.choosing import limits_of, one_scenario
-from testbed.compare.session.errors import (
+from stowage_testbed.compare.arms.arm import Arm
+from stowage_testbed.compare.bundle import BundleFolder, read_bundle
+from stowage_testbed.compare.catalogue import choose_arms
+from stowage_testbed.compare.session.beginning import begun
+from stowage_testbed.compare.session.choosing import limits_of, one_scenario
+from stowage_testbed.compare.session.errors import (
     NothingMeasuredError,
     OtherComparisonError,
     UnfairArmsError,
 )
-from testbed.compare.session.listener import CompareListener
-from testbed.compare.session.order import turns
-from testbed.compare.session.request import CompareRequest
-from testbed.compare.session.session import compare, remaining
-from testbed.scenario.model import Scenario
+from stowage_testbed.compare.session.listener import CompareListener
+from stowage_testbed.compare.session.order import turns
+from stowage_testbed.compare.session.request import CompareRequest
+from stowage_testbed.compare.session.session import compare, remaining
+from stowage_testbed.scenario.model import Scenario
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 ARMS = ("first", "second")

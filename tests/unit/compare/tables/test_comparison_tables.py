@@ -9,16 +9,16 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
-from testbed.compare.result import Result
-from testbed.compare.tables.all_tables import all_tables
-from testbed.compare.tables.burst_table import burst_table
-from testbed.compare.tables.direction_table import direction_table
-from testbed.compare.tables.markdown import markdown_text
-from testbed.compare.tables.numbers import shown, spread_shown
-from testbed.compare.tables.step_summary import MOST_BYTES, append_step_summary
-from testbed.compare.tables.table import Table
-from testbed.compare.tables.terminal import terminal_text
-from testbed.compare.tables.verdict_table import verdict_table
+from stowage_testbed.compare.result import Result
+from stowage_testbed.compare.tables.all_tables import all_tables
+from stowage_testbed.compare.tables.burst_table import burst_table
+from stowage_testbed.compare.tables.direction_table import direction_table
+from stowage_testbed.compare.tables.markdown import markdown_text
+from stowage_testbed.compare.tables.numbers import shown, spread_shown
+from stowage_testbed.compare.tables.step_summary import MOST_BYTES, append_step_summary
+from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.compare.tables.terminal import terminal_text
+from stowage_testbed.compare.tables.verdict_table import verdict_table
 
 ARMS = (BurstArm("default"), BurstArm("koordinator", service_s=0.012))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from testbed.compare.verdicts.interval import (
+from stowage_testbed.compare.verdicts.interval import (
     Interval,
     rounds_to_show,
     student_interval,

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.compare.verdicts.judging import judge, judge_arm
-from testbed.compare.verdicts.measured_run import MeasuredRun
-from testbed.compare.verdicts.verdict import Verdict
-from testbed.metrics.metric import Better, Metric
+from stowage_testbed.compare.verdicts.judging import judge, judge_arm
+from stowage_testbed.compare.verdicts.measured_run import MeasuredRun
+from stowage_testbed.compare.verdicts.verdict import Verdict
+from stowage_testbed.metrics.metric import Better, Metric
 
 
 def runs(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from testbed.compare.verdicts.family import HEADLINES, family_of, weights
-from testbed.compare.verdicts.levels import ERROR_RATE, levels
-from testbed.compare.verdicts.null_tables import null_p_values
-from testbed.compare.verdicts.pairs import Floats, Pairs
-from testbed.metrics.metric import Metric
+from stowage_testbed.compare.verdicts.family import HEADLINES, family_of, weights
+from stowage_testbed.compare.verdicts.levels import ERROR_RATE, levels
+from stowage_testbed.compare.verdicts.null_tables import null_p_values
+from stowage_testbed.compare.verdicts.pairs import Floats, Pairs
+from stowage_testbed.metrics.metric import Metric
 
 
 def pairs(name: str, changes: Floats, resolution: float = 0.0) -> Pairs:

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from burst_runs import BurstArm, burst_rounds
 
-from testbed.compare.result import measured
-from testbed.compare.verdicts.judging import judge_arm
-from testbed.compare.verdicts.measured_run import MeasuredRun
-from testbed.compare.verdicts.power import (
+from stowage_testbed.compare.result import measured
+from stowage_testbed.compare.verdicts.judging import judge_arm
+from stowage_testbed.compare.verdicts.measured_run import MeasuredRun
+from stowage_testbed.compare.verdicts.power import (
     FEW_DRAWS,
     NOISES,
     Trial,
     alarm_rate,
     detection_rate,
 )
-from testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record import RunRecord
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 REPETITIONS = 20

@@ -15,8 +15,8 @@ from seen_states import (
     state_of,
 )
 
-from testbed.observe.verdict import Verdict
-from testbed.run.steps.conditions import in_phase, some_pods
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.run.steps.conditions import in_phase, some_pods
 
 RUNNING = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 

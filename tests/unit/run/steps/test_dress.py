@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from testbed.compare.arms.arm import Dress
-from testbed.run.steps.dress import dressed
-from testbed.scenario.manifests import (
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.run.steps.dress import dressed
+from stowage_testbed.scenario.manifests import (
     WORKLOAD_LABEL,
     bare_pod_manifest,
     object_manifest,
     workload_manifest,
 )
-from testbed.scenario.model import ObjectSpec, Workload
+from stowage_testbed.scenario.model import ObjectSpec, Workload
 
 WEB = Workload("web", 2, 100, 10**9, labels={"queue": "mine"})
 DRESS = Dress(

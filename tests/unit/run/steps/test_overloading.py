@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from hpa_records import hpa_record
 
-from testbed.cluster.node_pool import NodePool
-from testbed.compare.arms.arm import Dress
-from testbed.hpa.settings import FULL, Find
-from testbed.observe.receipt import ReceiptClock
-from testbed.run.site import Site
-from testbed.run.steps import overloading
-from testbed.run.steps.course import Course
-from testbed.run.steps.gauge import Gauge
-from testbed.run.steps.overloading import overload
-from testbed.scenario.model import Scenario
-from testbed.scenario.steps.model import Overload
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.hpa.settings import FULL, Find
+from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.run.site import Site
+from stowage_testbed.run.steps import overloading
+from stowage_testbed.run.steps.course import Course
+from stowage_testbed.run.steps.gauge import Gauge
+from stowage_testbed.run.steps.overloading import overload
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.model import Overload
 
 RECORD = hpa_record(replace(FULL, find=Find(level_s=5.0)))
 

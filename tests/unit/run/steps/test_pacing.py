@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 
-from testbed.errors import StowageError
-from testbed.observe.receipt import NS_PER_S, ReceiptClock
-from testbed.run.steps.pacing import Due, Pacer, Pacing
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
+from stowage_testbed.run.steps.pacing import Due, Pacer, Pacing
 
 
 class TooLateError(StowageError):

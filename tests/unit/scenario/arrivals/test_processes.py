@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from testbed.scenario.arrivals.process import (
+from stowage_testbed.scenario.arrivals.process import (
     ArrivalProcess,
     Distribution,
     Lifetime,

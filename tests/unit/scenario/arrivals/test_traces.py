@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.scenario.arrivals.trace import Template, TraceRow, replayed, traced_pods
-from testbed.scenario.arrivals.trace_file import read_trace
-from testbed.scenario.errors import ScenarioFaultsError
-from testbed.scenario.load import load_file
-from testbed.scenario.steps.model import Replay
+from stowage_testbed.scenario.arrivals.trace import Template, TraceRow, replayed, traced_pods
+from stowage_testbed.scenario.arrivals.trace_file import read_trace
+from stowage_testbed.scenario.errors import ScenarioFaultsError
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.steps.model import Replay
 
 HEADER = "arrival_s,owner,cpu,memory,priority,replicas,lifetime_s\n"
 SMALL = Template(100, 10**9)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.scenario.errors import ScenarioFaultsError
-from testbed.scenario.load import load_file
+from stowage_testbed.scenario.errors import ScenarioFaultsError
+from stowage_testbed.scenario.load import load_file
 
 GOOD = """\
 version: 1

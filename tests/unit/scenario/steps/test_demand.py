@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from testbed.scenario.arrivals.trace import Template, TracedPod
-from testbed.scenario.steps.demand import Demand, most_pods, most_pods_each
-from testbed.scenario.steps.model import (
+from stowage_testbed.scenario.arrivals.trace import Template, TracedPod
+from stowage_testbed.scenario.steps.demand import Demand, most_pods, most_pods_each
+from stowage_testbed.scenario.steps.model import (
     Action,
     Apply,
     Burst,

@@ -8,15 +8,15 @@ from typing import get_args
 import pytest
 from typer.testing import CliRunner
 
-from testbed.cli import app
-from testbed.cluster.node_pool import NodePool, Taint
-from testbed.run.timeouts import DEFAULT_TIMEOUTS
-from testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
-from testbed.scenario.expectations import ExpectedMoment
-from testbed.scenario.explain import explain
-from testbed.scenario.load import load_file, load_folder
-from testbed.scenario.steps import model
-from testbed.scenario.steps.words import in_words
+from stowage_testbed.cli import app
+from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
+from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
+from stowage_testbed.scenario.expectations import ExpectedMoment
+from stowage_testbed.scenario.explain import explain
+from stowage_testbed.scenario.load import load_file, load_folder
+from stowage_testbed.scenario.steps import model
+from stowage_testbed.scenario.steps.words import in_words
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 POOL = NodePool("late", 2, 500, 10**9, zones=("a",), labels={"x": "y"})

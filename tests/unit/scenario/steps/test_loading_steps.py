@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.cluster.node_pool import Taint
-from testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
-from testbed.scenario.expectations import Bounds, ExpectedObject
-from testbed.scenario.load import load_file
-from testbed.scenario.model import CatchItem, ObjectSpec, Scenario, SchedulerSettings
-from testbed.scenario.steps.model import (
+from stowage_testbed.cluster.node_pool import Taint
+from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
+from stowage_testbed.scenario.expectations import Bounds, ExpectedObject
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import CatchItem, ObjectSpec, Scenario, SchedulerSettings
+from stowage_testbed.scenario.steps.model import (
     Apply,
     Burst,
     Check,

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from testbed.hpa.settings import FULL, Autoscaling, Find, RecoverySettings
-from testbed.scenario.errors import ScenarioFaultsError
-from testbed.scenario.load import load_file
-from testbed.scenario.model import Scenario
-from testbed.scenario.schema import strict_schema
-from testbed.scenario.steps.model import Overload
+from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, RecoverySettings
+from stowage_testbed.scenario.errors import ScenarioFaultsError
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.schema import strict_schema
+from stowage_testbed.scenario.steps.model import Overload
 
 SCENARIO = """\
 version: 1

@@ -1,0 +1,76 @@
+"""Proved limits on what any plan can reach, phase by phase and tier by tier.
+
+How to use it::
+
+    question = Question(problem, tier, Phase.PLACE, reached)
+    bound = knapsack_bound(question, clock=clock, deadline=deadline)
+    if bound is not None and bound.value < limit:
+        limit = bound.value             # and bound.method says why
+
+    bound = dual_bound(
+        question, nodes, clock=clock, deadline=deadline, good_enough=reached_value
+    )                                   # the same for any phase, stronger, slower
+
+`DualSearch` is a `dual_bound` in slices of time: ``search.run(until)`` goes on where
+it stopped, until ``search.finished``.
+
+`Enumeration` is an `enumeration_bound` that can be asked for another aim.
+
+``nodes`` holds the node of each item, negative for none, of the best assignment known.
+``warmup`` compiles what `dual_bound` needs; call it once before time counts.
+
+    closed = enumeration_bound(
+        question, bound.prices, bound.value, clock=clock, deadline=deadline
+    )                                   # after a dual bound that leaves a small gap
+    if closed is not None and closed.nodes is not None:
+        offer(closed.nodes)             # is as good as the aim, once made whole
+
+    nodes = recombine(
+        search, nodes, next_better, clock=clock, deadline=deadline
+    )                                   # proves nothing, but often finds something
+
+    bounds[tier].placed = bound.value   # a `TierBounds`, as plans are written from
+    bounds[tier].place = Proof(bound.method, written(question, packing, bound))
+
+``written`` turns the prices of a dual bound into what anybody can check with
+``stowage-optimizer verify --certificate``. Call it once for the limit that is told.
+
+``reached`` holds a `TierScore` for each tier down to ``tier``: of the tiers above the
+whole score, of this tier what its earlier phases reached. A bound is true for every
+assignment that is at least as good in each of those numbers, so it proves a tier
+optimal only where the tiers above are proved optimal too. Ask `KEEP` under `STRICT`
+only. Every function stops soon after its deadline and answers None if it has nothing.
+
+No bound depends on a rounded number being right: what floating point finds are
+multipliers, and the bound is then computed from them in integers.
+"""
+
+from stowage_optimizer.bounds.bound import Bound
+from stowage_optimizer.bounds.certificate import written
+from stowage_optimizer.bounds.dual import DualSearch, dual_bound
+from stowage_optimizer.bounds.enumeration import (
+    Enumerated,
+    Enumeration,
+    enumeration_bound,
+)
+from stowage_optimizer.bounds.exact_fit import exact_fit_bound
+from stowage_optimizer.bounds.knapsack import knapsack_bound
+from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.bounds.recombination import recombine
+from stowage_optimizer.bounds.warmup import warmup
+
+__all__ = [
+    "Bound",
+    "DualSearch",
+    "Enumerated",
+    "Enumeration",
+    "Phase",
+    "Question",
+    "dual_bound",
+    "enumeration_bound",
+    "exact_fit_bound",
+    "knapsack_bound",
+    "recombine",
+    "warmup",
+    "written",
+]

@@ -1,0 +1,114 @@
+"""Nodes that could hold the same pods, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stowage_optimizer.bounds.scope import Scope, arrivals
+from stowage_optimizer.search.problem import Indices, Ints
+
+MOST_CELLS = 4_000_000
+"""More nodes times kinds than this are not worth an attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups of nodes that are alike as far as a question goes.
+
+    What a node may hold is a pattern: how many pods of each kind stay at home there,
+    and how many are there otherwise. Staying is told apart only where it counts.
+
+    Parameters
+    ----------
+    group
+        Group by node, shape ``(nodes,)``.
+    size
+        Nodes of each group, shape ``(groups,)``.
+    room
+        Room for patterns, shape ``(groups, dimensions in use)``.
+    stay, come
+        How many of each kind may stay, and be there otherwise, shape ``(groups,
+        kinds)``.
+    demand
+        Shape ``(kinds, dimensions in use)``.
+    staying
+        Kinds for which staying is told apart, shape ``(kinds,)``.
+    """
+
+    group: Indices
+    size: Ints
+    room: Ints
+    stay: Indices
+    come: Indices
+    demand: Ints
+    staying: Ints
+
+
+def make_groups(scope: Scope) -> Groups | None:
+    """Return the groups of ``scope``; None if there are too many to look at."""
+    nodes, kinds = len(scope.room), len(scope.kinds)
+    if nodes * kinds > MOST_CELLS or not nodes or not kinds:
+        return None
+    weights = [scope.objective.stays, *(row.stays for row in scope.requirements)]
+    staying = (np.sum(weights, axis=0) > 0) & (scope.running > 0)
+    home = at_home(scope)
+    come = arrivals(scope)
+    stay_most = np.where(staying, home, 0).astype(np.int32)
+    # Of those that are at home here, none can come here.
+    others = np.where(come, scope.count - home, 0)
+    come_most = np.where(staying, others, others + home).astype(np.int32)
+    used = _binding(scope.demand, scope.room)
+    room, demand = scope.room[:, used], scope.demand[:, used]
+    numbers: dict[bytes, int] = {}
+    group = np.array(
+        [
+            numbers.setdefault(
+                room[n].tobytes() + stay_most[n].tobytes() + come_most[n].tobytes(),
+                len(numbers),
+            )
+            for n in range(nodes)
+        ],
+        np.int32,
+    )
+    _, first, size = np.unique(group, return_index=True, return_counts=True)
+    return Groups(
+        group=group,
+        size=size.astype(np.int64),
+        room=np.ascontiguousarray(room[first]),
+        stay=np.ascontiguousarray(stay_most[first]),
+        come=np.ascontiguousarray(come_most[first]),
+        demand=np.ascontiguousarray(demand),
+        staying=staying.astype(np.int64),
+    )
+
+
+def at_home(scope: Scope) -> Indices:
+    """Return the pods at home by node and kind, shape ``(nodes, kinds)``."""
+    counts = np.zeros((len(scope.room), len(scope.kinds)), np.int32)
+    home = scope.home
+    runs = home >= 0
+    np.add.at(counts, (home[runs], scope.kind_of[runs]), 1)
+    return counts
+
+
+def _binding(demand: Ints, room: Ints) -> list[int]:
+    """Return the dimensions that another one does not already imply.
+
+    Leaving one out only widens what fits, so that limits stay true whatever is here.
+    """
+    used = [d for d in range(demand.shape[1]) if demand[:, d].any()]
+    kept = list(used)
+    for one in used:
+        if any(_implied(demand, room, one, by) for by in kept if by != one):
+            kept.remove(one)
+    return kept or used
+
+
+def _implied(demand: Ints, room: Ints, one: int, by: int) -> bool:
+    """Tell whether no pod takes a larger share of ``one`` than of ``by`` anywhere."""
+    if (room[:, by] <= 0).any() or (demand[:, one] > 0)[demand[:, by] == 0].any():
+        return False
+    share = demand[:, one] / np.maximum(demand[:, by], 1)
+    return bool(share.max() <= (room[:, one] / room[:, by]).min())

@@ -1,0 +1,25 @@
+"""`compile`: compile the hot loops now, so that the service starts quickly."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from stowage_optimizer.search.beside import Beside
+from stowage_optimizer.search.cache import VARIABLE, forget_others
+from stowage_optimizer.service.warmup import warm_up
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    argparse.ArgumentParser(
+        prog="stowage-optimizer compile",
+        description="Compile the hot loops, unless that was done before.",
+    ).parse_args(arguments)
+    gc.disable()
+    warm_up(Beside())
+    forget_others(Path(os.environ[VARIABLE]))
+    return 0

@@ -1,0 +1,113 @@
+"""`serve`: the service in the foreground, until SIGTERM or Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from stowage_optimizer.service.logs import configure_logging
+from stowage_optimizer.service.server import Service
+from stowage_optimizer.service.settings import ServiceSettings, WorkerSettings
+
+SWITCH_S = 0.0005
+"""How long a thread that computes keeps others waiting."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    settings = parse_settings(arguments)
+    # Only the solver uses more than one thread; the maths library behind numpy would
+    # map gigabytes for threads that never run.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # A plan is checked beside calls that wait to be answered at their limit.
+    sys.setswitchinterval(SWITCH_S)
+    configure_logging()
+    asked_to_stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked_to_stop.set())
+    if "--end-with-stdin" in arguments:
+        threading.Thread(target=_await_end, args=(asked_to_stop,), daemon=True).start()
+    service = Service(settings)
+    service.start()
+    try:
+        asked_to_stop.wait()
+    finally:
+        service.stop()
+    return 0
+
+
+def _await_end(asked_to_stop: threading.Event) -> None:
+    """Ask to stop when standard input ends, as it does when its writer dies."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    asked_to_stop.set()
+
+
+def parse_settings(arguments: Sequence[str]) -> ServiceSettings:
+    """Return the settings that ``arguments`` ask for."""
+    defaults = ServiceSettings(socket=Path())
+    worker = defaults.worker
+    parser = argparse.ArgumentParser(
+        prog="stowage-optimizer serve",
+        description="Serve the contract on a Unix socket.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--socket", type=Path, required=True, help="path to serve on")
+    parser.add_argument(
+        "--metrics-port", type=int, default=0, help="on 127.0.0.1; 0: no metrics"
+    )
+    parser.add_argument(
+        "--time-limit-s",
+        type=float,
+        default=worker.time_limit_s,
+        help="of a solve that names none",
+    )
+    parser.add_argument(
+        "--memory-limit-bytes",
+        type=int,
+        default=worker.memory_limit_bytes,
+        help="that a solve may use",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=worker.workers, help="threads; 0: all cores"
+    )
+    parser.add_argument(
+        "--max-request-bytes",
+        type=int,
+        default=defaults.max_request_bytes,
+        help="larger requests are refused",
+    )
+    parser.add_argument(
+        "--queue-length",
+        type=int,
+        default=defaults.queue_length,
+        help="calls that may wait",
+    )
+    parser.add_argument(
+        "--strategies",
+        default=worker.strategies,
+        help="module:function that brings the strategies",
+    )
+    parser.add_argument(
+        "--end-with-stdin",
+        action="store_true",
+        help="end when standard input does: with whoever started this, however it ends",
+    )
+    given = parser.parse_args(arguments)
+    return ServiceSettings(
+        socket=given.socket,
+        metrics_port=given.metrics_port,
+        max_request_bytes=given.max_request_bytes,
+        queue_length=given.queue_length,
+        worker=WorkerSettings(
+            time_limit_s=given.time_limit_s,
+            memory_limit_bytes=given.memory_limit_bytes,
+            workers=given.workers,
+            strategies=given.strategies,
+        ),
+    )

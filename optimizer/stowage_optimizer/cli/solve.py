@@ -1,0 +1,154 @@
+"""`solve`: a snapshot file in, a plan out, through the same path as the service."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from google.protobuf.json_format import MessageToJson
+
+from stowage_optimizer.cli.errors import InputFaultsError, SolveFailedError
+from stowage_optimizer.cli.files import read_snapshot, write_answer
+from stowage_optimizer.cli.policies import POLICIES
+from stowage_optimizer.cli.report import report
+from stowage_optimizer.cli.wishes import add_wishes, read_wishes
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.errors import InvalidInputError
+from stowage_optimizer.model.options import DEFAULT_STRATEGY
+from stowage_optimizer.service.progress import progress_line
+from stowage_optimizer.service.settings import WorkerSettings
+from stowage_optimizer.service.solving import Listen, Solving
+from stowage_optimizer.service.workers import Workers
+
+_UNLIMITED_BYTES = 2**31 - 1
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="stowage-optimizer solve", description="Solve a snapshot file."
+    )
+    parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
+    parser.add_argument("--strategy", default="", help=f"default: {DEFAULT_STRATEGY}")
+    parser.add_argument("--policy", choices=POLICIES, default="strict")
+    parser.add_argument("--time-limit-s", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=0, help="0: all cores")
+    parser.add_argument("--deterministic", action="store_true")
+    add_wishes(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON, no tables")
+    parser.add_argument(
+        "--progress", action="store_true", help="tell on standard error how far it is"
+    )
+    parser.add_argument(
+        "--certificate",
+        type=Path,
+        metavar="FILE",
+        help="write the answer with all its proofs, for verify --certificate",
+    )
+    given = parser.parse_args(arguments)
+    options = pb.SolveOptions(
+        strategy=given.strategy,
+        policy=POLICIES[given.policy],
+        time_limit_s=given.time_limit_s,
+        seed=given.seed,
+        workers=given.workers,
+        deterministic=given.deterministic,
+    )
+    read_wishes(given, options)
+    told = solve_file(
+        given.snapshot,
+        options,
+        as_json=given.json,
+        progress=given.progress,
+        certificate=given.certificate,
+    )
+    print(told)  # noqa: T201
+    return 0
+
+
+def solve_file(
+    path: Path,
+    options: pb.SolveOptions,
+    *,
+    as_json: bool,
+    progress: bool = False,
+    certificate: Path | None = None,
+) -> str:
+    """Return the answer to the snapshot in ``path``, as tables or as JSON.
+
+    With ``progress`` each step forward is a line on standard error. The file
+    ``certificate`` gets the answer with its proofs, as `verify_certificate_file`
+    reads it.
+
+    Raises
+    ------
+    OptimizerError
+        A file is faulty, or the solve failed.
+    """
+    snapshot = read_snapshot(path)
+    faults = Faults()
+    decode_snapshot(snapshot, faults)
+    if faults.aside:
+        # Who writes a file wants to know; a cluster's odd objects are left alone.
+        raise InputFaultsError(path, str(InvalidInputError(faults.aside)))
+    last = solve_snapshot(snapshot, options, Lines().tell if progress else _untold)
+    if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
+        raise InputFaultsError(path, last.message)
+    if last.end_reason == pb.END_REASON_ERROR:
+        raise SolveFailedError(path, last.message)
+    if certificate is not None:
+        write_answer(certificate, last)
+    if as_json:
+        return MessageToJson(last, preserving_proto_field_name=True)
+    return report(snapshot, last)
+
+
+def _untold(_progress: pb.Progress) -> None:
+    """Tell nobody."""
+
+
+class Lines:
+    """Progress as lines on standard error, each new one once.
+
+    Seconds are counted from the first, which a solve begins with.
+    """
+
+    def __init__(self) -> None:
+        self._started: float | None = None
+        self._told = pb.Progress()
+
+    def tell(self, progress: pb.Progress) -> None:
+        """Print ``progress`` unless it was printed last."""
+        now = time.monotonic()
+        if self._started is None:
+            self._started = now
+        elif progress == self._told:
+            return
+        self._told.CopyFrom(progress)
+        line = progress_line(progress, now - self._started)
+        print(line, file=sys.stderr)  # noqa: T201
+
+
+def solve_snapshot(
+    snapshot: pb.Snapshot, options: pb.SolveOptions, on_progress: Listen = _untold
+) -> pb.SolveUpdate:
+    """Return the last update of a solve in a child process of its own."""
+    settings = WorkerSettings()
+    workers = Workers(settings)
+    try:
+        # The time limit is for solving, not for starting the solver.
+        workers.warm()
+        solving = Solving(workers, settings, max_request_bytes=_UNLIMITED_BYTES)
+        body = pb.SolveRequest(snapshot=snapshot, options=options).SerializeToString()
+        *_, last = solving.solve(
+            body, on_call=lambda _leave: None, on_progress=on_progress
+        )
+        return last
+    finally:
+        workers.close()

@@ -1,0 +1,89 @@
+"""`verify`: a plan file against its snapshot, by the independent checker."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from stowage_optimizer.cli.errors import PlanRefusedError
+from stowage_optimizer.cli.files import read_left_alone, read_plan, read_snapshot
+from stowage_optimizer.cli.policies import POLICIES
+from stowage_optimizer.cli.wishes import add_wishes, read_wishes
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify import verify_plan
+from stowage_optimizer.verify.certificate import verify_certificates
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="stowage-optimizer verify",
+        description="Check a plan against its snapshot; exit 3 if it breaks a rule.",
+    )
+    parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
+    parser.add_argument("plan", type=Path, help="protobuf JSON of a Plan")
+    parser.add_argument("--policy", choices=POLICIES, default="strict")
+    parser.add_argument(
+        "--certificate",
+        action="store_true",
+        help="also check the prices of every dual bound anew",
+    )
+    add_wishes(parser)
+    given = parser.parse_args(arguments)
+    asked = pb.SolveOptions()
+    read_wishes(given, asked)
+    policy = POLICIES[given.policy]
+    print(verify_file(given.snapshot, given.plan, policy, asked))  # noqa: T201
+    if given.certificate:
+        policy = POLICIES[given.policy]
+        print(verify_certificate_file(given.snapshot, given.plan, policy))  # noqa: T201
+    return 0
+
+
+def verify_certificate_file(
+    snapshot_path: Path, plan_path: Path, policy: pb.Policy
+) -> str:
+    """Return how many limits their prices prove.
+
+    Raises
+    ------
+    PlanRefusedError
+        A limit is not proved by its prices.
+    OptimizerError
+        A file is faulty.
+    """
+    checked = verify_certificates(
+        read_snapshot(snapshot_path),
+        read_plan(plan_path),
+        policy,
+        left_alone=read_left_alone(plan_path),
+    )
+    if checked.violations:
+        raise PlanRefusedError(plan_path, checked.violations)
+    return f"{plan_path}: {checked.claims} limits proved by their prices"
+
+
+def verify_file(
+    snapshot_path: Path,
+    plan_path: Path,
+    policy: pb.Policy,
+    asked: pb.SolveOptions | None = None,
+) -> str:
+    """Return what was found good; ``asked`` brings objective and limits.
+
+    Raises
+    ------
+    PlanRefusedError
+        The plan breaks a rule.
+    OptimizerError
+        A file is faulty.
+    """
+    plan = read_plan(plan_path)
+    violations = verify_plan(read_snapshot(snapshot_path), plan, policy, asked)
+    if violations:
+        raise PlanRefusedError(plan_path, violations)
+    return (
+        f"{plan_path}: good: {len(plan.placements)} placed, {len(plan.moves)} moved, "
+        f"{len(plan.evictions)} evicted"
+    )

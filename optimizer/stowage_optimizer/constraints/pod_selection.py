@@ -1,0 +1,153 @@
+"""Which pods a term about other pods selects."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from stowage_optimizer.constraints.matching import matches_all, selects
+from stowage_optimizer.model.pod_class import PodAffinityTerm, PodClass, TopologySpread
+from stowage_optimizer.model.selectors import LabelSelector, Operator, Requirement
+from stowage_optimizer.model.snapshot import Snapshot
+
+
+class PodIndex:
+    """The classes that are there, found by their labels.
+
+    Parameters
+    ----------
+    snapshot
+        The snapshot.
+    present
+        Ids of the classes that terms choose from.
+    """
+
+    def __init__(self, snapshot: Snapshot, present: Iterable[str]) -> None:
+        self._snapshot = snapshot
+        self._all = tuple(present)
+        self._with: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for class_id in self._all:
+            for label in snapshot.classes[class_id].labels.items():
+                self._with[label].append(class_id)
+
+    def picked(self, term: PodAffinityTerm, carrier: PodClass) -> frozenset[str]:
+        """Return the classes that ``term`` of ``carrier`` selects."""
+        classes = self._snapshot.classes
+        return frozenset(
+            class_id
+            for class_id in self.candidates(term.label_selector)
+            if picks(self._snapshot, term, carrier, classes[class_id])
+        )
+
+    def evened(self, spread: TopologySpread, pod_class: PodClass) -> frozenset[str]:
+        """Return the classes whose pods ``spread`` of ``pod_class`` counts."""
+        selector = evened_by(spread, pod_class)
+        if selector is None or not (
+            selector.match_labels or selector.match_expressions
+        ):
+            # As in the scheduler, an empty selector counts nobody.
+            return frozenset()
+        classes = self._snapshot.classes
+        return frozenset(
+            class_id
+            for class_id in self.candidates(spread.label_selector)
+            if classes[class_id].namespace == pod_class.namespace
+            and selects(selector, classes[class_id].labels)
+        )
+
+    def candidates(self, selector: LabelSelector | None) -> Sequence[str]:
+        """Return a short list that holds every class that ``selector`` picks."""
+        if selector is None:
+            return ()
+        if not selector.match_labels:
+            return self._all
+        return min(
+            (self._with.get(label, []) for label in selector.match_labels.items()),
+            key=len,
+        )
+
+
+def picks(
+    snapshot: Snapshot, term: PodAffinityTerm, carrier: PodClass, other: PodClass
+) -> bool:
+    """Tell whether ``term`` of ``carrier`` selects pods of ``other``.
+
+    A namespace whose labels the snapshot does not tell counts as selected.
+    """
+    return _in_scope(snapshot, term, carrier, other.namespace) and selects(
+        term_selector(term, carrier), other.labels
+    )
+
+
+def undecided(snapshot: Snapshot, term: PodAffinityTerm) -> bool:
+    """Tell whether ``term`` asks for namespace labels that the snapshot lacks."""
+    if term.namespace_selector is None or _empty(term.namespace_selector):
+        return False
+    namespaces = {one.namespace for one in snapshot.classes.values()}
+    return not namespaces <= {*snapshot.namespaces, *term.namespaces}
+
+
+def term_selector(term: PodAffinityTerm, carrier: PodClass) -> LabelSelector | None:
+    """Return the selector of ``term`` with the carrier's own labels filled in.
+
+    The API server fills them in when the pod is created; then nothing is left to add.
+    """
+    return with_labels_of(
+        with_labels_of(
+            term.label_selector, carrier.labels, term.match_label_keys, Operator.IN
+        ),
+        carrier.labels,
+        term.mismatch_label_keys,
+        Operator.NOT_IN,
+    )
+
+
+def evened_by(spread: TopologySpread, pod_class: PodClass) -> LabelSelector | None:
+    """Return what ``spread`` of ``pod_class`` selects, with the labels it compares."""
+    return with_labels_of(
+        spread.label_selector, pod_class.labels, spread.match_label_keys, Operator.IN
+    )
+
+
+def with_labels_of(
+    selector: LabelSelector | None,
+    labels: Mapping[str, str],
+    keys: Sequence[str],
+    operator: Operator,
+) -> LabelSelector | None:
+    """Return ``selector`` that also compares ``keys`` with their values in ``labels``.
+
+    Keys that ``labels`` lack are left out, as the API documents, and so are those
+    that the selector compares in this way already.
+    """
+    if selector is None:
+        return None
+    known = {one.key for one in selector.match_expressions if one.operator is operator}
+    added = tuple(
+        Requirement(key, operator, (labels[key],))
+        for key in keys
+        if key in labels and key not in known
+    )
+    return replace(selector, match_expressions=(*selector.match_expressions, *added))
+
+
+def _in_scope(
+    snapshot: Snapshot, term: PodAffinityTerm, carrier: PodClass, namespace: str
+) -> bool:
+    selector = term.namespace_selector
+    if not term.namespaces and selector is None:
+        return namespace == carrier.namespace
+    if namespace in term.namespaces:
+        return True
+    if selector is None:
+        return False
+    known = snapshot.namespaces.get(namespace)
+    return known is None or (
+        all(known.get(key) == value for key, value in selector.match_labels.items())
+        and matches_all(known, selector.match_expressions)
+    )
+
+
+def _empty(selector: LabelSelector) -> bool:
+    return not selector.match_labels and not selector.match_expressions

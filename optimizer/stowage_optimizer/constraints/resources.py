@@ -1,0 +1,85 @@
+"""Resources: what pods take of a node, in every dimension (NodeResourcesFit).
+
+The dimensions are CPU, memory, ephemeral storage, the number of pods, and every
+extended resource that some pod asks for. Pods that ask for nothing of a dimension
+are never refused because of it, as in the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowage_optimizer.model.node import Node
+from stowage_optimizer.model.pod_class import PodClass
+from stowage_optimizer.model.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    Resources,
+)
+from stowage_optimizer.model.snapshot import Snapshot
+
+LARGEST = 2**63 - 1
+
+Amounts = tuple[int, ...]
+"""One amount a dimension, in the order of `dimensions`."""
+
+
+class ResourceFit:
+    """Keeps pods off nodes that are too small for them even when empty.
+
+    Parameters
+    ----------
+    nodes
+        The nodes, in the snapshot's order.
+    names
+        The dimensions.
+    """
+
+    def __init__(self, nodes: Sequence[Node], names: tuple[str, ...]) -> None:
+        self._names = names
+        self._offered = np.array(
+            [offer(node.allocatable, names) for node in nodes], np.int64
+        ).reshape(len(nodes), len(names))
+        self._least = self._offered.min(axis=0, initial=LARGEST).tolist()
+
+    def allowed(self, pod_class: PodClass) -> NDArray[np.bool_] | None:
+        """Return by node whether the empty one has room; None if all have."""
+        amounts = demand(pod_class, self._names)
+        if all(one <= least for one, least in zip(amounts, self._least, strict=True)):
+            return None
+        wanted = np.array(amounts, np.int64)
+        fits: NDArray[np.bool_] = ((wanted <= self._offered) | (wanted == 0)).all(
+            axis=1
+        )
+        return fits
+
+
+def dimensions(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the names of the resources that matter in ``snapshot``."""
+    extended = {
+        name
+        for pod_class in snapshot.classes.values()
+        for name in pod_class.requests.extended
+    }
+    return (CPU, MEMORY, EPHEMERAL_STORAGE, PODS, *sorted(extended))
+
+
+def demand(pod_class: PodClass, names: tuple[str, ...]) -> Amounts:
+    """Return what one pod of the class takes, by dimension."""
+    wanted = _wanted(pod_class)
+    return tuple(wanted.get(name, 0) for name in names)
+
+
+def offer(resources: Resources, names: tuple[str, ...]) -> Amounts:
+    """Return ``resources`` by dimension."""
+    amounts = resources.amounts()
+    return tuple(amounts.get(name, 0) for name in names)
+
+
+def _wanted(pod_class: PodClass) -> dict[str, int]:
+    return {**pod_class.requests.amounts(), PODS: 1}

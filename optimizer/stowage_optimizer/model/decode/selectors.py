@@ -1,0 +1,88 @@
+"""Decoding requirements and selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.integers import parse_integer
+from stowage_optimizer.model.selectors import (
+    LabelSelector,
+    NodeSelectorTerm,
+    Operator,
+    Requirement,
+)
+
+NODE_NAME_FIELD = "metadata.name"
+"""The one node field that Kubernetes lets affinity select by."""
+
+_SET = (Operator.IN, Operator.NOT_IN)
+_NUMERIC = (Operator.GT, Operator.LT)
+
+
+def decode_term(
+    where: str, message: pb.NodeSelectorTerm, faults: Faults
+) -> NodeSelectorTerm:
+    """Return one alternative of a node affinity."""
+    fields = _requirements(f"{where}.match_fields", message.match_fields, faults)
+    for index, field in enumerate(fields):
+        if field.key != NODE_NAME_FIELD or field.operator not in _SET:
+            faults.add(
+                f"{where}.match_fields[{index}]",
+                f"only {NODE_NAME_FIELD} with In or NotIn can be matched",
+            )
+    return NodeSelectorTerm(
+        _requirements(f"{where}.match_expressions", message.match_expressions, faults),
+        fields,
+    )
+
+
+def decode_terms(
+    where: str, messages: Iterable[pb.NodeSelectorTerm], faults: Faults
+) -> tuple[NodeSelectorTerm, ...]:
+    """Return the alternatives of a node affinity."""
+    return tuple(
+        decode_term(f"{where}[{index}]", message, faults)
+        for index, message in enumerate(messages)
+    )
+
+
+def decode_label_selector(
+    where: str, message: pb.LabelSelector, faults: Faults
+) -> LabelSelector:
+    """Return a selector over pod labels."""
+    expressions = _requirements(
+        f"{where}.match_expressions", message.match_expressions, faults
+    )
+    for index, expression in enumerate(expressions):
+        if expression.operator in _NUMERIC:
+            faults.add(
+                f"{where}.match_expressions[{index}].operator",
+                f"{expression.operator} is for nodes only",
+            )
+    return LabelSelector(dict(message.match_labels), expressions)
+
+
+def _requirements(
+    where: str, messages: Iterable[pb.Requirement], faults: Faults
+) -> tuple[Requirement, ...]:
+    return tuple(
+        _requirement(f"{where}[{index}]", message, faults)
+        for index, message in enumerate(messages)
+    )
+
+
+def _requirement(where: str, message: pb.Requirement, faults: Faults) -> Requirement:
+    faults.require(f"{where}.key", message.key)
+    operator = faults.member(
+        f"{where}.operator", message.operator, Operator, Operator.EXISTS
+    )
+    values = tuple(message.values)
+    if operator in _SET and not values:
+        faults.add(f"{where}.values", f"is empty, but {operator} needs values")
+    if operator in _NUMERIC and not (
+        len(values) == 1 and parse_integer(values[0]) is not None
+    ):
+        faults.add(f"{where}.values", f"{operator} needs exactly one integer")
+    return Requirement(message.key, operator, values)

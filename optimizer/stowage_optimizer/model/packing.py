@@ -1,0 +1,71 @@
+"""The packing problem: what is left of a snapshot when only numbers matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stowage_optimizer.model.refusal import Refusal
+from stowage_optimizer.model.relations import Relations
+
+Assignment = tuple[int | None, ...]
+"""Node index of each item, None where it has none; shape ``(items,)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A pod that a plan may place, move or evict.
+
+    Parameters
+    ----------
+    pod_uid
+        The pod.
+    priority
+        Larger is more important.
+    demand
+        What it takes of a node, one amount a dimension.
+    eligible
+        Indices of the nodes it may be on, ascending; holds ``home``.
+    home
+        Index of the node it runs on (the paper's ``p.where``), None while pending.
+    """
+
+    pod_uid: str
+    priority: int
+    demand: tuple[int, ...]
+    eligible: tuple[int, ...]
+    home: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Items and the room that they share.
+
+    Parameters
+    ----------
+    node_names
+        Names by node index.
+    room
+        Room for items, shape ``(nodes, dimensions)``: allocatable less reservations
+        and less the pods that stay anyway. Negative on an overcommitted node.
+    items
+        The pods in play, in the snapshot's order.
+    tiers
+        Distinct priorities of the items, highest first.
+    refusals
+        What was left out, and why.
+    relations
+        What pods demand of each other beyond room, None if nothing. Assignments must
+        go through `stowage_optimizer.strategies.settling` then.
+    """
+
+    node_names: tuple[str, ...]
+    room: tuple[tuple[int, ...], ...]
+    items: tuple[Item, ...]
+    tiers: tuple[int, ...]
+    refusals: tuple[Refusal, ...]
+    relations: Relations | None = None
+
+    @property
+    def current(self) -> Assignment:
+        """The assignment that changes nothing."""
+        return tuple(item.home for item in self.items)

@@ -1,0 +1,85 @@
+"""The snapshot: everything the optimiser is told of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stowage_optimizer.model.node import Node
+from stowage_optimizer.model.pod_class import PodClass
+from stowage_optimizer.model.refusal import Refusal
+from stowage_optimizer.model.resources import Resources
+from stowage_optimizer.model.selectors import LabelSelector
+
+TERMINATING = "terminating"
+"""Reason why a pod that is being deleted may not be moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod; ``node`` None means pending.
+
+    ``deletion_cost`` is ``controller.kubernetes.io/pod-deletion-cost``; ``age_s``
+    counts seconds since the pod started.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    class_id: str
+    node: str | None = None
+    movable: bool = False
+    immovable_reason: str = ""
+    deletion_cost: int = 0
+    age_s: int = 0
+
+    @property
+    def terminating(self) -> bool:
+        """Whether the pod is being deleted; it takes room until it is gone."""
+        return self.immovable_reason == TERMINATING
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """How many of the selected pods may be disturbed now."""
+
+    namespace: str
+    name: str
+    selector: LabelSelector | None
+    disruptions_allowed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Room on a node that is held for somebody else."""
+
+    name: str
+    node: str
+    held: Resources
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A cluster at one moment. Names are unique and every reference resolves.
+
+    ``namespaces`` holds the labels of the namespaces that selectors choose from,
+    ``refusals`` what of the nodes, budgets and reservations could not be read.
+    """
+
+    id: str
+    nodes: tuple[Node, ...]
+    classes: Mapping[str, PodClass]
+    pods: tuple[Pod, ...]
+    budgets: tuple[DisruptionBudget, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    forbidden: frozenset[tuple[str, str]] = frozenset()
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    refusals: tuple[Refusal, ...] = ()
+
+    def class_of(self, pod: Pod) -> PodClass:
+        """Return the class of ``pod``."""
+        return self.classes[pod.class_id]
+
+    def priority_of(self, pod: Pod) -> int:
+        """Return the priority of ``pod``; larger is more important."""
+        return self.classes[pod.class_id].priority

@@ -1,0 +1,191 @@
+"""Making any assignment whole, at once: feasible, and nobody lost or moved for nothing.
+
+What `strategies.repair` does, compiled, and with pending items placed too. Tier by tier
+from the highest, items get the node they are wanted on; running ones without a node get
+any; moved ones go home if they can. Each round is better by the objective than the one
+before, so that the rounds end. The rule for overcommitted nodes is the scheduler's: an
+item may stay, and may come only where everything it asks for is there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stowage_optimizer.search.compiling import compiled, inlined
+from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints, Problem
+from stowage_optimizer.search.terrain import Floats
+
+SHORTAGE = 1e3
+"""What taking room that others want counts against room left over."""
+
+STRICT_PASSES = ((True, False), (True, True), (False, False), (False, True))
+"""Passes over a tier: running items or pending ones, where wanted or anywhere."""
+
+PAPER_PASSES = ((True, False), (False, False), (True, True), (False, True))
+"""The same for the paper's policy, where running items have no precedence."""
+
+
+class Mender:
+    """Mends assignments of one problem; not to be shared between threads.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    strict
+        Whether running items are placed before pending ones of their tier.
+    """
+
+    def __init__(self, problem: Problem, *, strict: bool) -> None:
+        self._problem = problem
+        self._passes = STRICT_PASSES if strict else PAPER_PASSES
+        mean = np.maximum(problem.room, 0).sum(axis=0) / max(1, len(problem.room))
+        self._inverse: Floats = 1 / np.maximum(mean, 1)
+        size = (problem.demand * self._inverse).max(axis=1, initial=0.0)[problem.kind]
+        tier = problem.tier[problem.kind]
+        order = np.lexsort((-size, tier))
+        self._order = order.astype(np.int32)
+        self._starts = np.searchsorted(tier[order], np.arange(problem.tiers + 1))
+        self._used = np.zeros_like(problem.room)
+        self._newcomers = np.zeros_like(problem.room)
+        self._spare = np.zeros_like(problem.room)
+        self._failed = np.zeros(len(problem.demand), np.bool_)
+
+    def mend(self, wanted: Indices) -> Indices:
+        """Return ``wanted`` made whole; both of shape ``(items,)``."""
+        while not np.array_equal(whole := self._one_round(wanted), wanted):
+            wanted = whole
+        return whole
+
+    def _one_round(self, wanted: Indices) -> Indices:
+        problem = self._problem
+        node = np.full(len(wanted), NOWHERE, np.int32)
+        self._used[:] = 0
+        self._newcomers[:] = 0
+        self._failed[:] = False
+        self._spare[:] = problem.room
+        _want(wanted, problem.kind, problem.demand, self._spare)
+        for tier in range(problem.tiers):
+            members = self._order[self._starts[tier] : self._starts[tier + 1]]
+            for running, anywhere in self._passes:
+                _place(
+                    members, running, anywhere, wanted, node, problem.kind,
+                    problem.home, problem.demand, problem.mask, problem.allowed,
+                    problem.room, self._used, self._newcomers, self._spare,
+                    self._failed, self._inverse,
+                )  # fmt: skip
+            _send_home(
+                members, node, problem.kind, problem.home, problem.demand,
+                problem.room, self._used, self._newcomers,
+            )  # fmt: skip
+        return node
+
+
+@compiled
+def _want(wanted: Indices, kind: Indices, demand: Ints, spare: Ints) -> None:
+    for item in range(len(wanted)):
+        if wanted[item] >= 0:
+            for dimension in range(demand.shape[1]):
+                spare[wanted[item], dimension] -= demand[kind[item], dimension]
+
+
+@compiled
+def _place(
+    members: Indices, running: bool, anywhere: bool, wanted: Indices, node: Indices,
+    kind: Indices, home: Indices, demand: Ints, mask: Indices, allowed: Flags,
+    room: Ints, used: Ints, newcomers: Ints, spare: Ints, failed: Flags,
+    inverse: Floats,
+) -> None:  # fmt: skip
+    for index in range(len(members)):
+        item = members[index]
+        if node[item] >= 0 or (home[item] >= 0) != running:
+            continue
+        at = wanted[item]
+        if anywhere:
+            at = _find(
+                kind[item], home[item], demand, mask, allowed, room, used, newcomers,
+                spare, failed, inverse,
+            )  # fmt: skip
+            if at >= 0:
+                for dimension in range(demand.shape[1]):
+                    spare[at, dimension] -= demand[kind[item], dimension]
+        elif at >= 0 and not _fits(
+            kind[item], at, home[item] != at, demand, room, used, newcomers
+        ):
+            at = -1
+        if at >= 0:
+            node[item] = at
+            _count(kind[item], at, home[item] != at, 1, demand, used, newcomers)
+
+
+@inlined
+def _find(
+    kind: int, home: int, demand: Ints, mask: Indices, allowed: Flags, room: Ints,
+    used: Ints, newcomers: Ints, spare: Ints, failed: Flags, inverse: Floats,
+) -> int:  # fmt: skip
+    """Return a node for one more of ``kind``, -1 for none: home, or the best fit.
+
+    Room that nobody wants goes before room that a lower tier would have to leave.
+    """
+    if home >= 0 and _fits(kind, home, False, demand, room, used, newcomers):
+        return home
+    best, least = -1, np.inf
+    if failed[kind]:
+        return best
+    for at in range(len(room)):
+        if not allowed[mask[kind], at]:
+            continue
+        if not _fits(kind, at, True, demand, room, used, newcomers):
+            continue
+        misfit = 0.0
+        for dimension in range(demand.shape[1]):
+            left = spare[at, dimension] - demand[kind, dimension]
+            rest = left * inverse[dimension]
+            misfit += rest if rest >= 0 else -SHORTAGE * rest
+        if misfit < least:
+            best, least = at, misfit
+    failed[kind] = best < 0
+    return best
+
+
+@inlined
+def _fits(
+    kind: int, at: int, comes: bool, demand: Ints, room: Ints, used: Ints,
+    newcomers: Ints,
+) -> bool:  # fmt: skip
+    for dimension in range(demand.shape[1]):
+        amount = demand[kind, dimension]
+        if amount == 0 or used[at, dimension] + amount <= room[at, dimension]:
+            continue
+        if comes or newcomers[at, dimension] > 0:
+            return False
+    return True
+
+
+@inlined
+def _count(
+    kind: int, at: int, comes: bool, sign: int, demand: Ints, used: Ints,
+    newcomers: Ints,
+) -> None:  # fmt: skip
+    for dimension in range(demand.shape[1]):
+        amount = demand[kind, dimension]
+        used[at, dimension] += sign * amount
+        if comes and amount > 0:
+            newcomers[at, dimension] += sign
+
+
+@compiled
+def _send_home(
+    members: Indices, node: Indices, kind: Indices, home: Indices, demand: Ints,
+    room: Ints, used: Ints, newcomers: Ints,
+) -> None:  # fmt: skip
+    for index in range(len(members)):
+        item = members[index]
+        at = node[item]
+        if at < 0 or home[item] < 0 or at == home[item]:
+            continue
+        _count(kind[item], at, True, -1, demand, used, newcomers)
+        if _fits(kind[item], home[item], False, demand, room, used, newcomers):
+            at = home[item]
+        node[item] = at
+        _count(kind[item], at, at != home[item], 1, demand, used, newcomers)

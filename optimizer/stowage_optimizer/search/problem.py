@@ -1,0 +1,106 @@
+"""The packing problem as flat arrays, pods of one kind and nodes of one group together.
+
+A kind is what replicas share: demand, tier and the nodes they may come to. Nodes of a
+group are interchangeable: the same room, and open to the same kinds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowage_optimizer.model.packing import Packing
+
+Ints = NDArray[np.int64]
+Indices = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+NOWHERE = -1
+"""The node of a pod that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What compiled loops need of a `Packing`; nothing of it is ever written to.
+
+    Parameters
+    ----------
+    demand
+        Amounts by kind and dimension, shape ``(kinds, dimensions)``.
+    tier
+        Index into the packing's tiers by kind, 0 the highest, shape ``(kinds,)``.
+    mask
+        Row of ``allowed`` by kind, shape ``(kinds,)``.
+    allowed
+        Nodes that pods may newly come to, shape ``(masks, nodes)``. A pod may always
+        stay at home.
+    kind
+        Kind by item, in the packing's order, shape ``(items,)``.
+    home
+        Node by item or ``NOWHERE``, shape ``(items,)``.
+    room
+        Room for items, shape ``(nodes, dimensions)``; may be negative.
+    group
+        Group by node, numbered from 0 in the nodes' order, shape ``(nodes,)``.
+    tiers
+        Number of tiers.
+    """
+
+    demand: Ints
+    tier: Indices
+    mask: Indices
+    allowed: Flags
+    kind: Indices
+    home: Indices
+    room: Ints
+    group: Indices
+    tiers: int
+
+
+def make_problem(packing: Packing) -> Problem:
+    """Return the arrays of ``packing``."""
+    tier_of = {priority: index for index, priority in enumerate(packing.tiers)}
+    # Items of one class share one tuple of nodes, so that identity finds most of them.
+    masks: dict[tuple[int, ...], int] = {}
+    known: dict[int, int] = {}
+    kinds: dict[tuple[tuple[int, ...], int, int], int] = {}
+    kind_of = np.empty(len(packing.items), np.int32)
+    home = np.empty(len(packing.items), np.int32)
+    for index, item in enumerate(packing.items):
+        mask = known.get(id(item.eligible))
+        if mask is None:
+            mask = masks.setdefault(item.eligible, len(masks))
+            known[id(item.eligible)] = mask
+        key = (item.demand, tier_of[item.priority], mask)
+        kind_of[index] = kinds.setdefault(key, len(kinds))
+        home[index] = NOWHERE if item.home is None else item.home
+    nodes, width = len(packing.room), len(packing.room[0]) if packing.room else 0
+    allowed = np.zeros((len(masks), nodes), np.bool_)
+    for eligible, row in masks.items():
+        allowed[row, list(eligible)] = True
+    room = np.array(packing.room, np.int64).reshape(nodes, width)
+    return Problem(
+        demand=np.array([key[0] for key in kinds], np.int64).reshape(len(kinds), width),
+        tier=np.array([key[1] for key in kinds], np.int32),
+        mask=np.array([key[2] for key in kinds], np.int32),
+        allowed=allowed,
+        kind=kind_of,
+        home=home,
+        room=room,
+        group=_groups(room, allowed),
+        tiers=len(packing.tiers),
+    )
+
+
+def _groups(room: Ints, allowed: Flags) -> Indices:
+    numbers: dict[bytes, int] = {}
+    columns = np.packbits(allowed, axis=0).T
+    return np.array(
+        [
+            numbers.setdefault(room[node].tobytes() + column.tobytes(), len(numbers))
+            for node, column in enumerate(columns)
+        ],
+        np.int32,
+    )

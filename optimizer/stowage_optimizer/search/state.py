@@ -1,0 +1,115 @@
+"""What the local search changes, in a few tables allocated once.
+
+Compiled functions are handed arrays one by one, and each costs time at every call. So
+what belongs to an item or a node is one row of one table.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stowage_optimizer.search.chance import Dice, make_dice
+from stowage_optimizer.search.problem import NOWHERE, Indices, Ints
+from stowage_optimizer.search.terrain import Floats, Terrain
+
+NODE, HOME, TIER, MASK, AFTER, BEFORE, WAITS_AT, IS_DIRTY, BEST = range(9)
+"""Columns of `State.items`."""
+
+FIRST, COUNT, CHOSEN = range(3)
+"""Columns of `State.nodes`."""
+
+TAKEN, ORIGIN, ORDER = range(3)
+"""Columns of `State.hand`."""
+
+WAITING, MOVED, DIRTY = range(3)
+"""Rows of `State.lists`, and where their lengths are in `State.counters`."""
+
+IMPROVED, STOP = 3, 4
+"""Further places in `State.counters`: improvements so far, and a wish to end."""
+
+KEPT, PLACED, CALM = range(3)
+"""Places in a tier's value."""
+
+MOST_NODES = 4
+"""Nodes of the largest neighbourhood."""
+
+
+class State(NamedTuple):
+    """The search's current solution, its best one, and scratch space.
+
+    Parameters
+    ----------
+    items
+        Shape ``(items, 9)``: node now, home, tier, mask, neighbours in the node's
+        list, place among the waiting, whether it differs from the best solution, and
+        node in the best solution.
+    nodes
+        Shape ``(nodes, 3)``: first item, number of items, whether it is in the
+        neighbourhood at hand.
+    free
+        Room left, shape ``(nodes, width)``.
+    lists
+        Shape ``(3, items)``: items that wait, that were away from home lately, and
+        that differ from the best solution.
+    hand
+        Shape ``(items, 3)``: items in hand, their node before, and their order.
+    key
+        Key of that order, shape ``(items,)``.
+    delta
+        Change by tier, shape ``(tiers, 3)``.
+    value, best_value
+        Of the tier that is searched: ``KEPT``, ``PLACED`` and ``CALM``.
+    goal
+        Proved limits on the value; other threads may lower them.
+    counters
+        Lengths of the lists, improvements, and whether to stop.
+    selected
+        Nodes of the neighbourhood at hand, shape ``(4,)``.
+    dice
+        Random numbers.
+    """
+
+    items: Indices
+    nodes: Indices
+    free: Ints
+    lists: Indices
+    hand: Indices
+    key: Floats
+    delta: Ints
+    value: Ints
+    best_value: Ints
+    goal: Ints
+    counters: Ints
+    selected: Indices
+    dice: Dice
+
+    @property
+    def best(self) -> Indices:
+        """Node by item in the best solution, a copy of shape ``(items,)``."""
+        return self.items[:, BEST].copy()
+
+
+def make_state(terrain: Terrain, tiers: int, seed: int) -> State:
+    """Return an empty state; `enter` fills it."""
+    items, nodes = len(terrain.home), len(terrain.room)
+    table = np.full((items, 9), NOWHERE, np.int32)
+    table[:, HOME] = terrain.home
+    table[:, TIER] = terrain.tier
+    table[:, MASK] = terrain.mask
+    return State(
+        items=table,
+        nodes=np.zeros((nodes, 3), np.int32),
+        free=terrain.room.copy(),
+        lists=np.zeros((3, items), np.int32),
+        hand=np.zeros((items, 3), np.int32),
+        key=np.zeros(items, np.float64),
+        delta=np.zeros((max(1, tiers), 3), np.int64),
+        value=np.zeros(3, np.int64),
+        best_value=np.zeros(3, np.int64),
+        goal=np.zeros(3, np.int64),
+        counters=np.zeros(5, np.int64),
+        selected=np.zeros(MOST_NODES, np.int32),
+        dice=make_dice(seed),
+    )

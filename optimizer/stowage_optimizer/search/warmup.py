@@ -1,0 +1,92 @@
+"""Compiling the search, or loading what an earlier process compiled."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.search.clearing import clear_room
+from stowage_optimizer.search.exploration import PLACING, explore
+from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.moves import make_quest, seek
+from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.search.seating import enter, nothing_frozen
+from stowage_optimizer.search.state import State, make_state
+from stowage_optimizer.search.terrain import NARROW, Terrain, make_terrain
+
+WIDE = NARROW + 1
+"""Dimensions that need the second compilation."""
+
+
+def warm_up_mending() -> None:
+    """Compile, or load, what assignments are made whole and entered with."""
+    problem = make_problem(_smallest(NARROW))
+    Mender(problem, strict=True).mend(problem.home)
+    for width in (NARROW, WIDE):
+        terrain, state = _ready(width)
+        enter(problem.home, 0, nothing_frozen(terrain), terrain, state)
+
+
+def warm_up_clearing() -> None:
+    """Compile, or load, the first plan for many pods, and do nothing with it."""
+    for width in (NARROW, WIDE):
+        terrain, state = _ready(width)
+        clear_room(terrain.home, terrain, state)
+
+
+def warm_up_exploration() -> None:
+    """Compile, or load, the local search, and do nothing with it."""
+    for width in (NARROW, WIDE):
+        explore(0, 0, PLACING, 1.0, 1.0, *_ready(width))
+
+
+def warm_up_moves(width: int = NARROW) -> None:
+    """Compile, or load, the search for few moves, and do nothing with it."""
+    terrain, state = _ready(width)
+    waiting = np.array([1], np.int32)
+    seek(0, make_quest(waiting, 1, nothing_frozen(terrain), 2), terrain, state)
+
+
+def warm_up_wide_moves() -> None:
+    """Do what `warm_up_moves` does, for more dimensions."""
+    warm_up_moves(WIDE)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "mending": warm_up_mending,
+    "clearing": warm_up_clearing,
+    "wide moves": warm_up_wide_moves,
+    "exploration": warm_up_exploration,
+    "moves": warm_up_moves,
+}
+"""What is compiled, in parts that do not need each other."""
+
+
+def _ready(width: int) -> tuple[Terrain, State]:
+    problem = make_problem(_smallest(width))
+    terrain = make_terrain(problem, strict=True)
+    return terrain, make_state(terrain, problem.tiers, seed=0)
+
+
+def _smallest(width: int) -> Packing:
+    """Return a problem of two pods and two nodes."""
+    pods = [
+        Item("running", 0, (1,) * width, (0, 1), 0),
+        Item("pending", 0, (1,) * width, (0, 1), None),
+    ]
+    room = ((1,) * width, (1,) * width)
+    return Packing(("first", "second"), room, tuple(pods), (0,), ())
+
+
+if __name__ == "__main__":
+    # Nothing that a compiler makes is in its way for long enough to look for it.
+    gc.disable()
+    # A terminal's Ctrl-C ends it without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for name in sys.argv[1:]:
+        PARTS[name]()

@@ -1,0 +1,113 @@
+"""What the service counts, for Prometheus on 127.0.0.1."""
+
+from __future__ import annotations
+
+from threading import Thread
+from wsgiref.simple_server import WSGIServer
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    start_http_server,
+)
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.service.errors import MetricsPortInUseError
+
+BUCKETS_S = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+"""Solves take from milliseconds up to the longest limits in use."""
+
+
+PROGRESS = (
+    "priority",
+    "placed",
+    "upper_bound",
+    "disruption",
+    "disruption_lower_bound",
+)
+"""What is shown of a solve's progress, by the names of the contract."""
+
+
+class Metrics:
+    """The service's own metrics, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._solves = Counter(
+            "stowage_optimizer_solves",
+            "Solves that ended.",
+            ["strategy", "end_reason"],
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "stowage_optimizer_solve_seconds",
+            "Wall-clock time of a call, in seconds.",
+            buckets=BUCKETS_S,
+            registry=self.registry,
+        )
+        self.killed = Counter(
+            "stowage_optimizer_killed",
+            "Solves that overran their limit and were killed.",
+            registry=self.registry,
+        )
+        self.verify_failures = Counter(
+            "stowage_optimizer_verify_failures",
+            "Plans that broke a rule and were withheld.",
+            registry=self.registry,
+        )
+        self.inflight = Gauge(
+            "stowage_optimizer_inflight",
+            "Solves running now.",
+            registry=self.registry,
+        )
+        self._progress = Gauge(
+            "stowage_optimizer_progress",
+            "The tier that the solve at hand works on: priority, incumbent, bounds.",
+            ["what"],
+            registry=self.registry,
+        )
+
+    def progressed(self, progress: pb.Progress) -> None:
+        """Show how far the solve at hand is; the last one's end stays until then."""
+        for what in PROGRESS:
+            self._progress.labels(what).set(getattr(progress, what))
+
+    def ended(self, strategy: str, end_reason: str, seconds: float) -> None:
+        """Count one solve that ended."""
+        self._solves.labels(strategy, end_reason).inc()
+        self._seconds.observe(seconds)
+
+
+class MetricsServer:
+    """Serves metrics over HTTP on 127.0.0.1.
+
+    Parameters
+    ----------
+    metrics
+        What to serve.
+    port
+        The port.
+
+    Raises
+    ------
+    MetricsPortInUseError
+        The port is taken.
+    """
+
+    def __init__(self, metrics: Metrics, port: int) -> None:
+        try:
+            serving = start_http_server(
+                port, addr="127.0.0.1", registry=metrics.registry
+            )
+        except OSError as error:
+            raise MetricsPortInUseError(port, error.strerror or str(error)) from None
+        self._server: WSGIServer = serving[0]
+        self._thread: Thread = serving[1]
+
+    def close(self) -> None:
+        """Stop serving and free the port."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

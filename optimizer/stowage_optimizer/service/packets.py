@@ -1,0 +1,29 @@
+"""What service, nursery and child say to each other."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+from stowage_optimizer.service.settings import WorkerSettings
+
+LONGEST_PACKET = 1024 * 64
+"""Longest packet on the nursery's socket, in bytes."""
+
+READY = b"ready"
+"""The first message of a child."""
+
+READ = b"read"
+"""The message of a child that has read its request: its time limit begins."""
+
+
+def opening_packet(settings: WorkerSettings) -> bytes:
+    """Return the first packet, which tells the nursery what its children may do."""
+    return json.dumps({"path": sys.path, "settings": asdict(settings)}).encode()
+
+
+def open_packet(packet: bytes) -> tuple[list[str], WorkerSettings]:
+    """Return the module path and the settings of an opening packet."""
+    opening = json.loads(packet)
+    return opening["path"], WorkerSettings(**opening["settings"])

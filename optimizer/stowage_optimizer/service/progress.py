@@ -1,0 +1,76 @@
+"""How far a solve is, read from its newest plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+
+
+class Tier(Protocol):
+    """A tier's result, of the contract or of the model."""
+
+    @property
+    def priority(self) -> int:
+        """Lowest priority of the tier."""
+        ...
+
+    @property
+    def placed(self) -> int:
+        """Pods that have a node."""
+        ...
+
+    @property
+    def upper_bound(self) -> int:
+        """Proved limit on `placed`."""
+        ...
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing better exists."""
+        ...
+
+    @property
+    def disruption(self) -> int:
+        """What is disturbed, by weight."""
+        ...
+
+    @property
+    def disruption_lower_bound(self) -> int:
+        """Proved limit on `disruption`."""
+        ...
+
+
+def progress_of(update: pb.SolveUpdate) -> pb.Progress | None:
+    """Return how far the solve is: the first tier that is not proved, or the last.
+
+    What the solver says itself goes before; None if the update tells nothing.
+    """
+    if update.HasField("progress"):
+        return update.progress
+    return progress_of_tiers(update.plan.tiers)
+
+
+def progress_of_tiers(tiers: Sequence[Tier]) -> pb.Progress | None:
+    """Return how far a plan with ``tiers`` is; None if there are none."""
+    if not tiers:
+        return None
+    tier = next((one for one in tiers if not one.optimal), tiers[-1])
+    return pb.Progress(
+        priority=tier.priority,
+        placed=tier.placed,
+        upper_bound=tier.upper_bound,
+        disruption=tier.disruption,
+        disruption_lower_bound=tier.disruption_lower_bound,
+    )
+
+
+def progress_line(progress: pb.Progress, elapsed_s: float) -> str:
+    """Return ``progress`` as a line for a terminal."""
+    stage = f", {progress.stage}" if progress.stage else ""
+    return (
+        f"{elapsed_s:8.3f} s: priority {progress.priority} and above: "
+        f"{progress.placed} of at most {progress.upper_bound} placed, disruption "
+        f"{progress.disruption} (at least {progress.disruption_lower_bound}){stage}"
+    )

@@ -1,0 +1,137 @@
+"""The gRPC server: contract and health on one Unix socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.service.errors import (
+    CallLeftError,
+    QueueFullError,
+    RequestTooLargeError,
+    RequestUnreadableError,
+    SocketBindError,
+    TurnTimeoutError,
+)
+from stowage_optimizer.service.logs import logger_of
+from stowage_optimizer.service.metrics import Metrics, MetricsServer
+from stowage_optimizer.service.settings import ServiceSettings
+from stowage_optimizer.service.socket_path import claim, private_umask, release
+from stowage_optimizer.service.solving import Solving
+from stowage_optimizer.service.workers import Workers
+
+SERVICE = "stowage.optimizer.v1.Optimizer"
+"""Full name of the service in the contract, also for health checks."""
+
+HEALTH_THREADS = 4
+"""Threads beside those of the calls, so that health is answered while calls wait."""
+
+_STATUS: dict[type[OptimizerError], grpc.StatusCode] = {
+    CallLeftError: grpc.StatusCode.CANCELLED,
+    QueueFullError: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    TurnTimeoutError: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    RequestTooLargeError: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    RequestUnreadableError: grpc.StatusCode.INVALID_ARGUMENT,
+}
+
+
+class Service:
+    """The optimiser behind its socket.
+
+    Parameters
+    ----------
+    settings
+        The whole set-up.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._settings = settings
+        self.metrics = Metrics()
+        self._workers = Workers(settings.worker)
+        self._solving = Solving(
+            self._workers,
+            settings.worker,
+            max_request_bytes=settings.max_request_bytes,
+            queue_length=settings.queue_length,
+            metrics=self.metrics,
+        )
+        self._health = health.HealthServicer()
+        self._server = self._build_server()
+        self._metrics_server: MetricsServer | None = None
+
+    def start(self) -> None:
+        """Bind the socket, warm up, and only then be healthy.
+
+        Raises
+        ------
+        OptimizerError
+            One of this room's errors: the socket, the port or the solver.
+        """
+        path = self._settings.socket
+        claim(path)
+        if self._settings.metrics_port:
+            self._metrics_server = MetricsServer(
+                self.metrics, self._settings.metrics_port
+            )
+        try:
+            with private_umask():
+                self._server.add_insecure_port(f"unix:{path}")
+        except RuntimeError as error:
+            self.stop()
+            raise SocketBindError(path, str(error)) from None
+        self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._server.start()
+        self._workers.warm()
+        self._say(health_pb2.HealthCheckResponse.SERVING)
+        logger_of("").info("serving", extra={"socket": str(path)})
+
+    def stop(self, grace_s: float = 1.0) -> None:
+        """End every call, every child and the socket."""
+        self._health.enter_graceful_shutdown()
+        self._solving.stop()
+        self._server.stop(grace_s).wait()
+        self._workers.close()
+        if self._metrics_server is not None:
+            self._metrics_server.close()
+            self._metrics_server = None
+        release(self._settings.socket)
+        logger_of("").info("stopped")
+
+    def _build_server(self) -> grpc.Server:
+        settings = self._settings
+        server = grpc.server(
+            ThreadPoolExecutor(1 + settings.queue_length + HEALTH_THREADS),
+            options=[
+                # Up to twice the limit is read, so that the refusal can name it.
+                ("grpc.max_receive_message_length", 2 * settings.max_request_bytes),
+                ("grpc.max_send_message_length", -1),
+            ],
+        )
+        handler: grpc.RpcMethodHandler[bytes, pb.SolveUpdate] = (
+            grpc.unary_stream_rpc_method_handler(
+                self._solve, response_serializer=pb.SolveUpdate.SerializeToString
+            )
+        )
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(SERVICE, {"Solve": handler}),)
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        return server
+
+    def _solve(
+        self, body: bytes, context: grpc.ServicerContext
+    ) -> Iterator[pb.SolveUpdate]:
+        try:
+            yield from self._solving.solve(body, context.add_callback)
+        except tuple(_STATUS) as error:
+            logger_of("").warning("call refused", extra={"reason": str(error)})
+            context.abort(_STATUS[type(error)], str(error))
+
+    def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+        for name in ("", SERVICE):
+            self._health.set(name, status)

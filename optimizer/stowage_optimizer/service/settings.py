@@ -1,0 +1,62 @@
+"""How the service is set up; every default in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stowage_optimizer.strategies.source import SHIPPED
+
+GIB = 1024**3
+MIB = 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """Limits of one solve.
+
+    Parameters
+    ----------
+    time_limit_s
+        Wall-clock limit where the request names none.
+    memory_limit_bytes
+        Address space that a solve may add to that of the warm child. About 6 MB are
+        touched for every 1,000 pods.
+    workers
+        Solver threads where the request names none; 0 means every core.
+    start_limit_s
+        Time for a child to get ready.
+    strategies
+        Path of the function that brings the strategies, ``module:function``.
+    """
+
+    time_limit_s: float = 1.0
+    memory_limit_bytes: int = 2 * GIB
+    workers: int = 0
+    start_limit_s: float = 60.0
+    strategies: str = SHIPPED
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """The whole service.
+
+    Parameters
+    ----------
+    socket
+        Path of the Unix socket.
+    metrics_port
+        Port on 127.0.0.1 for Prometheus; 0 means none.
+    max_request_bytes
+        Larger requests are refused.
+    queue_length
+        Calls that may wait while one is being solved; more are refused.
+    worker
+        Limits of one solve.
+    """
+
+    socket: Path
+    metrics_port: int = 0
+    max_request_bytes: int = 64 * MIB
+    queue_length: int = 4
+    worker: WorkerSettings = field(default_factory=WorkerSettings)

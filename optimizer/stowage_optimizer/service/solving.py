@@ -1,0 +1,243 @@
+"""One call from the first byte to the last update: turn, child, check, account."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from google.protobuf.message import DecodeError
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode.options import LARGEST_TIME_LIMIT_S
+from stowage_optimizer.service.ending import ending
+from stowage_optimizer.service.errors import (
+    RequestTooLargeError,
+    RequestUnreadableError,
+    WorkerStartError,
+)
+from stowage_optimizer.service.judge import Judge, changes_something
+from stowage_optimizer.service.logs import logger_of
+from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.service.progress import progress_of
+from stowage_optimizer.service.run import Run
+from stowage_optimizer.service.settings import MIB, WorkerSettings
+from stowage_optimizer.service.time_split import (
+    answer_after_s,
+    checking_s,
+    kill_after_s,
+    reading_limit_s,
+)
+from stowage_optimizer.service.turns import Turns
+from stowage_optimizer.service.vetting import Vetting
+from stowage_optimizer.service.workers import Workers
+
+Listen = Callable[[pb.Progress], object]
+"""Is told how far a solve is, each time that is known anew."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A call in progress, and the way to end it early."""
+
+    on_progress: Listen
+    left: threading.Event = field(default_factory=threading.Event)
+    run: Run | None = None
+
+    def leave(self, turns: Turns) -> None:
+        """End the call: its caller has gone away, or the service stops."""
+        self.left.set()
+        turns.wake()
+        if self.run is not None:
+            self.run.cancel()
+
+
+@dataclass(slots=True)
+class Solving:
+    """Answers calls, one solve at a time.
+
+    Parameters
+    ----------
+    workers
+        Where the children come from.
+    settings
+        Limits of one solve.
+    max_request_bytes, queue_length
+        As in `ServiceSettings`.
+    metrics
+        Where everything is counted.
+    """
+
+    workers: Workers
+    settings: WorkerSettings
+    max_request_bytes: int = 64 * MIB
+    queue_length: int = 4
+    metrics: Metrics = field(default_factory=Metrics)
+    turns: Turns = field(init=False)
+    _calls: list[Call] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.turns = Turns(self.queue_length)
+
+    def solve(
+        self,
+        body: bytes,
+        on_call: Callable[[Callable[[], None]], object],
+        on_progress: Listen = lambda _progress: None,
+    ) -> Iterator[pb.SolveUpdate]:
+        """Yield whole, verified updates; the last carries the end reason.
+
+        Parameters
+        ----------
+        body
+            The contract's `SolveRequest`, serialised.
+        on_call
+            Is given the function that ends the call early.
+        on_progress
+            Is told how far the solve is, also where no better plan is known yet.
+
+        Raises
+        ------
+        RequestTooLargeError, RequestUnreadableError, QueueFullError, TurnTimeoutError,
+        CallLeftError
+            The call is not taken.
+        """
+        arrived = time.monotonic()
+        request = self._parse(body)
+        limit_s = _time_limit_s(request, self.settings)
+        call = Call(on_progress)
+        self._calls.append(call)
+        try:
+            on_call(lambda: call.leave(self.turns))
+            self.turns.take(limit_s, call.left)
+            yield from self._answer(call, request, body, arrived, arrived + limit_s)
+        finally:
+            call.leave(self.turns)
+            self._calls.remove(call)
+
+    def stop(self) -> None:
+        """End every call; each gets a last update that says `CANCELLED`."""
+        for call in tuple(self._calls):
+            call.leave(self.turns)
+
+    def _parse(self, body: bytes) -> pb.SolveRequest:
+        if len(body) > self.max_request_bytes:
+            raise RequestTooLargeError(len(body), self.max_request_bytes)
+        try:
+            return pb.SolveRequest.FromString(body)
+        except DecodeError as error:
+            raise RequestUnreadableError(str(error)) from None
+
+    def _answer(
+        self,
+        call: Call,
+        request: pb.SolveRequest,
+        body: bytes,
+        arrived: float,
+        deadline: float,
+    ) -> Iterator[pb.SolveUpdate]:
+        log = logger_of(request.snapshot.id)
+        log.info(
+            "solve started",
+            extra={
+                "nodes": len(request.snapshot.nodes),
+                "pods": len(request.snapshot.pods),
+                "strategy": request.options.strategy,
+                "time_left_s": round(deadline - time.monotonic(), 4),
+            },
+        )
+        try:
+            run = self._start(call, body, deadline)
+        except WorkerStartError as error:
+            last = ending(pb.END_REASON_ERROR, str(error))
+            yield self._account(request, last, arrived)
+            return
+        with self.metrics.inflight.track_inprogress():
+            last = yield from self._passing(call, request, run, len(body))
+        if run.killed:
+            self.metrics.killed.inc()
+        # Of a child that was killed nobody has heard how long it took.
+        last.durations.decode_s = last.durations.decode_s or run.read_s
+        yield self._account(request, last, arrived)
+
+    def _passing(
+        self, call: Call, request: pb.SolveRequest, run: Run, request_bytes: int
+    ) -> Generator[pb.SolveUpdate, None, pb.SolveUpdate]:
+        """Yield the updates that pass the checker; return the last one."""
+        vetting = Vetting(
+            run,
+            Judge(request, self.metrics),
+            answer_after_s=answer_after_s(request_bytes),
+            checking_s=checking_s(request_bytes),
+        )
+        try:
+            for update in vetting.updates():
+                progress = progress_of(update)
+                if progress is not None:
+                    self.metrics.progressed(progress)
+                    call.on_progress(progress)
+                if update.last:
+                    return update
+                if changes_something(update):
+                    yield update
+        finally:
+            vetting.close()
+        raise AssertionError("a vetting ended without a last update")
+
+    def _start(self, call: Call, body: bytes, deadline: float) -> Run:
+        try:
+            child = self.workers.take(max(0.0, deadline - time.monotonic()))
+        except BaseException:
+            self.turns.give_back()
+            raise
+        # What was spent on waiting for the turn and for a child is gone; the rest is
+        # the solver's, from when it has read.
+        run = Run(
+            child,
+            body,
+            reading_limit_s=reading_limit_s(len(body)),
+            time_limit_s=max(0.0, deadline - time.monotonic()),
+            kill_after_s=kill_after_s(len(body)),
+            on_end=self.turns.give_back,
+            prepare=self._prepare,
+        )
+        call.run = run
+        if call.left.is_set():
+            run.cancel()
+        return run
+
+    def _prepare(self) -> None:
+        # A failure shows, and is told, when the next call takes its child.
+        with suppress(WorkerStartError):
+            self.workers.prepare()
+
+    def _account(
+        self, request: pb.SolveRequest, last: pb.SolveUpdate, arrived: float
+    ) -> pb.SolveUpdate:
+        """Return the last update, after counting and logging it."""
+        total_s = time.monotonic() - arrived
+        last.durations.total_s = total_s
+        reason = pb.EndReason.Name(last.end_reason).removeprefix("END_REASON_")
+        # Only a strategy that a child knew gets a label of its own.
+        self.metrics.ended(last.strategy or "none", reason, total_s)
+        logger_of(request.snapshot.id).info(
+            "solve ended",
+            extra={
+                "end_reason": reason,
+                "total_s": round(total_s, 4),
+                "placements": len(last.plan.placements),
+                "moves": len(last.plan.moves),
+                "evictions": len(last.plan.evictions),
+                "optimal": last.plan.optimal,
+                "message": last.message,
+            },
+        )
+        return last
+
+
+def _time_limit_s(request: pb.SolveRequest, settings: WorkerSettings) -> float:
+    asked = request.options.time_limit_s
+    # A limit out of range is told by the child, together with every other fault.
+    return asked if 0 < asked <= LARGEST_TIME_LIMIT_S else settings.time_limit_s

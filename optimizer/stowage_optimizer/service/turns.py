@@ -1,0 +1,76 @@
+"""One solve at a time: whose turn it is, and how many may wait."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from stowage_optimizer.service.errors import CallLeftError, QueueFullError, TurnTimeoutError
+
+
+class Turns:
+    """A bounded queue in order of arrival.
+
+    Parameters
+    ----------
+    queue_length
+        Callers that may wait while another has its turn.
+    """
+
+    def __init__(self, queue_length: int) -> None:
+        self._queue_length = queue_length
+        self._changed = threading.Condition()
+        self._waiting: deque[object] = deque()
+        self._taken = False
+
+    def take(self, timeout_s: float, left: threading.Event) -> None:
+        """Return when it is the caller's turn, which must be given back.
+
+        Parameters
+        ----------
+        timeout_s
+            How long the caller may wait.
+        left
+            Set when the caller has gone away; `wake` must be called then.
+
+        Raises
+        ------
+        QueueFullError
+            Too many wait already.
+        TurnTimeoutError
+            The time passed.
+        CallLeftError
+            The caller went away.
+        """
+        with self._changed:
+            busy = self._taken or self._waiting
+            if busy and len(self._waiting) >= self._queue_length:
+                raise QueueFullError(self._queue_length)
+            me = object()
+            self._waiting.append(me)
+            try:
+                self._changed.wait_for(
+                    lambda: left.is_set() or self._is_next(me), timeout_s
+                )
+                if left.is_set():
+                    raise CallLeftError
+                if not self._is_next(me):
+                    raise TurnTimeoutError(timeout_s)
+                self._taken = True
+            finally:
+                self._waiting.remove(me)
+                self._changed.notify_all()
+
+    def give_back(self) -> None:
+        """End the turn."""
+        with self._changed:
+            self._taken = False
+            self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Let everyone who waits look whether their caller has gone away."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _is_next(self, me: object) -> bool:
+        return not self._taken and self._waiting[0] is me

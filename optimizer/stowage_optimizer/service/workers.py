@@ -1,0 +1,214 @@
+"""Warm child processes: one always stands ready for the next call."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+
+from stowage_optimizer.service.child_process import ChildProcess
+from stowage_optimizer.service.errors import WorkerStartError
+from stowage_optimizer.service.packets import LONGEST_PACKET, opening_packet
+from stowage_optimizer.service.settings import WorkerSettings
+
+STOP_LIMIT_S = 5.0
+"""Time for an idle nursery to end after its socket has closed."""
+
+
+@dataclass(slots=True)
+class _Nursery:
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+
+    def ask(self, request: str, descriptors: list[int]) -> str:
+        """Send one request and return the answer; empty if the nursery is gone."""
+        try:
+            socket.send_fds(self.control, [request.encode()], descriptors)
+            return self.control.recv(LONGEST_PACKET).decode()
+        except (ConnectionError, TimeoutError):
+            return ""
+
+    def exit_code(self, pid: int) -> int:
+        """Return that of a child, once it has ended."""
+        # Without its nursery a child is killed by the kernel, and nobody else knows it.
+        gone = self.process.poll() is not None
+        answer = "" if gone else self.ask(f"wait {pid}", [])
+        return int(answer) if answer else -signal.SIGKILL
+
+    def close(self) -> None:
+        self.control.close()
+        try:
+            self.process.wait(STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Workers:
+    """Hands out warm children of a nursery.
+
+    Parameters
+    ----------
+    settings
+        Limits of one solve.
+    """
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        # Whoever takes a child that stands ready waits for no fork and no funeral.
+        self._changed = threading.Condition()
+        self._nursery_lock = threading.Lock()
+        self._nursery: _Nursery | None = None
+        self._spare: ChildProcess | None = None
+        self._failure: WorkerStartError | None = None
+        self._closed = False
+
+    def warm(self) -> None:
+        """Return when a child stands ready.
+
+        Raises
+        ------
+        WorkerStartError
+            No child got ready.
+        """
+        spare = self.prepare()
+        if spare is not None:
+            spare.await_ready(self._settings.start_limit_s)
+
+    def prepare(self) -> ChildProcess | None:
+        """Start the next child, if none stands ready, and do not wait for it.
+
+        Raises
+        ------
+        WorkerStartError
+            None could be started.
+        """
+        with self._nursery_lock:
+            if self._spare is None and not self._closed:
+                child = self._fork()
+                with self._changed:
+                    self._spare = child
+                    self._changed.notify_all()
+                return child
+            return self._spare
+
+    def take(self, limit_s: float | None = None) -> ChildProcess:
+        """Return a ready child, which the caller must close.
+
+        Parameters
+        ----------
+        limit_s
+            How long the caller can wait; None: as long as a start may take.
+
+        Raises
+        ------
+        WorkerStartError
+            No child got ready in that time.
+        """
+        if limit_s is None:
+            limit_s = self._settings.start_limit_s
+        give_up_at = time.monotonic() + limit_s
+        # It may have been killed while it waited, ready or not yet.
+        with suppress(WorkerStartError):
+            return _made_ready(self._next(give_up_at), give_up_at)
+        return _made_ready(self._next(give_up_at), give_up_at)
+
+    def _next(self, give_up_at: float) -> ChildProcess:
+        """Return the spare child; if there is none, have one started beside."""
+        with self._changed:
+            if self._spare is None:
+                self._failure = None
+                threading.Thread(target=self._try_to_prepare, daemon=True).start()
+                self._changed.wait_for(
+                    lambda: self._spare is not None or self._failure is not None,
+                    max(0.0, give_up_at - time.monotonic()),
+                )
+            spare, self._spare = self._spare, None
+            if spare is None:
+                raise self._failure or WorkerStartError("none was started in time")
+            return spare
+
+    def _try_to_prepare(self) -> None:
+        try:
+            self.prepare()
+        except WorkerStartError as error:
+            with self._changed:
+                self._failure = error
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Stop the spare child and the nursery; no other is started."""
+        with self._nursery_lock:
+            self._closed = True
+            with self._changed:
+                spare, self._spare = self._spare, None
+            if spare is not None:
+                self._let_go(spare)
+            if self._nursery is not None:
+                self._nursery.close()
+                self._nursery = None
+
+    def _fork(self) -> ChildProcess:
+        if self._closed:
+            raise WorkerStartError("the service is stopping")
+        # A nursery that was killed is replaced, once.
+        for _ in range(2):
+            if self._nursery is None:
+                self._nursery = self._start_nursery()
+            ours, theirs = socket.socketpair()
+            with theirs:
+                answer = self._nursery.ask("fork", [theirs.fileno()])
+            if answer:
+                reap = partial(self._reap, self._nursery)
+                return ChildProcess(int(answer), Connection(ours.detach()), reap)
+            ours.close()
+            self._nursery.close()
+            self._nursery = None
+        raise WorkerStartError("the process that forks the children ended")
+
+    def _start_nursery(self) -> _Nursery:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "stowage_optimizer.service.nursery"],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                )
+            except OSError as error:
+                ours.close()
+                raise WorkerStartError(str(error)) from None
+        ours.settimeout(self._settings.start_limit_s)
+        ours.send(opening_packet(self._settings))
+        return _Nursery(process, ours)
+
+    def _reap(self, nursery: _Nursery, pid: int) -> int:
+        if nursery.process.poll() is not None:
+            # Its successor may be starting, which takes longer than a caller waits.
+            return -signal.SIGKILL
+        with self._nursery_lock:
+            return nursery.exit_code(pid)
+
+    def _let_go(self, child: ChildProcess) -> None:
+        child.kill()
+        if self._nursery is not None:
+            self._nursery.exit_code(child.pid)
+        child.connection.close()
+
+
+def _made_ready(child: ChildProcess, give_up_at: float) -> ChildProcess:
+    try:
+        child.await_ready(max(0.0, give_up_at - time.monotonic()))
+        if child.gone():
+            raise WorkerStartError("it ended while it was idle")
+    except WorkerStartError:
+        child.close()
+        raise
+    return child

@@ -1,0 +1,37 @@
+"""A strategy as the service runs it, with what is added to its plans."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from stowage_optimizer.model.options import Objective, SolveOptions
+from stowage_optimizer.strategies.finish.strategy import Finished
+from stowage_optimizer.strategies.preferring import Preferring
+from stowage_optimizer.strategies.related import Related
+from stowage_optimizer.strategies.strategy import Strategy
+
+
+@runtime_checkable
+class SelfContained(Protocol):
+    """A strategy that sees to everything by itself.
+
+    It keeps what pods demand of each other, and disturbs nobody, so that there is
+    nothing to limit. Another plan that places as many would not be its plan.
+    """
+
+    @property
+    def is_self_contained(self) -> bool:
+        """Return whether nothing is to be added."""
+        ...
+
+
+def answering(strategy: Strategy, options: SolveOptions) -> Strategy:
+    """Return ``strategy`` with all that ``options`` ask for beyond placing pods.
+
+    That is: demands of pods on each other, limits on disturbance, what moves gain,
+    soft wishes, and emptying nodes.
+    """
+    alone = isinstance(strategy, SelfContained) and strategy.is_self_contained
+    if alone and options.objective is not Objective.CONSOLIDATE:
+        return strategy
+    return Preferring(Related(Finished(strategy)))

@@ -1,0 +1,144 @@
+"""`boreas`: batches of pending pods, each placed whole or not at all.
+
+After "Boreas - A Service Scheduler for Optimal Kubernetes Deployment" (Lebesbye,
+Mauro, Turin, Yu): the pending pods of a batch are placed together, on as few nodes as
+possible, or all of them stay pending; what they demand of each other is kept. Running
+pods stay where they are, and priorities do not count. The paper solves with Zephyrus2
+on OR-Tools; this with OR-Tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.plan import Plan
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.filling import filled
+from stowage_optimizer.strategies.linear.backend import Effort
+from stowage_optimizer.strategies.linear.cpsat import CpSat
+from stowage_optimizer.strategies.linear.formulation import Phase
+from stowage_optimizer.strategies.linear.program import Terms, Values
+from stowage_optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.strategies.reduced import reduced
+from stowage_optimizer.strategies.related.formulation import RelatedFormulation
+from stowage_optimizer.strategies.restricting import restricted
+from stowage_optimizer.strategies.standing import stands
+from stowage_optimizer.strategies.strategy import Answer, Clock, end_reason_of
+
+BATCH_PODS = 99
+"""Pods in a batch, at the most; the paper's default (section 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boreas:
+    """All or nothing, batch by batch, in the snapshot's order."""
+
+    batch_pods: int = BATCH_PODS
+    is_self_contained: ClassVar[bool] = True
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        """Return the plan that places every batch that fits; see `Strategy.solve`."""
+        deadline = clock() + options.time_limit_s
+        packing = _packing(snapshot)
+        writer = PlanWriter(snapshot, packing, options.policy)
+        assignment, bounds = packing.current, trivial_bounds(packing)
+        plan = writer.write(assignment, bounds)
+        publish(plan)
+        batches = list(self._batches(packing))
+        for done, members in enumerate(batches):
+            left = options.time_limit_s
+            if not options.deterministic:
+                left = deadline - clock()
+            effort = Effort.of(options, left / (len(batches) - done))
+            placed = _place(packing, assignment, members, effort, CpSat(clock))
+            if placed != assignment:
+                assignment, plan = placed, writer.write(placed, bounds)
+                publish(plan)
+        return Answer(plan, end_reason_of(plan), packing.refusals)
+
+    def _batches(self, packing: Packing) -> Iterator[Sequence[int]]:
+        pending = [i for i, item in enumerate(packing.items) if item.home is None]
+        for begin in range(0, len(pending), self.batch_pods):
+            yield pending[begin : begin + self.batch_pods]
+
+
+def _packing(snapshot: Snapshot) -> Packing:
+    if any(one.demanding for one in snapshot.classes.values()):
+        return reduce_snapshot(snapshot, relations=True)
+    return reduced(snapshot)
+
+
+class _Best:
+    """The best placement of a batch so far; pods are placed so that all is kept."""
+
+    def __init__(self, batch: Packing) -> None:
+        self.batch = batch
+        self.assignment = batch.current
+        self.take(filled(batch, batch.current))
+
+    @property
+    def whole(self) -> bool:
+        """Whether every pod of the batch has a node."""
+        return None not in self.assignment
+
+    def take(self, candidate: Assignment) -> None:
+        """Take a placement that the solver found after the last one.
+
+        What pods demand of those that come before them is in the program in part only.
+        """
+        if stands(self.batch, candidate):
+            self.assignment = candidate
+
+
+def _place(
+    packing: Packing,
+    assignment: Assignment,
+    members: Sequence[int],
+    effort: Effort,
+    solver: CpSat,
+) -> Assignment:
+    """Return ``assignment`` with every pod of the batch placed, or as it was."""
+    best = _Best(restricted(packing, members, assignment))
+    half = replace(effort, amount=effort.amount / 2)
+    if not best.whole:
+        _solve(best, half, solver, whole=False)
+    if not best.whole:
+        return assignment
+    _solve(best, half, solver, whole=True)
+    placed = list(assignment)
+    for item, node in zip(members, best.assignment, strict=True):
+        placed[item] = node
+    return tuple(placed) if stands(packing, tuple(placed)) else assignment
+
+
+def _solve(best: _Best, effort: Effort, solver: CpSat, *, whole: bool) -> None:
+    """Place as many as possible; or, once all are, use as few nodes as possible."""
+    formulation = RelatedFormulation(best.batch, len(best.batch.tiers))
+    placed = formulation.metric(Phase.PLACE, len(best.batch.tiers) - 1)
+    start = list(formulation.values(best.assignment))
+    metric: Terms = placed
+    if whole:
+        size = len(best.batch.items)
+        formulation.program.between(placed, size, size)
+        used = formulation.used_nodes()
+        metric = [(variable, -1) for variable in used.values()]
+        taken = set(best.assignment)
+        start += [int(node in taken) for node in used]
+
+    def take(values: Values) -> None:
+        best.take(formulation.read(values, best.assignment))
+
+    solver.maximise(formulation.program, metric, start=start, effort=effort, offer=take)

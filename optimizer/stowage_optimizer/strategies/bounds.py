@@ -1,0 +1,93 @@
+"""What is proved of each tier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import floor
+
+from stowage_optimizer.model.certificate import (
+    Certificate,
+    DualBound,
+    ProofMethod,
+    ProofStatus,
+)
+from stowage_optimizer.model.packing import Packing
+
+ROUNDING = 1e-6
+"""Slack before a bound that comes as a float is rounded down to an integer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How a limit is proved.
+
+    Parameters
+    ----------
+    method
+        The method.
+    dual
+        The prices of a dual bound, if they are to be told.
+    """
+
+    method: ProofMethod
+    dual: DualBound | None = None
+
+    def certify(self, *, reached: bool) -> Certificate:
+        """Return the certificate of the limit, given whether it is reached."""
+        status = ProofStatus.PROVED if reached else ProofStatus.BOUND
+        if not reached and self.method is ProofMethod.TRIVIAL:
+            status = ProofStatus.GAP
+        return Certificate(status, self.method, self.dual)
+
+
+TRIVIAL = Proof(ProofMethod.TRIVIAL)
+"""Every pod has a node, or nothing is disturbed."""
+
+
+@dataclass(slots=True)
+class TierBounds:
+    """Proved limits of one tier, given what the tiers above reached.
+
+    Parameters
+    ----------
+    running
+        Running items of exactly this priority: the limit on those that stay placed.
+    kept
+        Proved limit on the running items of this priority that keep a node.
+    placed
+        Proved limit on the items placed, of this priority and above.
+    disturbed
+        Proved lower limit on the disturbance.
+    place, disturb
+        How ``placed`` and ``disturbed`` are proved.
+    """
+
+    running: int
+    kept: int
+    placed: int
+    disturbed: int = 0
+    place: Proof = TRIVIAL
+    disturb: Proof = TRIVIAL
+
+    def without_prices(self) -> TierBounds:
+        """Return the same limits, told by their methods only."""
+        return replace(
+            self, place=Proof(self.place.method), disturb=Proof(self.disturb.method)
+        )
+
+
+def round_bound(bound: float) -> int:
+    """Return the largest integer that ``bound`` admits."""
+    return floor(bound + ROUNDING)
+
+
+def trivial_bounds(packing: Packing) -> list[TierBounds]:
+    """Return the limits that hold without solving, one entry a tier."""
+    bounds = []
+    placeable = 0
+    for tier in packing.tiers:
+        members = [item for item in packing.items if item.priority == tier]
+        placeable += sum(1 for item in members if item.eligible)
+        running = sum(1 for item in members if item.home is not None)
+        bounds.append(TierBounds(running=running, kept=running, placed=placeable))
+    return bounds

@@ -1,0 +1,95 @@
+"""A quick start: node after node is emptied into the others, if they have room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.finish.steps import Step
+from stowage_optimizer.strategies.finish.tally import Tally
+from stowage_optimizer.strategies.layout import Layout
+
+
+def emptied(
+    packing: Packing,
+    others: frozenset[int],
+    tally: Tally,
+    stop: Callable[[], bool],
+) -> Assignment:
+    """Return an assignment in which the emptiest nodes have given their pods away.
+
+    Parameters
+    ----------
+    packing
+        The problem; all of its pods run.
+    others
+        Nodes that are in use whatever happens.
+    tally
+        Keeps the moves within the limits.
+    stop
+        Tells when to empty no more.
+    """
+    return _Emptying(packing, others, tally, stop).run()
+
+
+@dataclass(slots=True)
+class _Emptying:
+    packing: Packing
+    others: frozenset[int]
+    tally: Tally
+    stop: Callable[[], bool]
+    _layout: Layout = field(init=False)
+    _on: dict[int, list[int]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._layout = Layout(self.packing)
+        for index, item in enumerate(self.packing.items):
+            if item.home is not None:
+                self._layout.put(index, item.home)
+                self._on.setdefault(item.home, []).append(index)
+
+    def run(self) -> Assignment:
+        """Empty what can be emptied."""
+        could_go = sorted(self._on.keys() - self.others, key=self._count)
+        for node in could_go:
+            if self.stop():
+                break
+            # Who came here from another node would be moved twice.
+            if all(self.packing.items[item].home == node for item in self._on[node]):
+                self._empty(node)
+        return self._layout.assignment
+
+    def _count(self, node: int) -> tuple[int, int]:
+        return len(self._on[node]), node
+
+    def _empty(self, node: int) -> None:
+        members = sorted(
+            self._on[node], key=lambda i: self.packing.items[i].demand, reverse=True
+        )
+        moved = []
+        for item in members:
+            target = self._target(item, node)
+            if target is None:
+                break
+            self._layout.take(item)
+            self._layout.put(item, target)
+            moved.append(item)
+        step = Step(placed=(), moved=tuple(moved), evicted=())
+        if len(moved) < len(members) or not self.tally.take(step):
+            for item in moved:
+                self._layout.take(item)
+                self._layout.put(item, node)
+            return
+        del self._on[node]
+        for item in moved:
+            target = self._layout.node_of(item)
+            if target is not None:
+                self._on.setdefault(target, []).append(item)
+
+    def _target(self, item: int, leaving: int) -> int | None:
+        for node in self.packing.items[item].eligible:
+            used = node in self.others or node in self._on
+            if node != leaving and used and self._layout.fits(item, node):
+                return node
+        return None

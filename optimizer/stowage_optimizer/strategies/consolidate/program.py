@@ -1,0 +1,87 @@
+"""Fewest nodes in use, then fewest moves, as integer programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.linear.backend import Effort
+from stowage_optimizer.strategies.linear.counts import CountFormulation
+from stowage_optimizer.strategies.linear.cpsat import CpSat
+from stowage_optimizer.strategies.linear.formulation import STAY, Phase
+from stowage_optimizer.strategies.linear.program import Terms, Values
+
+MOVED = 2
+"""What the sum of `Phase.CALM` loses by a move."""
+
+
+@dataclass(slots=True)
+class FewestNodes:
+    """The program of a packing whose pods all run.
+
+    Parameters
+    ----------
+    packing
+        The problem.
+    others
+        Nodes that are in use whatever happens.
+    solver
+        Who solves it.
+    max_moves
+        Limit on the moves, None for none.
+    assignment
+        The best so far; every pod has a node.
+    """
+
+    packing: Packing
+    others: frozenset[int]
+    solver: CpSat
+    max_moves: int | None
+    assignment: Assignment
+    _formulation: CountFormulation = field(init=False)
+    _calm: Terms = field(init=False)
+    _used: dict[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tiers, count = len(self.packing.tiers), len(self.packing.items)
+        self._formulation = CountFormulation(self.packing, tiers)
+        program = self._formulation.program
+        program.between(self._formulation.metric(Phase.PLACE, tiers - 1), count, count)
+        self._calm = self._formulation.metric(Phase.CALM, tiers - 1)
+        if self.max_moves is not None:
+            calmest = STAY * count
+            program.between(self._calm, calmest - MOVED * self.max_moves, calmest)
+        self._used = {
+            node: variable
+            for node, variable in self._formulation.used_nodes().items()
+            if node not in self.others
+        }
+
+    def fewest(self, effort: Effort) -> int:
+        """Empty as many nodes as possible; return a limit on the nodes in use."""
+        metric = [(variable, -1) for variable in self._used.values()]
+        bound = self._maximise(metric, effort)
+        reached = -len(self._used.keys() & set(self.assignment))
+        self._formulation.program.between(metric, reached, 0)
+        return len(self.others) - (0 if bound is None else bound)
+
+    def calmest(self, effort: Effort) -> int:
+        """Move as few as possible for as many nodes; return a limit on the moves."""
+        bound = self._maximise(self._calm, effort)
+        if bound is None:
+            return 0
+        # Rounded up: what the sum loses is a whole number of moves.
+        return -(-(STAY * len(self.packing.items) - bound) // MOVED)
+
+    def _maximise(self, metric: Terms, effort: Effort) -> int | None:
+        start = list(self._formulation.values(self.assignment))
+        taken = set(self.assignment)
+        for node, variable in self._used.items():
+            start[variable] = int(node in taken)
+
+        def take(values: Values) -> None:
+            self.assignment = self._formulation.read(values, self.assignment)
+
+        return self.solver.maximise(
+            self._formulation.program, metric, start=start, effort=effort, offer=take
+        ).bound

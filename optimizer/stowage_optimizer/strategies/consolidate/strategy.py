@@ -1,0 +1,184 @@
+"""Fewest nodes, then fewest moves, on CP-SAT with replicas counted together.
+
+Every pod that has a node keeps one, and who is pending stays so. A quick start comes
+first: node after node, the emptiest first, is emptied into the others if there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.plan import EndReason, NodesInUse, Plan
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.consolidate.emptying import emptied
+from stowage_optimizer.strategies.consolidate.in_use import nodes_in_use, nodes_of_others
+from stowage_optimizer.strategies.consolidate.limits import fewest_moves, fewest_nodes
+from stowage_optimizer.strategies.consolidate.program import FewestNodes
+from stowage_optimizer.strategies.finish.owners import owners_of
+from stowage_optimizer.strategies.finish.tally import Tally
+from stowage_optimizer.strategies.linear.backend import SHORTEST_SOLVE_S, Effort
+from stowage_optimizer.strategies.linear.counts import CountFormulation
+from stowage_optimizer.strategies.linear.cpsat import CpSat
+from stowage_optimizer.strategies.linear.tiers import BUILT_PER_S, MOST_VARIABLES
+from stowage_optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.strategies.reduced import reduced
+from stowage_optimizer.strategies.restricting import restricted
+from stowage_optimizer.strategies.standing import stands
+from stowage_optimizer.strategies.strategy import Answer, Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidate:
+    """The strategy for the objective `CONSOLIDATE`."""
+
+    def solve(
+        self,
+        snapshot: Snapshot,
+        options: SolveOptions,
+        *,
+        clock: Clock,
+        publish: Callable[[Plan], None],
+    ) -> Answer:
+        """Return the plan; it tells the nodes in use, and what is proved of them.
+
+        Its tiers claim nothing: their limits are those of another objective. Of the
+        limits, `min_gain_per_move` does not apply, since nothing is placed.
+        """
+        deadline = clock() + options.time_limit_s
+        run = _Run(snapshot, reduced(snapshot), options, clock, deadline)
+        publish(run.plan())
+        run.empty()
+        publish(run.plan())
+        run.solve()
+        plan = run.plan()
+        reason = EndReason.NO_IMPROVEMENT if plan.empty else EndReason.TIME_LIMIT
+        return Answer(plan, reason, run.whole.refusals, run.message())
+
+
+@dataclass(slots=True)
+class _Run:
+    snapshot: Snapshot
+    whole: Packing
+    options: SolveOptions
+    clock: Clock
+    deadline: float
+    _packing: Packing = field(init=False)
+    _others: frozenset[int] = field(init=False)
+    _assignment: Assignment = field(init=False)
+    _fewest: int = field(init=False)
+    _calmest: dict[int, int] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        running = [
+            i for i, item in enumerate(self.whole.items) if item.home is not None
+        ]
+        self._packing = restricted(self.whole, running, self.whole.current)
+        self._others = nodes_of_others(self.snapshot, self._packing)
+        self._assignment = self._packing.current
+        self._fewest = fewest_nodes(self._packing, self._others)
+
+    def empty(self) -> None:
+        """Make the quick start."""
+        limits = replace(self.options.limits, min_gain_per_move=0.0)
+        tally = Tally(limits, owners_of(self.snapshot, self._packing))
+        self._take(emptied(self._packing, self._others, tally, self._late))
+
+    def solve(self) -> None:
+        """Find the best there is in time, unless it is known to be found."""
+        limits = self.options.limits
+        # Counts of replicas do not tell owners apart.
+        if limits.max_disruptions_per_owner is not None or self._proved():
+            return
+        if not self._may_build():
+            return
+        program = FewestNodes(
+            self._packing,
+            self._others,
+            CpSat(self.clock),
+            limits.max_moves,
+            self._assignment,
+        )
+        # Relations are not in the program, so that its limits hold with them too.
+        if self._left() > SHORTEST_SOLVE_S:
+            self._fewest = max(self._fewest, program.fewest(self._effort(0.5)))
+        if self._left() > SHORTEST_SOLVE_S:
+            given = self._nodes(program.assignment)
+            self._calmest[given] = program.calmest(self._effort(1))
+        self._take(program.assignment)
+
+    def _take(self, assignment: Assignment) -> bool:
+        """Take ``assignment`` unless it breaks what pods demand of each other."""
+        if not stands(self._packing, assignment):
+            return False
+        self._assignment = assignment
+        return True
+
+    def plan(self) -> Plan:
+        """Return the best so far, empty unless it empties a node."""
+        kept = self._kept()
+        after = dict(
+            zip((item.pod_uid for item in self._packing.items), kept, strict=True)
+        )
+        assignment = tuple(
+            after.get(item.pod_uid, item.home) for item in self.whole.items
+        )
+        writer = PlanWriter(self.snapshot, self.whole, self.options.policy)
+        plan = writer.write(assignment, trivial_bounds(self.whole))
+        return replace(plan, nodes_in_use=self._told())
+
+    def message(self) -> str:
+        """Return what was reached."""
+        told = self._told()
+        proof = f"not proved fewest, at least {told.lower_bound}"
+        if self._proved():
+            proof = "proved fewest, with fewest moves"
+        elif told.lower_bound == told.after:
+            proof = "proved fewest, not with fewest moves"
+        return f"{told.after} nodes in use, {told.before} before: {proof}"
+
+    def _kept(self) -> Assignment:
+        """Return the best so far, or what there was if no node is emptied."""
+        now = self._packing.current
+        better = self._nodes(self._assignment) < self._nodes(now)
+        return self._assignment if better else now
+
+    def _told(self) -> NodesInUse:
+        after = self._nodes(self._kept())
+        moves = fewest_moves(self._packing, self._others, after)
+        # With fewer nodes in use there are no fewer moves.
+        known = [least for nodes, least in self._calmest.items() if nodes >= after]
+        return NodesInUse(
+            before=self._nodes(self._packing.current),
+            after=after,
+            lower_bound=self._fewest,
+            moves_lower_bound=max([moves, *known]),
+        )
+
+    def _proved(self) -> bool:
+        """Tell whether no plan empties more nodes, nor as many with fewer moves."""
+        told, kept = self._told(), self._kept()
+        pairs = zip(self._packing.items, kept, strict=True)
+        moves = sum(item.home != node for item, node in pairs)
+        return (told.lower_bound, told.moves_lower_bound) == (told.after, moves)
+
+    def _nodes(self, assignment: Assignment) -> int:
+        return len(nodes_in_use(assignment, self._others))
+
+    def _may_build(self) -> bool:
+        size = CountFormulation.variables(self._packing, len(self._packing.tiers))
+        return size <= min(MOST_VARIABLES, self._left() * BUILT_PER_S)
+
+    def _left(self) -> float:
+        if self.options.deterministic:
+            return self.options.time_limit_s
+        return self.deadline - self.clock()
+
+    def _effort(self, share: float) -> Effort:
+        return Effort.of(self.options, share * self._left())
+
+    def _late(self) -> bool:
+        return not self.options.deterministic and self.clock() > self.deadline

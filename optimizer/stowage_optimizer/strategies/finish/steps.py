@@ -1,0 +1,137 @@
+"""A plan as steps: each places pods and makes the moves that they need, few first.
+
+Tiers come in their order. In a tier the pod whose moves are fewest is next, and whoever
+fits into the room that is there then comes along for nothing. A step never disturbs a
+pod of a higher priority than it places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.finish.partial import Partial
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Changes that belong together.
+
+    Parameters
+    ----------
+    placed, moved, evicted
+        Items that get a node, that change it, and that lose it.
+    """
+
+    placed: tuple[int, ...]
+    moved: tuple[int, ...]
+    evicted: tuple[int, ...]
+
+    @property
+    def gain(self) -> int:
+        """Pods that have a node afterwards, more than before."""
+        return len(self.placed) - len(self.evicted)
+
+
+class Steps:
+    """Goes through the steps of a plan.
+
+    Parameters
+    ----------
+    packing, wanted
+        The problem and the whole plan's assignment.
+    allowed
+        Tells whether a step may be made after those before it.
+    stop
+        Tells when to make no more steps.
+    """
+
+    def __init__(
+        self,
+        packing: Packing,
+        wanted: Assignment,
+        allowed: Callable[[Step], bool] = lambda _step: True,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.partial = Partial(packing, wanted)
+        self._packing = packing
+        self._wanted = wanted
+        self._allowed = allowed
+        self._stop = stop
+        self._bound_for: dict[int | None, list[int]] = {}
+        for index, item in enumerate(packing.items):
+            if item.home is None and wanted[index] is not None:
+                self._bound_for.setdefault(wanted[index], []).append(index)
+
+    def __iter__(self) -> Iterator[Step]:
+        """Make and yield one step after the other."""
+        for tier in self._packing.tiers:
+            yield from self._tier(tier)
+
+    def whole(self) -> Step:
+        """Return every change of the plan as one step, without making it."""
+        items = self._packing.items
+        return self._step(
+            tuple(
+                index
+                for index, node in enumerate(self._wanted)
+                if node != items[index].home
+            )
+        )
+
+    def _tier(self, tier: int) -> Iterator[Step]:
+        waiting = {
+            index: None
+            for index, item in enumerate(self._packing.items)
+            if item.priority == tier
+            and item.home is None
+            and self._wanted[index] is not None
+        }
+        queue = [(0, 0, item) for item in waiting]
+        heapify(queue)
+        while queue and not self._stop():
+            known, _, item = heappop(queue)
+            if item not in waiting:
+                continue
+            before = self.partial.made
+            step = self._try(item, tier, waiting)
+            cost = 0 if step is None else len(step.moved) + len(step.evicted)
+            # What it takes was reckoned some steps ago; if it is more now, others
+            # may be cheaper.
+            if step is not None and cost > known and queue and cost > queue[0][0]:
+                self.partial.take_back(before)
+                heappush(queue, (cost, -step.gain, item))
+            elif step is None or not self._allowed(step):
+                self.partial.take_back(before)
+                del waiting[item]
+            else:
+                for placed in step.placed:
+                    del waiting[placed]
+                yield step
+
+    def _try(self, item: int, tier: int, waiting: dict[int, None]) -> Step | None:
+        """Make the changes that ``item`` needs; None if it may not have them."""
+        before = self.partial.made
+        self.partial.bring(item)
+        changed = self.partial.changed(before)
+        items = self._packing.items
+        if any(items[one].priority > tier for one in changed):
+            return None
+        nodes = [items[one].home for one in changed] + [self._wanted[item]]
+        for node in dict.fromkeys(nodes):
+            for other in self._bound_for.get(node, ()):
+                alongside = other in waiting and other != item
+                if alongside and self.partial.fits(other):
+                    self.partial.bring(other)
+        return self._step(self.partial.changed(before))
+
+    def _step(self, changed: tuple[int, ...]) -> Step:
+        items = self._packing.items
+        running = [one for one in changed if items[one].home is not None]
+        return Step(
+            placed=tuple(one for one in changed if items[one].home is None),
+            moved=tuple(one for one in running if self._wanted[one] is not None),
+            evicted=tuple(one for one in running if self._wanted[one] is None),
+        )

@@ -1,0 +1,165 @@
+"""Everything that is tried to settle one phase, the cheapest first, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from stowage_optimizer.bounds.bound import Bound
+from stowage_optimizer.bounds.exact_fit import exact_fit_bound
+from stowage_optimizer.bounds.knapsack import knapsack_bound
+from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.strategies.bounds import Proof
+from stowage_optimizer.strategies.lexicographic.closing import Closing
+from stowage_optimizer.strategies.lexicographic.counting import Counting
+from stowage_optimizer.strategies.lexicographic.dual_slices import DualSlices, beyond_prices
+from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
+from stowage_optimizer.strategies.lexicographic.open_phase import OpenPhase
+from stowage_optimizer.strategies.lexicographic.workbench import Workbench
+
+MOVES_SHARES = (0.04, 0.2)
+"""Shares of the time left for the exact search, before the dual bound and after."""
+
+DUAL_SHARES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5)
+"""Shares of the time left for a dual bound, between which other phases have a turn."""
+
+POLISHING_SHARES = (0.03, 0.06)
+"""Shares of the time left for better prices that do not improve the bound."""
+
+FIRST_LISTING_SHARE = 0.1
+"""Share of the time left for an enumeration while prices still get better."""
+
+LISTING_SHARES = (0.2, 0.6)
+"""Shares of the time left for each enumeration."""
+
+COMBINING_SHARE = 0.2
+"""Share of the time left for combining known patterns."""
+
+COUNTING_SHARES = (0.4, 1.0, 1.0, 1.0)
+"""Shares of the time left for CP-SAT's tries at a phase."""
+
+CHEAP_S = 0.01
+"""What a proof that does not count its own work is charged, where work is counted."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """Tries to settle one open phase.
+
+    Parameters
+    ----------
+    bench
+        What it works with.
+    phase
+        The phase.
+    """
+
+    bench: Workbench
+    phase: OpenPhase
+    stages: int = 0
+    """How many stages were worked on so far."""
+    _until: float = 0.0
+    _dual: DualSlices | None = None
+    _closing: Closing = field(init=False)
+    _work: Iterator[bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._closing = Closing(self.bench, self.phase)
+        self._work = self._all_stages()
+
+    def go_on(self, until: float) -> bool:
+        """Work on the next stage; tell whether there was one, and time for it."""
+        self._until = until
+        if not next(self._work, False):
+            return False
+        self.stages += 1
+        return True
+
+    def _all_stages(self) -> Iterator[bool]:
+        """Do one stage after the other; yield whether there was anything to do."""
+        self._knapsack()
+        yield True
+        if self.phase.presumes_nothing:
+            return
+        if self.phase.tier not in self.bench.searches:
+            yield self._moves(MOVES_SHARES[0])
+        if self.phase.phase is Phase.PLACE:
+            yield self._exact_fit()
+        if not beyond_prices(self.bench.problem):
+            yield from self._prices()
+        yield self._moves(MOVES_SHARES[1])
+        for share in COUNTING_SHARES:
+            while not (tried := self._counting(share)):
+                yield False
+            yield tried
+        while True:
+            yield from self._close_in(1.0)
+            yield False
+
+    def _prices(self) -> Iterator[bool]:
+        """Work on the dual bound in slices, then on the gap that it leaves."""
+        self._dual = dual = DualSlices(self.bench, self.phase)
+        for polish, shares in ((False, DUAL_SHARES), (True, POLISHING_SHARES)):
+            for share in shares:
+                improving = dual.run(self._seconds(share), polish=polish)
+                yield True
+                if dual.search.finished:
+                    break
+                # Where prices alone get no further, patterns may at once.
+                if not improving:
+                    yield from self._close_in(FIRST_LISTING_SHARE)
+        for share in LISTING_SHARES:
+            yield from self._close_in(share)
+            seconds = self._seconds(COMBINING_SHARE)
+            yield self._closing.recombine(dual.search, seconds)
+
+    def _close_in(self, share: float) -> Iterator[bool]:
+        """List what reaches the limit, then what is next to it, while that is quick."""
+        while self._dual and self._closing.list_all(
+            self._dual.prices, self._seconds(share)
+        ):
+            yield True
+
+    def _knapsack(self) -> None:
+        bench, phase = self.bench, self.phase
+        bound = knapsack_bound(
+            bench.question(phase),
+            clock=bench.clock(phase, self._until),
+            deadline=self._until,
+            good_enough=phase.reached(bench.board),
+        )
+        self._note(bound)
+
+    def _exact_fit(self) -> bool:
+        known = self.phase.limit(self.bench.board)
+        self._note(exact_fit_bound(self.bench.question(self.phase), known))
+        return True
+
+    def _note(self, bound: Bound | None) -> None:
+        self.bench.pace.spend(CHEAP_S)
+        if bound is not None:
+            self.bench.limit(self.phase, bound.value, Proof(bound.method))
+
+    def _moves(self, share: float) -> bool:
+        bench, tier = self.bench, self.phase.tier
+        search = bench.searches.get(tier)
+        if search is None:
+            search = MoveSearch(bench.board, bench.pace, bench.mender, tier)
+            bench.searches[tier] = search
+        search.run(bench.pace.now() + self._seconds(share))
+        return True
+
+    def _counting(self, share: float) -> bool:
+        bench, phase, seconds = self.bench, self.phase, self._seconds(share)
+        counting = Counting(bench.board, bench.packing, bench.options, bench.mender)
+        if not counting.worth_trying(phase.tier, seconds):
+            return False
+        limit, spent = counting.solve(phase.tier, phase.phase, seconds)
+        bench.pace.spend(spent)
+        if limit is not None:
+            bench.limit(phase, limit, Proof(ProofMethod.CP_SAT))
+        return True
+
+    def _seconds(self, share: float) -> float:
+        return share * (self._until - self.bench.pace.now())

@@ -1,0 +1,137 @@
+"""CP-SAT over counts of replicas: the last resort, which settles what is small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.strategies.bounds import TierBounds
+from stowage_optimizer.strategies.lexicographic.board import Board, as_assignment, as_nodes
+from stowage_optimizer.strategies.linear import formulation
+from stowage_optimizer.strategies.linear.backend import Effort
+from stowage_optimizer.strategies.linear.counts import CountFormulation
+from stowage_optimizer.strategies.linear.cpsat import CpSat
+from stowage_optimizer.strategies.linear.program import Values
+
+SHORTEST_S = 0.02
+"""Less than this is no time to build and solve anything in."""
+
+BUILT_PER_S = 50_000
+"""Variables written down in a second, at the least."""
+
+MOST_VARIABLES = 500_000
+"""Larger programs are not begun: memory is limited too."""
+
+BUILDING_SHARE = 0.5
+"""Largest share of the time that may go into writing the program down."""
+
+_PHASES = {
+    Phase.KEEP: formulation.Phase.KEEP,
+    Phase.PLACE: formulation.Phase.PLACE,
+    Phase.DISTURB: formulation.Phase.CALM,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Solves one phase of one tier, given what all before it reached.
+
+    Parameters
+    ----------
+    board
+        Where solutions are offered and bounds are read.
+    packing, options
+        The problem, and how to solve it.
+    mender
+        Makes solutions whole.
+    """
+
+    board: Board
+    packing: Packing
+    options: SolveOptions
+    mender: Mender
+
+    def worth_trying(self, tier: int, seconds: float) -> bool:
+        """Tell whether the program can be written down in time, and held."""
+        size = len(self.packing.room) * len(self.board.problem.demand)
+        if seconds < SHORTEST_S or size > MOST_VARIABLES:
+            return False
+        size = CountFormulation.variables(self.packing, tier + 1)
+        return size / BUILT_PER_S <= BUILDING_SHARE * seconds
+
+    def solve(
+        self, tier: int, phase: Phase, seconds: float
+    ) -> tuple[int | None, float]:
+        """Return the proved limit, None for none, and the seconds that it took.
+
+        Parameters
+        ----------
+        tier, phase
+            What to maximise, or for `Phase.DISTURB` to minimise.
+        seconds
+            How long to try.
+        """
+        started = CpSat().clock()
+        counts = CountFormulation(self.packing, tier + 1)
+        value, nodes = self.board.snapshot()
+        self._hold(counts, value, tier, phase)
+        assignment = as_assignment(nodes)
+
+        def offer(values: Values) -> None:
+            found = as_nodes(counts.read(values, assignment))
+            self.board.offer(found, self.mender)
+
+        if not self.options.deterministic:
+            seconds -= CpSat().clock() - started
+        outcome = CpSat().maximise(
+            counts.program,
+            counts.metric(_PHASES[phase], tier),
+            start=counts.values(assignment),
+            effort=Effort.of(self.options, seconds),
+            offer=offer,
+        )
+        limit = outcome.bound
+        if limit is not None and phase is Phase.DISTURB:
+            limit = formulation.STAY * self._running(tier) - limit
+        return limit, outcome.spent
+
+    def _hold(
+        self,
+        counts: CountFormulation,
+        value: tuple[tuple[int, int, int], ...],
+        tier: int,
+        phase: Phase,
+    ) -> None:
+        """Add a row for each phase: from what is reached to what is proved."""
+        for above in range(tier + 1):
+            bounds = self.board.bounds[above]
+            most = 3 * self._running(above)
+            for row, reached, limit in _rows(value[above], bounds, most):
+                if row is Phase.KEEP and not self.board.strict:
+                    continue
+                if above == tier and row.value > phase.value:
+                    continue
+                counts.program.between(
+                    counts.metric(_PHASES[row], above), reached, max(reached, limit)
+                )
+
+    def _running(self, tier: int) -> int:
+        lowest = self.packing.tiers[tier]
+        return sum(
+            item.home is not None and item.priority >= lowest
+            for item in self.packing.items
+        )
+
+
+def _rows(
+    value: tuple[int, int, int], bounds: TierBounds, most: int
+) -> tuple[tuple[Phase, int, int], ...]:
+    kept, placed, calm = value
+    return (
+        (Phase.KEEP, kept, bounds.kept),
+        (Phase.PLACE, placed, bounds.placed),
+        (Phase.DISTURB, most + calm, most - bounds.disturbed),
+    )

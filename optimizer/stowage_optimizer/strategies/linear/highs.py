@@ -1,0 +1,97 @@
+"""HiGHS as the solver of integer programs, through OR-Tools.
+
+It computes in floating point: a row may be broken by a little, and a branch cut off
+that held the best answer. So its solutions are rounded and checked by whoever takes
+them, and its bounds end the search but are no proofs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ortools.math_opt.python import mathopt
+from ortools.math_opt.solvers import highs_pb2
+
+from stowage_optimizer.strategies.linear.backend import Effort, Outcome
+from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
+from stowage_optimizer.strategies.strategy import Clock
+
+NODES_PER_STEP = 200
+"""Nodes of the search tree in one step; HiGHS has no finer measure of its work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Highs:
+    """HiGHS's branch and bound."""
+
+    clock: Clock = time.monotonic
+    name: str = "HiGHS"
+    exact: bool = False
+    flaw: str = "it reckons with rounded numbers"
+
+    def maximise(
+        self,
+        program: LinearProgram,
+        metric: Terms,
+        *,
+        start: Values,
+        effort: Effort,
+        offer: Callable[[Values], None],
+    ) -> Outcome:
+        """Maximise ``metric``; see `Backend.maximise`."""
+        began = self.clock()
+        model, variables = _model(program, metric)
+        hint = mathopt.SolutionHint(
+            variable_values=dict(zip(variables, map(float, start), strict=True))
+        )
+        result = mathopt.solve(
+            model,
+            mathopt.SolverType.HIGHS,
+            params=_parameters(effort, self.clock() - began),
+            model_params=mathopt.ModelSolveParameters(solution_hints=[hint]),
+        )
+        if result.has_primal_feasible_solution():
+            offer([round(value) for value in result.variable_values(variables)])
+        bound = result.termination.objective_bounds.dual_bound
+        spent = effort.amount if effort.counted else self.clock() - began
+        # A claim of infeasibility has no bound; the incumbent refutes it.
+        believed = math.isfinite(bound) and result.has_primal_feasible_solution()
+        return Outcome(math.floor(bound + 0.5) if believed else None, spent)
+
+
+def _model(
+    program: LinearProgram, metric: Terms
+) -> tuple[mathopt.Model, list[mathopt.Variable]]:
+    model = mathopt.Model()
+    variables = [model.add_integer_variable(lb=0, ub=upper) for upper in program.upper]
+    for row in program.rows:
+        bounded = model.add_linear_constraint(
+            lb=-math.inf if row.lower is None else row.lower, ub=row.upper
+        )
+        for variable, coefficient in row.terms:
+            bounded.set_coefficient(variables[variable], coefficient)
+    model.objective.is_maximize = True
+    for variable, coefficient in metric:
+        model.objective.set_linear_coefficient(variables[variable], coefficient)
+    return model, variables
+
+
+def _parameters(effort: Effort, gone_s: float) -> mathopt.SolveParameters:
+    options = highs_pb2.HighsOptionsProto(string_options={"parallel": "off"})
+    limit = None
+    if effort.counted:
+        nodes = max(1, round(effort.amount * NODES_PER_STEP))
+        options.int_options["mip_max_nodes"] = nodes
+    else:
+        limit = timedelta(seconds=max(0.0, effort.amount - gone_s))
+    return mathopt.SolveParameters(
+        time_limit=limit,
+        random_seed=effort.seed,
+        relative_gap_tolerance=0.0,
+        absolute_gap_tolerance=0.0,
+        highs=options,
+    )

@@ -1,0 +1,180 @@
+"""Algorithm 1's loop over the tiers, for any formulation and any solver.
+
+As in `stowage_optimizer.strategies.paper`: under the `STRICT` policy the running pods of a tier
+are kept first; a phase whose limit is reached already is not solved; what a phase
+reached is held in all that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from stowage_optimizer.model.options import Policy, SolveOptions
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.strategies.bounds import TierBounds
+from stowage_optimizer.strategies.incumbent import Incumbent
+from stowage_optimizer.strategies.linear.backend import SHORTEST_SOLVE_S, Backend, Effort
+from stowage_optimizer.strategies.linear.formulation import STAY, Formulate, Formulation, Phase
+from stowage_optimizer.strategies.linear.program import Values
+from stowage_optimizer.strategies.paper.time_split import HALF, TimeSplit
+from stowage_optimizer.strategies.strategy import Clock
+
+BUILT_PER_S = 50_000
+"""Variables written down in a second, at the least. A program that would take longer
+than what is left of the time is not begun."""
+
+MOST_VARIABLES = 2_000_000
+"""Larger programs are not begun, however much time there is: memory is limited too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    phase: Phase
+    tier: int
+    reached: int
+    limit: int
+
+
+@dataclass(slots=True)
+class TierLoop:
+    """One run of the loop.
+
+    Parameters
+    ----------
+    packing, options, clock
+        As of the strategy that runs it.
+    deadline
+        Time of the clock at which to stop.
+    incumbent
+        Takes every solution.
+    bounds
+        Bounds of each tier, which exact solvers tighten.
+    formulate, backend
+        How to write the problem down, and who solves it.
+    """
+
+    packing: Packing
+    options: SolveOptions
+    clock: Clock
+    deadline: float
+    incumbent: Incumbent
+    bounds: list[TierBounds]
+    formulate: Formulate
+    backend: Backend
+    complete: bool = field(init=False, default=True)
+    _split: TimeSplit = field(init=False)
+    _held: list[_Held] = field(init=False, default_factory=list)
+    _formulation: Formulation | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        total = self.deadline - self.clock()
+        if self.options.deterministic:
+            total = self.options.time_limit_s
+        self._split = TimeSplit(total, self.options.alpha, len(self.packing.tiers))
+
+    def run(self) -> None:
+        """Go through the tiers from the highest.
+
+        Afterwards ``complete`` tells whether the solver believes every phase solved.
+        """
+        strict = self.options.policy is Policy.STRICT
+        for tier, bounds in enumerate(self.bounds):
+            self._formulation = None
+            if strict:
+                bounds.kept = self._phase(Phase.KEEP, tier, bounds.kept, HALF / 2)
+            share = HALF / 2 if strict else HALF
+            bounds.placed = self._phase(Phase.PLACE, tier, bounds.placed, share)
+            calmest = self._calmest(tier)
+            calm = self._phase(Phase.CALM, tier, calmest, HALF)
+            bounds.disturbed = calmest - calm
+
+    def _phase(self, phase: Phase, tier: int, limit: int, share: float) -> int:
+        """Maximise, hold what is reached, return the proved limit."""
+        reached = self._reached(phase, tier)
+        believed = limit
+        if reached() < limit:
+            believed = min(limit, self._solve(phase, tier, limit, share))
+        else:
+            self._split.spent(0, share)
+        self.complete = self.complete and reached() >= believed
+        proved = believed if self.backend.exact else limit
+        self._hold(_Held(phase, tier, reached(), max(reached(), proved)))
+        return max(proved, reached())
+
+    def _solve(self, phase: Phase, tier: int, limit: int, share: float) -> int:
+        budget = self._budget(share)
+        if budget < SHORTEST_SOLVE_S or not self._may_build(tier):
+            return limit
+        began = self.clock()
+        formulation = self._built(tier)
+        if not self.options.deterministic:
+            budget -= self.clock() - began
+        outcome = self.backend.maximise(
+            formulation.program,
+            formulation.metric(phase, tier),
+            start=formulation.values(self.incumbent.assignment),
+            effort=Effort.of(self.options, budget),
+            offer=self._offering(formulation),
+        )
+        self._split.spent(outcome.spent, share)
+        return limit if outcome.bound is None else outcome.bound
+
+    def _budget(self, share: float) -> float:
+        budget = self._split.phase(share)
+        if self.options.deterministic:
+            return budget
+        return min(budget, self.deadline - self.clock())
+
+    def _may_build(self, tier: int) -> bool:
+        if self._formulation is not None:
+            return True
+        size = self.formulate.variables(self.packing, tier + 1)
+        if self.options.deterministic:
+            return size <= MOST_VARIABLES
+        left_s = self.deadline - self.clock()
+        return size <= min(MOST_VARIABLES, left_s * BUILT_PER_S)
+
+    def _built(self, tier: int) -> Formulation:
+        if self._formulation is None:
+            self._formulation = self.formulate(self.packing, tier + 1)
+            for held in self._held:
+                _add(self._formulation, held)
+        return self._formulation
+
+    def _hold(self, held: _Held) -> None:
+        self._held.append(held)
+        if self._formulation is not None:
+            _add(self._formulation, held)
+
+    def _offering(self, formulation: Formulation) -> Callable[[Values], None]:
+        def offer(values: Values) -> None:
+            self.incumbent.offer(formulation.read(values, self.incumbent.assignment))
+
+        return offer
+
+    def _reached(self, phase: Phase, tier: int) -> Callable[[], int]:
+        def reached() -> int:
+            scored = self.incumbent.score[tier]
+            if phase is Phase.KEEP:
+                return scored.kept
+            if phase is Phase.PLACE:
+                return scored.placed
+            return self._calmest(tier) + scored.calm
+
+        return reached
+
+    def _calmest(self, tier: int) -> int:
+        lowest = self.packing.tiers[tier]
+        return STAY * sum(
+            1
+            for item in self.packing.items
+            if item.home is not None and item.priority >= lowest
+        )
+
+
+def _add(formulation: Formulation, held: _Held) -> None:
+    """Add what a phase reached as a row (Algorithm 1, lines 8, 10, 16 and 18)."""
+    formulation.program.between(
+        formulation.metric(held.phase, held.tier), held.reached, held.limit
+    )

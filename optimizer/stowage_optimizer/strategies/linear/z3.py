@@ -1,0 +1,112 @@
+"""Z3 as the solver of integer programs, as the thesis uses it.
+
+Z3's own ``maximize`` tells nothing before the optimum is proved. So, as in the thesis
+(section 4.2.2, custom minimize and maximize), plain checks ask for a solution that is
+better than the last one, until there is none: then the last one is the best. Z3 reckons
+with exact numbers, so this is a proof.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import z3
+
+from stowage_optimizer.strategies.linear.backend import Effort, Outcome
+from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values, total
+from stowage_optimizer.strategies.strategy import Clock
+
+WORK_PER_STEP = 4_000_000
+"""Units of Z3's ``rlimit`` in one step, about a second's worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Z3:
+    """Z3's solver for linear arithmetic over the integers."""
+
+    clock: Clock = time.monotonic
+    name: str = "Z3"
+    exact: bool = True
+    flaw: str = ""
+
+    def maximise(
+        self,
+        program: LinearProgram,
+        metric: Terms,
+        *,
+        start: Values,
+        effort: Effort,
+        offer: Callable[[Values], None],
+    ) -> Outcome:
+        """Maximise ``metric``; see `Backend.maximise`."""
+        began = self.clock()
+        solver, variables = _model(program)
+        solver.set("random_seed", effort.seed)
+        best, used = total(metric, start), 0.0
+        bound = None
+        while used < effort.amount:
+            solver.add(_sum(variables, metric) > best)
+            _limit(solver, effort, used)
+            verdict = solver.check()
+            used = self.clock() - began
+            if effort.counted:
+                used = _work(solver) / WORK_PER_STEP
+            if verdict == z3.unsat:
+                bound = best
+                break
+            if verdict != z3.sat:
+                break
+            values = _values(solver.model(), variables)
+            best = total(metric, values)
+            offer(values)
+        return Outcome(bound, used)
+
+
+def _model(program: LinearProgram) -> tuple[z3.Solver, list[z3.ArithRef]]:
+    # A context of its own: Z3 reads its seed and limits from there.
+    context = z3.Context()
+    solver = z3.SolverFor("QF_LIA", ctx=context)
+    variables = [
+        z3.Int(f"x{number}", ctx=context) for number in range(len(program.upper))
+    ]
+    for variable, upper in zip(variables, program.upper, strict=True):
+        solver.add(variable >= 0, variable <= upper)
+    for row in program.rows:
+        load = _sum(variables, row.terms)
+        solver.add(load <= row.upper)
+        if row.lower is not None:
+            solver.add(load >= row.lower)
+    return solver, variables
+
+
+def _sum(variables: list[z3.ArithRef], terms: Terms) -> z3.ArithRef:
+    context = variables[0].ctx
+    return z3.Sum(
+        [
+            z3.IntVal(0, ctx=context),
+            *(coefficient * variables[variable] for variable, coefficient in terms),
+        ]
+    )
+
+
+def _limit(solver: z3.Solver, effort: Effort, used: float) -> None:
+    left = effort.amount - used
+    if effort.counted:
+        solver.set("rlimit", max(1, int(left * WORK_PER_STEP)))
+    else:
+        solver.set("timeout", max(1, int(left * 1000)))
+
+
+def _work(solver: z3.Solver) -> int:
+    statistics = solver.statistics()
+    if "rlimit count" not in statistics.keys():  # noqa: SIM118 - no mapping
+        return 0
+    return int(statistics.get_key_value("rlimit count"))
+
+
+def _values(model: z3.ModelRef, variables: list[z3.ArithRef]) -> list[int]:
+    return [
+        model.eval(variable, model_completion=True).as_long() for variable in variables
+    ]

@@ -1,0 +1,200 @@
+"""Equal plans, one change at a time: other nodes for pods that change theirs anyway.
+
+One pod goes to another node with room, or two pods change places. Who is placed, who
+moves and who is evicted stays, and so does what a plan is worth. Nobody is sent home:
+that would be another plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from stowage_optimizer.constraints.wishes import wishes_of
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies.layout import Layout
+from stowage_optimizer.strategies.preferring.standings import Standings
+from stowage_optimizer.strategies.standing import stands
+from stowage_optimizer.strategies.wronged import wrongs_anybody
+
+MOST_TRIES = 50_000
+"""Pods and pairs that are looked at, where no clock stops it before."""
+
+
+@dataclass(slots=True)
+class Improver:
+    """Improves one plan.
+
+    Parameters
+    ----------
+    snapshot, packing
+        The snapshot, and the problem with all that pods demand of each other.
+    policy
+        The policy that the plan keeps to.
+    assignment
+        The plan's assignment.
+    stop
+        Tells when to look no further.
+    """
+
+    snapshot: Snapshot
+    packing: Packing
+    policy: Policy
+    assignment: Assignment
+    stop: Callable[[], bool]
+    _class_of: list[str] = field(init=False)
+    _touched: list[int] = field(init=False)
+    _layout: Layout = field(init=False)
+    _standings: Standings = field(init=False)
+    _evicts: bool = field(init=False)
+    _tries: int = 0
+
+    def __post_init__(self) -> None:
+        items = self.packing.items
+        class_of = {pod.uid: pod.class_id for pod in self.snapshot.pods}
+        self._class_of = [class_of[item.pod_uid] for item in items]
+        touched = [
+            index
+            for index, node in enumerate(self.assignment)
+            if node is not None and node != items[index].home
+        ]
+        classes = dict.fromkeys(self._class_of[index] for index in touched)
+        self._standings = Standings(wishes_of(self.snapshot, classes))
+        self._touched = [
+            index
+            for index in touched
+            if not self._standings.indifferent(self._class_of[index])
+        ]
+        self._evicts = any(
+            node is None and items[index].home is not None
+            for index, node in enumerate(self.assignment)
+        )
+        self._layout = Layout(self.packing)
+        if self._touched:
+            self._fill(set(touched))
+
+    def improved(self) -> Assignment:
+        """Return the assignment after every change that its wishes gain from."""
+        better = True
+        while better:
+            # Everybody is tried in each round, one pod at a time first.
+            reseated = [self._reseat(index) for index in self._left()]
+            swapped = [self._swap(*pair) for pair in self._pairs()]
+            better = any(reseated) or any(swapped)
+        return self.assignment
+
+    def _fill(self, touched: set[int]) -> None:
+        """Put everybody where the plan has them, and who is no part of it too."""
+        for index, node in enumerate(self.assignment):
+            if node is not None:
+                self._layout.put(index, node)
+                self._standings.put(
+                    self._class_of[index], node, touched=index in touched
+                )
+        names = {name: node for node, name in enumerate(self.packing.node_names)}
+        in_play = {item.pod_uid for item in self.packing.items}
+        for pod in self.snapshot.pods:
+            if pod.node is not None and pod.uid not in in_play:
+                self._standings.put(pod.class_id, names[pod.node], touched=False)
+
+    def _left(self) -> Iterator[int]:
+        for index in self._touched:
+            if self._tired():
+                return
+            yield index
+
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        for one, other in combinations(self._touched, 2):
+            if self._tired():
+                return
+            yield one, other
+
+    def _tired(self) -> bool:
+        self._tries += 1
+        return self._tries > MOST_TRIES or self.stop()
+
+    def _reseat(self, index: int) -> bool:
+        """Give ``index`` the best node that has room, if it gains; tell whether."""
+        before = self._node(index)
+        self._take(index)
+        worth = self._standings.worth(self._class_of[index])
+        item = self.packing.items[index]
+        nodes = np.array(item.eligible, np.intp)
+        gaining = nodes[worth[nodes] > worth[before]]
+        for node in gaining[np.argsort(-worth[gaining], kind="stable")].tolist():
+            if node != item.home and self._layout.fits(index, node):
+                self._put(index, node)
+                if self._holds({index: node}):
+                    return True
+                self._take(index)
+        self._put(index, before)
+        return False
+
+    def _swap(self, one: int, other: int) -> bool:
+        """Let two pods change places, if they gain; tell whether they did."""
+        here, there = self._node(one), self._node(other)
+        items = self.packing.items
+        alike = here == there or self._class_of[one] == self._class_of[other]
+        if alike or there == items[one].home or here == items[other].home:
+            return False
+        if there not in items[one].eligible or here not in items[other].eligible:
+            return False
+        before = self._take(other) + self._take(one)
+        after = self._seat(one, there, other, here)
+        if after is not None:
+            if after > before and self._holds({one: there, other: here}):
+                return True
+            self._take(one)
+            self._take(other)
+        self._put(one, here)
+        self._put(other, there)
+        return False
+
+    def _seat(self, one: int, there: int, other: int, here: int) -> int | None:
+        """Put two pods that fit and return what that is worth, None if they do not."""
+        if not self._layout.fits(one, there):
+            return None
+        worth = self._put(one, there)
+        if not self._layout.fits(other, here):
+            self._take(one)
+            return None
+        return worth + self._put(other, here)
+
+    def _holds(self, changed: dict[int, int]) -> bool:
+        """Tell whether the plan may be carried out so; then it is the plan."""
+        assignment = list(self.assignment)
+        for index, node in changed.items():
+            assignment[index] = node
+        candidate = tuple(assignment)
+        strict = self._evicts and self.policy is Policy.STRICT
+        if strict and wrongs_anybody(self.packing, candidate):
+            return False
+        if not stands(self.packing, candidate):
+            return False
+        self.assignment = candidate
+        return True
+
+    def _node(self, index: int) -> int:
+        node = self.assignment[index]
+        assert node is not None  # noqa: S101 - touched pods have one
+        return node
+
+    def _take(self, index: int) -> int:
+        """Take ``index`` off its node and return what it was worth there."""
+        node = self._layout.node_of(index)
+        assert node is not None  # noqa: S101 - it is taken once only
+        self._layout.take(index)
+        self._standings.take(self._class_of[index], node)
+        return int(self._standings.worth(self._class_of[index])[node])
+
+    def _put(self, index: int, node: int) -> int:
+        """Put ``index`` on ``node`` and return what it is worth there."""
+        worth = int(self._standings.worth(self._class_of[index])[node])
+        self._layout.put(index, node)
+        self._standings.put(self._class_of[index], node, touched=True)
+        return worth

@@ -1,0 +1,174 @@
+"""Relations as eligibility: each pod keeps to the domains that a wish gave it.
+
+Strategies know which nodes a pod may go to. Where a wish keeps every relation, so does
+whatever leaves all pods in the domains that it put them in. Room need not be there for
+the wish: that is what the strategy sees to.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+
+from stowage_optimizer.constraints.relaxing import relaxed
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.relations import Relations, Rules
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.strategies.settling import make_whole, settle
+
+SHAKEN_SHARE = 0.5
+"""Of the pods with demands that have a node, when others are tried."""
+
+OUT_OF_PLAY = "stays"
+"""Why a pod may not be moved that the whole problem leaves where it is."""
+
+
+def domains_for(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
+    """Return ``wanted`` with every relation kept, as if there were room for everybody.
+
+    Where that cannot be, the present state.
+    """
+    everything = [sum(amounts) for amounts in _columns(packing)]
+    room = tuple(
+        tuple(max(0, one) + more for one, more in zip(amounts, everything, strict=True))
+        for amounts in packing.room
+    )
+    airy = replace(packing, room=room)
+    whole = make_whole(airy, wanted, policy)
+    return settle(airy, whole) or whole
+
+
+def shaken(
+    packing: Packing, wanted: Assignment, best: Assignment, chance: Random
+) -> Assignment:
+    """Return ``wanted`` with other nodes for pods with demands.
+
+    Those that wait in ``best`` all get one; half of the others do. Running pods that
+    change their nodes for nothing are sent home when the wish is made whole.
+    """
+    relations = packing.relations
+    if relations is None:
+        return wanted
+    changed = list(wanted)
+    for index, item in enumerate(packing.items):
+        if relations.class_of[index] not in relations.rules or not item.eligible:
+            continue
+        if best[index] is None or chance.random() < SHAKEN_SHARE:
+            changed[index] = chance.choice(item.eligible)
+        elif item.home is None:
+            changed[index] = best[index]
+    return tuple(changed)
+
+
+def pinned(snapshot: Snapshot, packing: Packing, wish: Assignment) -> Snapshot:
+    """Return ``snapshot`` with relations put as forbidden pairs.
+
+    Parameters
+    ----------
+    snapshot, packing
+        The snapshot and the problem with relations that it was reduced to.
+    wish
+        Where pods with demands would like to be; they may go to any node of the same
+        domains.
+    """
+    relations = packing.relations
+    if relations is None:
+        return snapshot
+    allowed: dict[str, frozenset[int]] = {}
+    signatures = _Signatures(relations, len(packing.node_names))
+    for index, item in enumerate(packing.items):
+        node, class_id = wish[index], relations.class_of[index]
+        if node is not None and class_id in relations.rules:
+            allowed[item.pod_uid] = signatures.like(class_id, node)
+    return _split(relaxed(snapshot), packing, allowed)
+
+
+class _Signatures:
+    """Which nodes are alike for the relations of a class."""
+
+    def __init__(self, relations: Relations, nodes: int) -> None:
+        self._relations = relations
+        self._nodes = nodes
+        self._alike: dict[str, list[frozenset[int]]] = {}
+
+    def like(self, class_id: str, node: int) -> frozenset[int]:
+        """Return the nodes in the same domains as ``node``."""
+        if class_id not in self._alike:
+            self._alike[class_id] = self._grouped(class_id)
+        return self._alike[class_id][node]
+
+    def _grouped(self, class_id: str) -> list[frozenset[int]]:
+        """Return the nodes that are like each node."""
+        relations = self._relations
+        concerned = {
+            *_tallies(relations.rules[class_id]),
+            *relations.counting.get(class_id, ()),
+        }
+        tallies = [relations.tallies[index] for index in sorted(concerned)]
+        signatures = [
+            tuple(
+                (one.domain_of[node], one.counted is None or node in one.counted)
+                for one in tallies
+            )
+            for node in range(self._nodes)
+        ]
+        groups: defaultdict[tuple[tuple[int, bool], ...], list[int]]
+        groups = defaultdict(list)
+        for node, signature in enumerate(signatures):
+            groups[signature].append(node)
+        alike = {signature: frozenset(nodes) for signature, nodes in groups.items()}
+        return [alike[signature] for signature in signatures]
+
+
+def _tallies(rules: Rules) -> tuple[int, ...]:
+    near = () if rules.near is None else rules.near.tallies
+    return (*rules.apart, *near, *(spread.tally for spread in rules.spread))
+
+
+def _split(
+    snapshot: Snapshot, packing: Packing, allowed: Mapping[str, frozenset[int]]
+) -> Snapshot:
+    """Return ``snapshot`` with classes split by the nodes that their pods may go to."""
+    in_play = {item.pod_uid for item in packing.items}
+    classes = dict(snapshot.classes)
+    forbidden = set(snapshot.forbidden)
+    known_pairs: defaultdict[str, list[str]] = defaultdict(list)
+    for class_id, node in snapshot.forbidden:
+        known_pairs[class_id].append(node)
+    parts: dict[tuple[str, frozenset[int]], str] = {}
+    pods = []
+    for pod in snapshot.pods:
+        if pod.uid not in in_play:
+            stays = replace(pod, movable=False)
+            if not pod.immovable_reason:
+                stays = replace(stays, immovable_reason=OUT_OF_PLAY)
+            pods.append(stays)
+            continue
+        nodes = allowed.get(pod.uid)
+        if nodes is None:
+            pods.append(pod)
+            continue
+        key = (pod.class_id, nodes)
+        if key not in parts:
+            name = parts[key] = f"{pod.class_id}\n{len(parts)}"
+            classes[name] = replace(snapshot.classes[pod.class_id], id=name)
+            forbidden.update((name, node) for node in known_pairs[pod.class_id])
+            forbidden.update(
+                (name, node)
+                for index, node in enumerate(packing.node_names)
+                if index not in nodes
+            )
+        pods.append(replace(pod, class_id=parts[key]))
+    return replace(
+        snapshot, classes=classes, pods=tuple(pods), forbidden=frozenset(forbidden)
+    )
+
+
+def _columns(packing: Packing) -> Sequence[Sequence[int]]:
+    """Return all demands by dimension."""
+    if not packing.items:
+        return [() for _ in range(len(packing.room[0]))] if packing.room else []
+    return list(zip(*(item.demand for item in packing.items), strict=True))

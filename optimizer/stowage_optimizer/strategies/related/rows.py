@@ -1,0 +1,203 @@
+"""What every plan that keeps the relations between pods must meet, as linear rows.
+
+Relations are about the order in which pods come. Of the state in the end they say less,
+and that is put here: whatever a plan can reach meets these rows, but not all that meets
+them can be reached. So limits that are proved with them hold.
+
+While a plan is carried out, counts only rise, once all who leave have left. So the
+last pod of a class that comes to a domain finds there all who stay, and all of its
+class that came before it; and no domain has more pods then than in the end.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from stowage_optimizer.model.relations import NO_DOMAIN, Relations, Rules, Spread, Tally
+from stowage_optimizer.strategies.linear.counts import Kind
+from stowage_optimizer.strategies.linear.program import LinearProgram, Terms
+
+NOWHERE = -2
+"""A domain without pods, that counts where there are too few others."""
+
+Sums = Mapping[int, list[int]]
+"""Variables by domain."""
+
+
+@dataclass(slots=True)
+class RelationRows:
+    """Writes the rows of one program.
+
+    Parameters
+    ----------
+    relations
+        What is demanded.
+    program
+        Gets the rows.
+    kinds
+        The variables by class; the pods of a kind are all of one class.
+    missing
+        Pods in play that the program does not have, by class.
+    """
+
+    relations: Relations
+    program: LinearProgram
+    kinds: Mapping[str, list[Kind]]
+    missing: Mapping[str, int]
+    arrivals: list[tuple[int, list[int]]] = field(default_factory=list)
+    """Variables that say whether any of some others is more than 0."""
+
+    def add(self) -> None:
+        """Add the rows of every class with demands."""
+        for class_id, rules in self.relations.rules.items():
+            if class_id in self.kinds:
+                self._closed(class_id, rules)
+                for tally in rules.apart:
+                    self._apart(class_id, tally)
+                for spread in rules.spread:
+                    self._even(class_id, spread)
+                if rules.near is not None and not rules.near.starts:
+                    for tally in rules.near.tallies:
+                        self._near(class_id, tally)
+
+    def _closed(self, class_id: str, rules: Rules) -> None:
+        """Close the nodes that have none of the labels that a class needs."""
+        needed = [spread.tally for spread in rules.spread]
+        needed += [] if rules.near is None else rules.near.tallies
+        for index in needed:
+            domain_of = self.relations.tallies[index].domain_of
+            for node, come in self._comes(class_id):
+                if domain_of[node] == NO_DOMAIN:
+                    self.program.at_most([(come, 1)], 0)
+
+    def _apart(self, class_id: str, index: int) -> None:
+        """Nobody is counted where a pod of the class came, but the pod itself."""
+        tally = self.relations.tallies[index]
+        itself = int(index in self.relations.counting.get(class_id, ()))
+        fixed, counted = self._fixed(index), self._counted(index)
+        for domain, comes in self._by_domain(class_id, tally).items():
+            terms = [(one, 1) for one in counted.get(domain, ())]
+            most = self._most(terms) + fixed[domain]
+            if most > itself:
+                came = self._came(comes)
+                limit = most - fixed[domain]
+                self.program.at_most([*terms, (came, most - itself)], limit)
+
+    def _near(self, class_id: str, index: int) -> None:
+        """Somebody is counted where a pod of the class came."""
+        if self._unknown(index):
+            return
+        tally, fixed = self.relations.tallies[index], self._fixed(index)
+        counted = self._counted(index)
+        for domain, comes in self._by_domain(class_id, tally).items():
+            if not fixed[domain]:
+                there = [(one, -1) for one in counted.get(domain, ())]
+                self.program.at_most([*there, (self._came(comes), 1)], 0)
+
+    def _unknown(self, index: int) -> int:
+        """Return how many pods that the program does not have a tally may count."""
+        return sum(
+            count
+            for class_id, count in self.missing.items()
+            if index in self.relations.counting.get(class_id, ())
+        )
+
+    def _even(self, class_id: str, spread: Spread) -> None:
+        """Where a pod of the class came, there are not many more than elsewhere."""
+        tally = self.relations.tallies[spread.tally]
+        fixed = self._fixed(spread.tally)
+        unknown = self._unknown(spread.tally)
+        total = self._counted(spread.tally)
+        for domain, comes in self._by_domain(class_id, tally).items():
+            found = self._found(class_id, spread, domain)
+            came = self._came(comes)
+            for other in self._least(spread):
+                if other == domain:
+                    continue
+                # came = 1 demands: found + fixed - elsewhere <= max_skew.
+                there = [(one, -1) for one in total.get(other, ())]
+                rest = 0 if other == NOWHERE else fixed[other] + unknown
+                limit = spread.max_skew - fixed[domain] + rest
+                slack = max(0, self._most(found) - limit)
+                if slack:
+                    self.program.at_most([*found, *there, (came, slack)], limit + slack)
+
+    def _least(self, spread: Spread) -> tuple[int, ...]:
+        """Return the domains with which one is compared."""
+        if len(spread.domains) < max(1, spread.min_domains):
+            return (NOWHERE,)
+        return spread.domains
+
+    def _found(self, class_id: str, spread: Spread, domain: int) -> Terms:
+        """Return who is there when the last pod of the class comes, with itself."""
+        index = spread.tally
+        tally = self.relations.tallies[index]
+        terms = [
+            (stay, 1)
+            for other in self.kinds
+            if index in self.relations.counting.get(other, ())
+            for kind in self.kinds[other]
+            for node, stay in kind.stay.items()
+            if _counts(tally, node) and tally.domain_of[node] == domain
+        ]
+        if spread.itself and index in self.relations.counting.get(class_id, ()):
+            terms += [
+                (come, 1)
+                for node, come in self._comes(class_id)
+                if _counts(tally, node) and tally.domain_of[node] == domain
+            ]
+        return terms
+
+    def _came(self, comes: list[int]) -> int:
+        """Return a variable that is 1 if anybody of ``comes`` comes."""
+        came = self.program.variable()
+        for one in comes:
+            self.program.at_most([(one, 1), (came, -self.program.upper[one])], 0)
+        self.arrivals.append((came, comes))
+        return came
+
+    def _comes(self, class_id: str) -> Iterator[tuple[int, int]]:
+        for kind in self.kinds[class_id]:
+            yield from kind.come.items()
+
+    def _by_domain(self, class_id: str, tally: Tally) -> Sums:
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for node, come in self._comes(class_id):
+            if tally.domain_of[node] != NO_DOMAIN:
+                found[tally.domain_of[node]].append(come)
+        return found
+
+    def _counted(self, index: int) -> Sums:
+        """Return the variables of all pods that a tally counts, by domain."""
+        tally = self.relations.tallies[index]
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for class_id, kinds in self.kinds.items():
+            if index not in self.relations.counting.get(class_id, ()):
+                continue
+            for kind in kinds:
+                for node, variable in (*kind.stay.items(), *kind.come.items()):
+                    if _counts(tally, node):
+                        found[tally.domain_of[node]].append(variable)
+        return found
+
+    def _fixed(self, index: int) -> defaultdict[int, int]:
+        """Return how many pods that stay anyway a tally counts, by domain."""
+        tally = self.relations.tallies[index]
+        found: defaultdict[int, int] = defaultdict(int)
+        for class_id, node, terminating in self.relations.staying:
+            counted = index in self.relations.counting.get(class_id, ())
+            if counted and _counts(tally, node) and not (tally.living and terminating):
+                found[tally.domain_of[node]] += 1
+        return found
+
+    def _most(self, terms: Terms) -> int:
+        return sum(self.program.upper[variable] for variable, _ in terms)
+
+
+def _counts(tally: Tally, node: int) -> bool:
+    """Tell whether pods on ``node`` count."""
+    if tally.domain_of[node] == NO_DOMAIN:
+        return False
+    return tally.counted is None or node in tally.counted

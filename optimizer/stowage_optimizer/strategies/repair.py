@@ -1,0 +1,88 @@
+"""Making an assignment whole: no running pod is lost or moved for nothing.
+
+The solver may stop with an answer that leaves a running pod unplaced although it
+fits, or moves one that could have stayed. Tier by tier from the highest, pods get the
+node they are wanted on, running pods without one get any node with room, and moved
+pods go home if they can. Going home frees room, so this repeats until nothing changes;
+each round is better by the objective, so it ends.
+
+Under the `STRICT` policy running pods look for room before the pending pods of their
+tier are placed. So whoever is left unplaced in the end would not fit anywhere even if
+every newly placed pod of its own priority, and everyone below, were not there: the
+rule that the checker holds plans to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.layout import Layout
+
+
+def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
+    """Return ``wanted`` with running pods put back, or home, where they fit.
+
+    Parameters
+    ----------
+    packing
+        The problem.
+    wanted
+        The assignment to start from; where pods of different tiers clash, those of
+        the higher tier win.
+    policy
+        Whether a running pod may push out a pending one of its own priority.
+    """
+    while (whole := _one_round(packing, wanted, policy)) != wanted:
+        wanted = whole
+    return wanted
+
+
+def _one_round(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
+    layout = Layout(packing)
+    for tier in packing.tiers:
+        members = [
+            index for index, item in enumerate(packing.items) if item.priority == tier
+        ]
+        running = [i for i in members if packing.items[i].home is not None]
+        pending = [i for i in members if packing.items[i].home is None]
+        _put_where_wanted(layout, wanted, running)
+        if policy is Policy.STRICT:
+            _put_anywhere(packing, layout, running)
+            _put_where_wanted(layout, wanted, pending)
+        else:
+            _put_where_wanted(layout, wanted, pending)
+            _put_anywhere(packing, layout, running)
+        _send_home(packing, layout, running)
+    return layout.assignment
+
+
+def _put_where_wanted(
+    layout: Layout, wanted: Assignment, members: Sequence[int]
+) -> None:
+    for item in members:
+        node = wanted[item]
+        if node is not None and layout.fits(item, node):
+            layout.put(item, node)
+
+
+def _put_anywhere(packing: Packing, layout: Layout, members: Sequence[int]) -> None:
+    # Large pods first: small ones find room more easily.
+    for item in sorted(members, key=lambda i: packing.items[i].demand, reverse=True):
+        if layout.node_of(item) is None:
+            home = packing.items[item].home
+            nodes = packing.items[item].eligible
+            for node in sorted(nodes, key=lambda node: node != home):
+                if layout.fits(item, node):
+                    layout.put(item, node)
+                    break
+
+
+def _send_home(packing: Packing, layout: Layout, members: Sequence[int]) -> None:
+    for item in members:
+        home, node = packing.items[item].home, layout.node_of(item)
+        if node is None or home is None or node == home:
+            continue
+        layout.take(item)
+        layout.put(item, home if layout.fits(item, home) else node)

@@ -1,0 +1,52 @@
+"""A part of the problem: some of its pods, in the room that the others leave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from stowage_optimizer.model.packing import Assignment, Packing
+
+
+def restricted(
+    packing: Packing, members: Collection[int], assignment: Assignment
+) -> Packing:
+    """Return the problem of ``members`` alone, in ascending order.
+
+    Parameters
+    ----------
+    packing
+        The whole problem.
+    members
+        Indices of the items to keep.
+    assignment
+        Where the other items are.
+    """
+    kept = sorted(members)
+    others = sorted(set(range(len(packing.items))) - set(kept))
+    room = [list(amounts) for amounts in packing.room]
+    staying = []
+    for index in others:
+        node = assignment[index]
+        if node is None:
+            continue
+        staying.append((index, node))
+        for dimension, amount in enumerate(packing.items[index].demand):
+            room[node][dimension] -= amount
+    relations = packing.relations
+    if relations is not None:
+        of = relations.class_of
+        more = tuple((of[index], node, False) for index, node in staying)
+        relations = replace(
+            relations,
+            class_of=tuple(of[index] for index in kept),
+            staying=(*relations.staying, *more),
+        )
+    items = tuple(packing.items[index] for index in kept)
+    return replace(
+        packing,
+        room=tuple(map(tuple, room)),
+        items=items,
+        tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
+        relations=relations,
+    )

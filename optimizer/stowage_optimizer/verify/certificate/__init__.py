@@ -1,0 +1,85 @@
+"""Checks dual bounds anew, from the contract's messages alone.
+
+Any prices prove some limit: adding what they charge for the limits that tie nodes
+together leaves every plan in question at least as valuable, and then the most valuable
+content of each node can be found by itself. Here that is done over again, with code of
+its own, and what comes out is held against what the plan claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.certificate.claim import Claim, claims
+from stowage_optimizer.verify.certificate.company import Amounts
+from stowage_optimizer.verify.certificate.pods import Pods
+from stowage_optimizer.verify.certificate.pricing import proved_limit
+from stowage_optimizer.verify.certificate.weights import Weights
+from stowage_optimizer.verify.violation import Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of it.
+
+    Parameters
+    ----------
+    claims
+        Number of limits that came with prices.
+    violations
+        Those that their prices do not prove, and why.
+    """
+
+    claims: int
+    violations: tuple[Violation, ...]
+
+
+def verify_certificates(
+    snapshot: pb.Snapshot,
+    plan: pb.Plan,
+    policy: pb.Policy,
+    left_alone: Collection[str] = (),
+) -> Checked:
+    """Check every limit of ``plan`` that comes with prices.
+
+    Parameters
+    ----------
+    snapshot, plan, policy
+        A plan that `verify_plan` finds good, and what it answers.
+    left_alone
+        Classes that the strategy refused, whose pods the limits do not count; and
+        budgets, as in ``budget namespace/name``, of which it left some pods alone.
+    """
+    case = Case(snapshot, plan, policy)
+    amounts, made = Amounts(case), list(claims(plan))
+    found = [
+        problem
+        for claim in made
+        for problem in _check(Pods(case, claim, amounts, left_alone))
+    ]
+    return Checked(len(made), tuple(found))
+
+
+def _check(pods: Pods) -> Iterator[Violation]:
+    claim = pods.claim
+    weights = Weights(pods)
+    problems = [*pods.problems(), *weights.problems(pods.case.policy)]
+    if problems:
+        yield from (Violation("certificate", claim.name, one) for one in problems)
+        return
+    proved: int | None = None
+    for slack in (claim.dual.scale // 4, 0):
+        proved = proved_limit(pods, weights, slack)
+        if proved is not None and _enough(claim, proved):
+            return
+    what = "too hard to check" if proved is None else f"its prices prove {proved}"
+    yield Violation("certificate", claim.name, f"claims {claim.limit}, {what}")
+
+
+def _enough(claim: Claim, proved: int) -> bool:
+    if claim.phase == pb.PHASE_PLACE:
+        return proved <= claim.limit
+    return proved >= claim.limit

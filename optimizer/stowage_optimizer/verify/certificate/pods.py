@@ -1,0 +1,137 @@
+"""Who is in play for a claim, and who stays where they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from stowage_optimizer.verify.case import Case, amounts
+from stowage_optimizer.verify.certificate.claim import Claim
+from stowage_optimizer.verify.certificate.company import Amounts
+from stowage_optimizer.verify.movability import budget_problems, covers
+from stowage_optimizer.verify.tiers import count_tiers
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Equal pods with their prices."""
+
+    uids: tuple[str, ...]
+    priority: int
+    pod: int
+    run: int
+
+
+@dataclass(slots=True)
+class Pods:
+    """The pods of a claim.
+
+    Parameters
+    ----------
+    case, claim
+        The snapshot and plan, and what is claimed.
+    amounts
+        What pods take and nodes offer.
+    left_alone
+        Classes that the strategy refused, whose pods stay as they are; and budgets,
+        as in ``budget namespace/name``, of which those stay that have no price.
+    """
+
+    case: Case
+    claim: Claim
+    amounts: Amounts
+    left_alone: Collection[str]
+    groups: list[Group] = field(init=False)
+    fixed: list[str] = field(init=False)
+    _named: set[str] = field(init=False)
+    _spared: set[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._named = {uid for one in self.claim.dual.pods for uid in one.pod_uids}
+        self._spared = set(self._under_refused_budgets())
+        self.groups = [
+            Group(
+                tuple(one.pod_uids),
+                self.case.priority(one.pod_uids[0]),
+                one.pod,
+                one.run,
+            )
+            for one in self.claim.dual.pods
+            if one.pod_uids and set(one.pod_uids) <= self.case.pods.keys()
+        ]
+        calm = self._calm_priorities()
+        self.fixed = []
+        for uid, pod in self.case.pods.items():
+            if self._stays(uid, calm):
+                if pod.node:
+                    self.fixed.append(uid)
+            elif uid not in self._named and self._counts(uid):
+                # Nobody has priced it: it may go anywhere for nothing.
+                self.groups.append(Group((uid,), self.case.priority(uid), 0, 0))
+
+    def problems(self) -> Iterator[str]:
+        """Yield what makes the prices unfit to prove anything."""
+        named = [uid for one in self.claim.dual.pods for uid in one.pod_uids]
+        for uid, count in Counter(named).items():
+            if uid not in self.case.pods:
+                yield f"unknown pod {uid}"
+            elif count > 1:
+                yield f"{uid} is priced {count} times"
+            elif uid in self.fixed:
+                yield f"{uid} is priced, but stays in any case"
+            elif not self._counts(uid):
+                yield f"{uid} is priced, but is of a lower priority"
+        for one in self.groups:
+            alike = {
+                (self.case.priority(uid), _key(self.case.requests(uid)))
+                for uid in one.uids
+            }
+            if len(alike) > 1:
+                yield f"the pods priced with {one.uids[0]} are not equal"
+            if one.pod < 0 or one.run < 0:
+                yield f"the price of {one.uids[0]} is negative"
+
+    def load(self) -> dict[str, Counter[str]]:
+        """Return what is taken of each node by those who stay, and reservations."""
+        load: dict[str, Counter[str]] = {name: Counter() for name in self.case.nodes}
+        for uid in self.fixed:
+            load[self.case.pods[uid].node].update(self.amounts.taken(uid))
+        for reservation in self.case.snapshot.reservations:
+            load[reservation.node].update(amounts(reservation.held))
+        return load
+
+    def _counts(self, uid: str) -> bool:
+        return self.case.priority(uid) >= self.claim.priority
+
+    def _stays(self, uid: str, calm: set[int]) -> bool:
+        pod = self.case.pods[uid]
+        if pod.class_id in self.left_alone:
+            return True
+        return bool(pod.node) and (
+            not pod.movable
+            or self.case.priority(uid) in calm
+            or (pod.class_id in self._spared and uid not in self._named)
+            or any(budget_problems(self.case, self.case.class_of(uid)))
+        )
+
+    def _under_refused_budgets(self) -> Iterator[str]:
+        """Yield the classes of which the strategy keeps some where they are."""
+        for budget in self.case.snapshot.disruption_budgets:
+            if f"budget {budget.namespace}/{budget.name}" in self.left_alone:
+                for name, one in self.case.classes.items():
+                    if covers(budget, one):
+                        yield name
+
+    def _calm_priorities(self) -> set[int]:
+        """Return the priorities above, down to where the plan disturbs nobody."""
+        calm = set()
+        for priority, _before, _after, disruption in count_tiers(self.case):
+            if priority <= self.claim.priority or disruption:
+                break
+            calm.add(priority)
+        return calm
+
+
+def _key(wanted: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((name, amount) for name, amount in wanted.items() if amount))

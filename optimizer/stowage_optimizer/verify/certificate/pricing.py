@@ -1,0 +1,107 @@
+"""The limit that prices prove, computed anew from the snapshot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.certificate.knapsack import Choice, most_valuable
+from stowage_optimizer.verify.certificate.pods import Group, Pods
+from stowage_optimizer.verify.certificate.weights import Weights
+from stowage_optimizer.verify.eligibility import turned_away
+
+Signature = tuple[tuple[int, ...], tuple[Choice, ...]]
+"""All that the most valuable content of a node depends on."""
+
+
+def proved_limit(pods: Pods, weights: Weights, slack: int) -> int | None:
+    """Return the limit that the claim's prices prove; None if a node is too hard.
+
+    Parameters
+    ----------
+    pods, weights
+        The claim's.
+    slack
+        Part of the scale by which all nodes together may be overvalued.
+    """
+    claim = pods.claim
+    total = -weights.required()
+    for group in pods.groups:
+        run = weights.running(group) - group.run
+        running = sum(bool(pods.case.pods[uid].node) for uid in group.uids)
+        total += group.pod * len(group.uids) + max(0, run) * running
+    nodes = _Nodes(pods, weights).signatures()
+    for (room, choices), number in nodes.items():
+        each = most_valuable(choices, room, slack // len(pods.case.nodes))
+        if each is None:
+            return None
+        total += number * each
+    value = total // claim.dual.scale + weights.constant(claim.phase, claim.priority)
+    if claim.phase == pb.PHASE_PLACE:
+        return value
+    return _least_disruption(pods, max(0, -value))
+
+
+def _least_disruption(pods: Pods, least: int) -> int:
+    """Round up to what moves of 2 and evictions of 3 can sum up to."""
+    members = [uid for group in pods.groups for uid in group.uids]
+    nobody_goes = all(pods.case.after[uid] for uid in members)
+    return least + 1 if least == 1 or (nobody_goes and least % 2) else least
+
+
+@dataclass(slots=True)
+class _Nodes:
+    """What each node may hold, and what it is worth."""
+
+    pods: Pods
+    weights: Weights
+    names: list[str] = field(init=False)
+    needs: list[tuple[int, ...]] = field(init=False)
+    _away: dict[tuple[str, str], bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        wanted = [self._need(group) for group in self.pods.groups]
+        self.names = sorted({name for one in wanted for name in +one})
+        self.needs = [tuple(one[name] for name in self.names) for one in wanted]
+
+    def _need(self, group: Group) -> Counter[str]:
+        """Return what each pod of the group takes at the least."""
+        classes = {self.pods.case.pods[uid].class_id: uid for uid in group.uids}
+        each = [self.pods.amounts.taken(uid) for uid in classes.values()]
+        return reduce(and_, each)
+
+    def signatures(self) -> Counter[Signature]:
+        """Return the different nodes, and how many there are of each."""
+        load = self.pods.load()
+        return Counter(self._signature(name, load[name]) for name in load)
+
+    def _signature(self, node: str, load: Counter[str]) -> Signature:
+        case = self.pods.case
+        offered = self.pods.amounts.offered(node)
+        free = [offered[name] - load[name] for name in self.names]
+        home = [0] * len(free)
+        choices = []
+        for group, need in zip(self.pods.groups, self.needs, strict=True):
+            here = sum(case.pods[uid].node == node for uid in group.uids)
+            home = [h + here * n for h, n in zip(home, need, strict=True)]
+            come = 0
+            if all(n <= room for n, room in zip(need, free, strict=True) if n):
+                come = sum(self._may_come(uid, node) for uid in group.uids)
+            value = self.weights.placed(group) + group.run - group.pod
+            choices.append(Choice(value + self.weights.stays(group), need, here))
+            choices.append(Choice(value, need, come))
+        # Those at home may stay also where there are too many of them.
+        room = tuple(max(pair) for pair in zip(free, home, strict=True))
+        return room, tuple(one for one in choices if one.most and one.value > 0)
+
+    def _may_come(self, uid: str, node: str) -> bool:
+        case = self.pods.case
+        if case.pods[uid].node == node:
+            return False
+        key = (case.pods[uid].class_id, node)
+        if key not in self._away:
+            self._away[key] = bool(turned_away(case, uid, node))
+        return not self._away[key]

@@ -1,0 +1,259 @@
+"""There is an order in which every pod that comes is welcome when it comes.
+
+Affinity and spread look at the pods that are there at that moment. Whoever stays is
+there from the start; then the plan's moves and placements are gone through in turns,
+in the plan's order, and whoever is welcome comes. Nobody may be left over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.eligibility import affinity_holds, untolerated
+from stowage_optimizer.verify.selection import pod_labels_match
+from stowage_optimizer.verify.terms import term_speaks_of
+from stowage_optimizer.verify.violation import RuleName, Violation
+
+TERMINATING = "terminating"
+
+
+def check_order(case: Case) -> Iterator[Violation]:
+    """Yield arrivals that affinity or spread refuse whatever came before them."""
+    coming = [(one.pod_uid, one.to_node) for one in case.moves]
+    coming += [(one.pod_uid, one.node) for one in case.placements]
+    if not any(demanding(case.class_of(uid)) for uid, _ in coming):
+        return
+    scene = Scene(case)
+    left = coming
+    while left:
+        late = []
+        for uid, node in left:
+            if any(scene.refusals(uid, node)):
+                late.append((uid, node))
+            else:
+                scene.arrive(uid, node)
+        if len(late) == len(left):
+            break
+        left = late
+    for uid, node in left:
+        for rule, detail in scene.refusals(uid, node):
+            yield Violation(rule, uid, f"on {node}: {detail}")
+
+
+def demanding(wanted: pb.PodClass) -> bool:
+    """Tell whether the class has required affinity or hard spread."""
+    return bool(wanted.required_pod_affinity) or any(_hard(wanted))
+
+
+def _hard(wanted: pb.PodClass) -> Iterator[pb.TopologySpreadConstraint]:
+    for spread in wanted.topology_spread:
+        if spread.when_unsatisfiable != "ScheduleAnyway":
+            yield spread
+
+
+@dataclass(slots=True)
+class Company:
+    """Who of those that a class needs is where.
+
+    Parameters
+    ----------
+    friends
+        The classes that every affinity term speaks of.
+    places
+        Pods by topology key and domain.
+    """
+
+    friends: set[str]
+    places: Counter[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Evenness:
+    """How many pods a spread constraint counts in each domain.
+
+    Parameters
+    ----------
+    members
+        The classes whose pods count.
+    domain_of
+        Domain of each node whose pods count.
+    counts
+        Pods by domain, with domains that have none.
+    """
+
+    members: set[str]
+    domain_of: dict[str, str]
+    counts: dict[str, int]
+
+
+@dataclass(slots=True)
+class Scene:
+    """The pods that are there while a plan is carried out.
+
+    Parameters
+    ----------
+    case
+        The case; its pods that stay are there from the start.
+    """
+
+    case: Case
+    _there: list[tuple[pb.Pod, str]] = field(init=False)
+    _company: dict[str, Company] = field(init=False, default_factory=dict)
+    _evenness: dict[tuple[str, int], Evenness] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._there = [
+            (self.case.pods[uid], node)
+            for uid, node in self.case.after.items()
+            if node and node == self.case.before[uid]
+        ]
+
+    def arrive(self, uid: str, node: str) -> None:
+        """Let the pod ``uid`` come to ``node``."""
+        pod = self.case.pods[uid]
+        self._there.append((pod, node))
+        for name, company in self._company.items():
+            self._join(company, self.case.classes[name], pod, node)
+        for evenness in self._evenness.values():
+            _count(evenness, pod, node)
+
+    def refusals(self, uid: str, node: str) -> Iterator[tuple[RuleName, str]]:
+        """Yield the rule and the reason of each refusal of ``uid`` by ``node``."""
+        wanted = self.case.class_of(uid)
+        if wanted.required_pod_affinity and not self._has_company(wanted, node):
+            yield "pod-affinity", "nobody that it needs is in its domain"
+        spreads = list(_hard(wanted))
+        for index, spread in enumerate(spreads):
+            problem = self._skew(wanted, index, spreads, node)
+            if problem:
+                yield "topology-spread", f"over {spread.topology_key}: {problem}"
+
+    def _has_company(self, wanted: pb.PodClass, node: str) -> bool:
+        company = self._company_of(wanted)
+        labels = self.case.nodes[node].labels
+        keys = [term.topology_key for term in wanted.required_pod_affinity]
+        if any(key not in labels for key in keys):
+            return False
+        if all(company.places[key, labels[key]] for key in keys):
+            return True
+        return not company.places.total() and wanted.id in company.friends
+
+    def _company_of(self, wanted: pb.PodClass) -> Company:
+        if wanted.id not in self._company:
+            friends = {
+                name
+                for name, other in self.case.classes.items()
+                if all(
+                    term_speaks_of(self.case, term, wanted, other)
+                    for term in wanted.required_pod_affinity
+                )
+            }
+            company = self._company[wanted.id] = Company(friends, Counter())
+            for pod, node in self._there:
+                self._join(company, wanted, pod, node)
+        return self._company[wanted.id]
+
+    def _join(
+        self, company: Company, wanted: pb.PodClass, pod: pb.Pod, node: str
+    ) -> None:
+        if pod.class_id not in company.friends:
+            return
+        labels = self.case.nodes[node].labels
+        for key in {term.topology_key for term in wanted.required_pod_affinity}:
+            if key in labels:
+                company.places[key, labels[key]] += 1
+
+    def _skew(
+        self,
+        wanted: pb.PodClass,
+        index: int,
+        spreads: Sequence[pb.TopologySpreadConstraint],
+        node: str,
+    ) -> str:
+        spread, labels = spreads[index], self.case.nodes[node].labels
+        if spread.topology_key not in labels:
+            return "the node has no such label"
+        counts = self._evenness_of(wanted, index, spreads).counts
+        fewest = min(counts.values(), default=0)
+        if len(counts) < max(1, spread.min_domains):
+            fewest = 0
+        itself = int(_selected(wanted, spread, wanted))
+        skew = counts.get(labels[spread.topology_key], 0) + itself - fewest
+        return f"skew {skew} > {spread.max_skew}" if skew > spread.max_skew else ""
+
+    def _evenness_of(
+        self,
+        wanted: pb.PodClass,
+        index: int,
+        spreads: Sequence[pb.TopologySpreadConstraint],
+    ) -> Evenness:
+        known = wanted.id, index
+        if known not in self._evenness:
+            spread = spreads[index]
+            keys = [one.topology_key for one in spreads]
+            domain_of = {
+                name: node.labels[spread.topology_key]
+                for name, node in self.case.nodes.items()
+                if all(key in node.labels for key in keys)
+                and _counts(wanted, spread, node)
+            }
+            members = {
+                name
+                for name, other in self.case.classes.items()
+                if other.namespace == wanted.namespace
+                and not _counts_nobody(wanted, spread)
+                and _selected(wanted, spread, other)
+            }
+            evenness = Evenness(
+                members, domain_of, dict.fromkeys(domain_of.values(), 0)
+            )
+            for pod, node in self._there:
+                _count(evenness, pod, node)
+            self._evenness[known] = evenness
+        return self._evenness[known]
+
+
+def _count(evenness: Evenness, pod: pb.Pod, node: str) -> None:
+    alive = pod.immovable_reason != TERMINATING
+    if alive and pod.class_id in evenness.members and node in evenness.domain_of:
+        evenness.counts[evenness.domain_of[node]] += 1
+
+
+def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> bool:
+    """Tell whether the selector is empty: the scheduler counts nobody for it."""
+    selector = spread.label_selector
+    if selector.match_labels or selector.match_expressions:
+        return False
+    return not any(key in wanted.labels for key in spread.match_label_keys)
+
+
+def _counts(
+    wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, node: pb.Node
+) -> bool:
+    """Tell whether pods on ``node`` count, by the constraint's policies."""
+    if spread.node_affinity_policy != "Ignore" and not affinity_holds(wanted, node):
+        return False
+    return spread.node_taints_policy != "Honor" or not any(
+        untolerated(wanted, node.taints)
+    )
+
+
+def _selected(
+    wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, other: pb.PodClass
+) -> bool:
+    if not spread.HasField("label_selector"):
+        return False
+    written = {
+        one.key
+        for one in spread.label_selector.match_expressions
+        if one.operator == "In"
+    }
+    return pod_labels_match(spread.label_selector, other.labels) and all(
+        key in other.labels and other.labels[key] == wanted.labels[key]
+        for key in spread.match_label_keys
+        if key in wanted.labels and key not in written
+    )

@@ -1,0 +1,66 @@
+"""Which pods a term about other pods speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.selection import pod_labels_match
+
+
+def term_speaks_of(
+    case: Case, term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass
+) -> bool:
+    """Tell whether ``term``, carried by ``carrier``, means pods of ``other``."""
+    if not term.HasField("label_selector"):
+        return False
+    if not pod_labels_match(term.label_selector, other.labels):
+        return False
+    if not _keys_agree(term, carrier, other):
+        return False
+    if other.namespace in term.namespaces:
+        return True
+    if not term.HasField("namespace_selector"):
+        return not term.namespaces and other.namespace == carrier.namespace
+    return namespace_matches(case, term.namespace_selector, other.namespace)
+
+
+def namespace_matches(case: Case, selector: pb.LabelSelector, name: str) -> bool:
+    """Tell whether the namespace ``name`` is selected; an untold one counts as such."""
+    for namespace in case.snapshot.namespaces:
+        if namespace.name == name:
+            return pod_labels_match(selector, namespace.labels)
+    return True
+
+
+def _keys_agree(
+    term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass
+) -> bool:
+    """Compare the labels that must, or must not, be the carrier's own.
+
+    What the API server wrote into the selector already is not compared again.
+    """
+    same = _left_to_compare(term.match_label_keys, "In", term)
+    different = _left_to_compare(term.mismatch_label_keys, "NotIn", term)
+    return all(
+        key not in carrier.labels
+        or (key in other.labels and other.labels[key] == carrier.labels[key])
+        for key in same
+    ) and all(
+        key not in carrier.labels
+        or key not in other.labels
+        or other.labels[key] != carrier.labels[key]
+        for key in different
+    )
+
+
+def _left_to_compare(
+    keys: Iterable[str], operator: str, term: pb.PodAffinityTerm
+) -> list[str]:
+    written = {
+        one.key
+        for one in term.label_selector.match_expressions
+        if one.operator == operator
+    }
+    return [key for key in keys if key not in written]

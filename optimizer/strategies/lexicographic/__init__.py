@@ -1,5 +1,0 @@
-"""The strategy ``lexicographic``: search and proof side by side, tier by tier."""
-
-from optimizer.strategies.lexicographic.strategy import LexicographicStrategy
-
-__all__ = ["LexicographicStrategy"]

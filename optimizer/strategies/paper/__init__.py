@@ -1,5 +1,0 @@
-"""The paper's Algorithm 1 on CP-SAT."""
-
-from optimizer.strategies.paper.algorithm import PaperStrategy
-
-__all__ = ["PaperStrategy"]

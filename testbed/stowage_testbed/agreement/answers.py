@@ -1,0 +1,59 @@
+"""Plans that the optimiser itself makes."""
+
+from __future__ import annotations
+
+from random import Random
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from stowage_testbed.agreement.errors import NoAnswerError
+from stowage_testbed.simulate import Question
+
+STRATEGIES = ("lexicographic", "cpsat-aggregated", "first-fit-decreasing")
+ANSWERS = 2
+TIME_LIMIT_S = 20.0
+"""Far more than is needed: who counts steps must not be stopped by the clock."""
+
+FAILURES = (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT)
+
+
+def answers(
+    draw: Random,
+    optimizer: pb_grpc.OptimizerStub,
+    question: Question,
+    snapshot: pb.Snapshot,
+) -> list[pb.Plan]:
+    """Return the plans of some strategies.
+
+    Raises
+    ------
+    NoAnswerError
+        The optimiser takes the snapshot for faulty, or failed.
+    """
+    return [
+        _answer(draw, optimizer, strategy, question, snapshot)
+        for strategy in draw.sample(STRATEGIES, ANSWERS)
+    ]
+
+
+def _answer(
+    draw: Random,
+    optimizer: pb_grpc.OptimizerStub,
+    strategy: str,
+    question: Question,
+    snapshot: pb.Snapshot,
+) -> pb.Plan:
+    options = pb.SolveOptions(
+        strategy=strategy,
+        policy=question.policy,
+        time_limit_s=TIME_LIMIT_S,
+        seed=draw.randrange(2**31),
+        workers=1,
+        deterministic=True,
+    )
+    # What came before the last one depends on the time that checking took.
+    *_, last = optimizer.Solve(pb.SolveRequest(snapshot=snapshot, options=options))
+    if last.end_reason in FAILURES:
+        raise NoAnswerError(snapshot.id, strategy, last.message)
+    plan: pb.Plan = last.plan
+    return plan

@@ -1,0 +1,72 @@
+"""Random clusters that have been filled by the scheduler and have aged since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.agreement.ageing import age
+from stowage_testbed.agreement.demands import add_demands
+from stowage_testbed.agreement.draft import Draft, named
+from stowage_testbed.agreement.families import FAMILIES
+from stowage_testbed.agreement.protections import protect_some
+from stowage_testbed.agreement.volumes import add_volumes
+from stowage_testbed.simulate import EVERY_HARM, Question, Simulator
+
+STRICT_SHARE = 0.8
+MOST_FORBIDDEN = 3
+
+
+def random_cluster(name: str, draw: Random, simulator: Simulator) -> Question:
+    """Return a cluster as a question that has no plans yet.
+
+    Parameters
+    ----------
+    name
+        Names the instance, and the snapshot with it.
+    draw
+        Source of every random choice.
+    simulator
+        Fills the cluster, so that nobody runs where he was never welcome.
+    """
+    draft = draw.choice(FAMILIES)(draw)
+    add_demands(draw, draft)
+    add_volumes(draw, draft)
+    draw.shuffle(draft.pods)
+    _fill(draft, name, simulator)
+    protect_some(draw, draft)
+    age(draw, draft)
+    return Question(
+        draft.instance(name),
+        policy=pb.POLICY_STRICT if draw.random() < STRICT_SHARE else pb.POLICY_PAPER,
+        forbidden=_forbidden(draw, draft),
+        # Small workloads without a kubelet, of which hardly anybody could move.
+        arguments=EVERY_HARM,
+    )
+
+
+def _fill(draft: Draft, name: str, simulator: Simulator) -> None:
+    """Let the scheduler place the pods in their order, whatever their priorities.
+
+    Among pods of several priorities that it wakes up again, the order would depend on
+    the time.
+    """
+    equals = tuple(
+        {**pod, "spec": {**pod["spec"], "priority": 0}} for pod in draft.pods
+    )
+    nodes = simulator.place(replace(draft.instance(name), pods=equals)).nodes
+    for pod in draft.pods:
+        node = nodes[named(pod)]
+        if node:
+            pod["spec"]["nodeName"] = node
+            pod["status"] = {"phase": "Running"}
+
+
+def _forbidden(draw: Random, draft: Draft) -> tuple[tuple[str, str], ...]:
+    if not draft.pods:
+        return ()
+    return tuple(
+        (named(draw.choice(draft.pods)), draw.choice(draft.nodes)["metadata"]["name"])
+        for _ in range(draw.randrange(MOST_FORBIDDEN))
+    )

@@ -1,0 +1,204 @@
+"""Why the two judges may differ: what only one of them knows.
+
+An explanation is a change that takes away what only one side can see. It explains a
+disagreement if both agree about the changed case: that is tried, not assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.agreement.hearing import Hearing, hear
+from stowage_testbed.simulate import Judge, Question
+
+
+class Explanation(StrEnum):
+    """What only one of the two knows."""
+
+    CLAIMS = "claims"
+    """The plan says of itself what is not true. The scheduler takes nothing from that
+    but whether to ask again, so a false account does no harm there."""
+
+    OWN_KIND = "own-kind"
+    """See `without_own_kind`."""
+
+    PREEMPTION_POLICY = "preemption-policy"
+    """See `without_preemption_policy`."""
+
+    ZONES_OF_VOLUMES = "zones-of-volumes"
+    """See `without_zones_of_volumes`."""
+
+    ORDER = "order"
+    """See `with_movers_gone`."""
+
+    SPARED = "spared"
+    """See `with_evicted_gone`."""
+
+
+SCENE_RULES = frozenset({"pod-affinity", "topology-spread"})
+"""Rules that look at who is there when somebody comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The case without what only one side knows."""
+
+    question: Question
+    checked: pb.Policy
+
+
+Change = Callable[[Hearing], Changed | None]
+"""Returns None where it does not apply."""
+
+
+def explain(
+    judge: Judge, hearing: Hearing, *, changes: int = 2
+) -> tuple[Explanation, ...]:
+    """Return what explains the disagreement; nothing if that is not known.
+
+    Parameters
+    ----------
+    judge
+        Hears the changed cases.
+    hearing
+        A plan about which the two do not agree.
+    changes
+        How many changes may be needed together, at most.
+    """
+    if hearing.scheduler.accepted and hearing.only_claims:
+        return (Explanation.CLAIMS,)
+    for name, change in CHANGES.items() if changes else ():
+        changed = change(hearing)
+        if changed is None:
+            continue
+        (again,) = hear(judge, changed.question, checked=changed.checked)
+        if again.agreed or (again.scheduler.accepted and again.only_claims):
+            return (name,)
+        further = explain(judge, again, changes=changes - 1)
+        if further:
+            return (name, *further)
+    return ()
+
+
+def without_own_kind(hearing: Hearing) -> Changed | None:
+    """Let pods be evicted for others of their own priority too.
+
+    The checker asks whether an evicted pod would not fit anywhere beside those that
+    rank above it. The scheduler only asks whether somebody above it gains; evictions
+    that no room needs it spares when it carries the plan out.
+    """
+    if not hearing.scheduler.accepted or "policy" not in hearing.substance:
+        return None
+    priority = _priorities(hearing.snapshot)
+    gained = [priority[one.pod_uid] for one in hearing.plan.placements]
+    if any(
+        priority[one.pod_uid] >= max(gained, default=priority[one.pod_uid])
+        for one in hearing.plan.evictions
+    ):
+        return None
+    return Changed(hearing.question, pb.POLICY_PAPER)
+
+
+def without_preemption_policy(hearing: Hearing) -> Changed | None:
+    """Let every pod preempt: the contract does not tell who never does."""
+    if hearing.scheduler.reason != "unjust-eviction":
+        return None
+
+    def polite(pod: dict[str, Any]) -> None:
+        pod["spec"].pop("preemptionPolicy", None)
+
+    return Changed(_with_pods(hearing.question, polite), hearing.checked)
+
+
+def without_zones_of_volumes(hearing: Hearing) -> Changed | None:
+    """Take the labels off volumes: the contract tells of their node affinity alone."""
+    if "VolumeZone" not in hearing.scheduler.plugins:
+        return None
+    instance = hearing.question.instance
+    objects = deepcopy(instance.objects)
+    for one in objects:
+        if one["kind"] == "PersistentVolume":
+            one["metadata"].pop("labels", None)
+    changed = replace(instance, objects=objects)
+    return Changed(replace(hearing.question, instance=changed), hearing.checked)
+
+
+def with_movers_gone(hearing: Hearing) -> Changed | None:
+    """Let everybody who moves be on his way before anybody comes.
+
+    So the checker sees it. The scheduler lets a pod go only when there is room for it
+    elsewhere: until then it may be company for one who comes, or in his way.
+    """
+    if not hearing.plan.moves or not _about_the_scene(hearing):
+        return None
+    moved = {one.pod_uid for one in hearing.plan.moves}
+
+    def on_its_way(pod: dict[str, Any]) -> None:
+        if _uid(pod) in moved:
+            del pod["spec"]["nodeName"]
+            pod["status"] = {"phase": "Pending"}
+
+    plan = pb.Plan()
+    plan.CopyFrom(hearing.plan)
+    del plan.moves[:]
+    del plan.placements[:]
+    for move in hearing.plan.moves:
+        plan.placements.add(pod_uid=move.pod_uid, node=move.to_node)
+    plan.placements.extend(hearing.plan.placements)
+    question = replace(_with_pods(hearing.question, on_its_way), plans=(plan,))
+    return Changed(question, hearing.checked)
+
+
+def with_evicted_gone(hearing: Hearing) -> Changed | None:
+    """Let the evicted be gone: the scheduler spares those that no room needs."""
+    accepted = hearing.scheduler.accepted
+    if not (accepted and hearing.plan.evictions and _about_the_scene(hearing)):
+        return None
+    evicted = {one.pod_uid for one in hearing.plan.evictions}
+    instance = hearing.question.instance
+    left = tuple(pod for pod in instance.pods if _uid(pod) not in evicted)
+    plan = pb.Plan()
+    plan.CopyFrom(hearing.plan)
+    del plan.evictions[:]
+    question = replace(
+        hearing.question, instance=replace(instance, pods=left), plans=(plan,)
+    )
+    return Changed(question, hearing.checked)
+
+
+CHANGES: Mapping[Explanation, Change] = {
+    Explanation.OWN_KIND: without_own_kind,
+    Explanation.PREEMPTION_POLICY: without_preemption_policy,
+    Explanation.ZONES_OF_VOLUMES: without_zones_of_volumes,
+    Explanation.ORDER: with_movers_gone,
+    Explanation.SPARED: with_evicted_gone,
+}
+"""What takes each of them away."""
+
+
+def _about_the_scene(hearing: Hearing) -> bool:
+    refused_on_the_way = hearing.scheduler.reason in {"", "rehearsal", "stale"}
+    return refused_on_the_way and hearing.substance <= SCENE_RULES
+
+
+def _with_pods(
+    question: Question, change: Callable[[dict[str, Any]], None]
+) -> Question:
+    pods = tuple(deepcopy(dict(pod)) for pod in question.instance.pods)
+    for pod in pods:
+        change(pod)
+    return replace(question, instance=replace(question.instance, pods=pods))
+
+
+def _uid(pod: Mapping[str, Any]) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def _priorities(snapshot: pb.Snapshot) -> dict[str, int]:
+    of_class = {one.id: one.priority for one in snapshot.pod_classes}
+    return {pod.uid: of_class[pod.class_id] for pod in snapshot.pods}

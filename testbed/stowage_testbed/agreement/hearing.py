@@ -1,0 +1,92 @@
+"""One plan before both judges: the scheduler's replay and the optimiser's checker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify import Violation
+from stowage_optimizer.verify.checker import Checker
+from stowage_testbed.agreement.kinship import CLAIM_RULES, akin
+from stowage_testbed.simulate import Judge, Question, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """A plan, and what both say to it.
+
+    Attributes
+    ----------
+    question
+        The cluster, with this plan alone.
+    checked
+        The policy that the checker went by.
+    snapshot
+        What the scheduler told of the cluster.
+    scheduler
+        The scheduler's verdict.
+    violations
+        All that the checker found.
+    """
+
+    question: Question
+    checked: pb.Policy
+    snapshot: pb.Snapshot
+    scheduler: Verdict
+    violations: tuple[Violation, ...]
+
+    @property
+    def plan(self) -> pb.Plan:
+        """The plan."""
+        return self.question.plans[0]
+
+    @property
+    def rules(self) -> frozenset[str]:
+        """The rules that the checker found broken."""
+        return frozenset(one.rule for one in self.violations)
+
+    @property
+    def substance(self) -> frozenset[str]:
+        """Those of them that are about what the plan does."""
+        return self.rules - CLAIM_RULES
+
+    @property
+    def only_claims(self) -> bool:
+        """Whether nothing is wrong but what the plan says of itself."""
+        return bool(self.rules) and not self.substance
+
+    @property
+    def agreed(self) -> bool:
+        """Whether both accept, or both refuse for reasons that are akin."""
+        if self.scheduler.accepted or not self.substance:
+            return self.scheduler.accepted and not self.rules
+        return akin(self.scheduler, self.violations)
+
+
+def hear(
+    judge: Judge, question: Question, *, checked: pb.Policy | None = None
+) -> list[Hearing]:
+    """Return a hearing for each plan of ``question``.
+
+    Parameters
+    ----------
+    judge
+        The scheduler's side.
+    question
+        The cluster and the plans.
+    checked
+        The policy that the checker goes by; the question's own unless given.
+    """
+    policy = question.policy if checked is None else checked
+    judgement = judge.judge(question)
+    checker = Checker(judgement.snapshot, policy)
+    return [
+        Hearing(
+            replace(question, plans=(plan,)),
+            policy,
+            judgement.snapshot,
+            verdict,
+            tuple(checker.violations(plan) or ()),
+        )
+        for plan, verdict in zip(question.plans, judgement.verdicts, strict=True)
+    ]

@@ -1,0 +1,50 @@
+"""What measuring costs, and whether it loses anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from stowage_testbed.bench.compare.scope import HarnessScope
+from stowage_testbed.bench.figures.figure import Figure, at_most, figure
+from stowage_testbed.compare.harness.burst import Burst
+from stowage_testbed.compare.harness.cost import harness_cost
+from stowage_testbed.compare.harness.runs import measured_burst
+from stowage_testbed.compare.harness.stage import burst_stage
+from stowage_testbed.compare.recording import RunLabel
+
+NONE = at_most(0)
+
+
+def harness_figures(
+    scope: HarnessScope, say: Callable[[str], None]
+) -> Iterator[Figure]:
+    """Measure on a cluster of its own, and yield the figures."""
+    with burst_stage(scope.nodes) as stage:
+        say(f"a burst of {scope.replicas} pods with and without measuring")
+        burst = Burst(scope.replicas, stage.dress)
+        cost = harness_cost(stage.cluster, burst, rounds=scope.rounds, pids=stage.pids)
+        yield cost.figure()
+        say(f"a burst of {scope.many} pods, all of whose events are counted")
+        with stage.cluster.api_client() as api:
+            made = measured_burst(
+                stage.cluster,
+                api,
+                Burst(scope.many, stage.dress),
+                RunLabel("harness-loss", ""),
+                stage.pids,
+            )
+    record = made.record
+    bound = sum(pod.bound_s is not None for pod in record.pods)
+    note = record.error or f"the API server counts {record.api_pods} pods"
+    for what, seen in (("receipts", len(record.pods)), ("bindings", bound)):
+        lost = abs((record.api_pods or 0) - seen) + abs(scope.many - seen)
+        one = figure(
+            f"{what} of {scope.many} pods that the watch missed",
+            "pods",
+            [float(lost)],
+            max,
+            NONE,
+            note=note,
+        )
+        yield replace(one, met=one.met and not record.error)

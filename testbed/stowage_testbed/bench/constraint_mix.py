@@ -1,0 +1,93 @@
+"""The paper's instances with what real clusters add: constraints and unequal nodes.
+
+Of the ReplicaSets 20 % want labelled nodes, 10 % keep their pods on different nodes,
+10 % spread them over zones. Nodes come in two sizes with the same total, every fourth
+carries a taint, which half of the ReplicaSets tolerate.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
+from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
+from stowage_testbed.scenario.model import Scenario, Workload
+
+DISK = "stowage.dev/disk"
+DEDICATED = "stowage.dev/dedicated"
+ZONES = ("a", "b")
+HOSTNAME = "kubernetes.io/hostname"
+
+SELECTOR_SHARE, APART_SHARE, SPREAD_SHARE = 0.2, 0.1, 0.1
+TOLERATING_SHARE = 0.5
+LARGE_PARTS, SMALL_PARTS, PARTS = 4, 2, 3
+"""A large node has 4/3 of the equal nodes' size, a small one 2/3."""
+
+
+def with_constraints(scenario: Scenario) -> Scenario:
+    """Return ``scenario`` with the mix, drawn from its own seed."""
+    assert scenario.instance is not None  # noqa: S101 - generated instances have one
+    draw = random.Random(scenario.instance.seed)  # noqa: S311 - not a secret
+    (pool,) = scenario.nodes
+    largest = (
+        max(one.cpu_milli for one in scenario.workload),
+        max(one.memory_bytes for one in scenario.workload),
+    )
+    return replace(
+        scenario,
+        nodes=_pools(pool, largest),
+        workload=tuple(_constrained(one, draw) for one in scenario.workload),
+    )
+
+
+def _pools(pool: NodePool, largest: tuple[int, int]) -> tuple[NodePool, ...]:
+    half, tainted = pool.count // 2, max(1, pool.count // 4)
+
+    def part(name: str, count: int, parts: int) -> NodePool:
+        return NodePool(
+            name_prefix=name,
+            count=count,
+            cpu_milli=max(largest[0], pool.cpu_milli * parts // PARTS),
+            memory_bytes=max(largest[1], pool.memory_bytes * parts // PARTS),
+            pods=pool.pods,
+            zones=ZONES,
+        )
+
+    ssd = part("large-ssd", half, LARGE_PARTS)
+    dedicated = part("small-dedicated", tainted, SMALL_PARTS)
+    taint = Taint(DEDICATED, "NoSchedule", "batch")
+    return (
+        replace(ssd, labels={DISK: "ssd"}),
+        replace(dedicated, taints=(taint,)),
+        part("small", pool.count - half - tainted, SMALL_PARTS),
+    )
+
+
+def _constrained(workload: Workload, draw: random.Random) -> Workload:
+    pod: dict[str, object] = {}
+    chosen = draw.random()
+    if draw.random() < TOLERATING_SHARE:
+        pod["tolerations"] = [
+            {"key": DEDICATED, "operator": "Exists", "effect": "NoSchedule"}
+        ]
+    own = {"matchLabels": {WORKLOAD_LABEL: workload.name}}
+    if chosen < SELECTOR_SHARE:
+        pod["nodeSelector"] = {DISK: "ssd"}
+    elif chosen < SELECTOR_SHARE + APART_SHARE:
+        term = {"labelSelector": own, "topologyKey": HOSTNAME}
+        pod["affinity"] = {
+            "podAntiAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [term]
+            }
+        }
+    elif chosen < SELECTOR_SHARE + APART_SHARE + SPREAD_SHARE:
+        pod["topologySpreadConstraints"] = [
+            {
+                "maxSkew": 1,
+                "topologyKey": ZONE_LABEL,
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": own,
+            }
+        ]
+    return replace(workload, pod=pod)

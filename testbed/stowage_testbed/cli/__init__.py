@@ -1,0 +1,49 @@
+"""The command line, one file a command group.
+
+Importing a group's file registers its commands; a new group adds one import.
+"""
+
+from stowage_testbed.cli import (
+    agree,
+    baseline,
+    bench,
+    cluster,
+    compare,
+    docker,
+    doctor,
+    fault,
+    images,
+    init,
+    plan,
+    report,
+    reproduce,
+    run,
+    scenario,
+    solve,
+    tools,
+    whatif,
+)
+from stowage_testbed.cli.main import app, main
+
+__all__ = [
+    "agree",
+    "app",
+    "baseline",
+    "bench",
+    "cluster",
+    "compare",
+    "docker",
+    "doctor",
+    "fault",
+    "images",
+    "init",
+    "main",
+    "plan",
+    "report",
+    "reproduce",
+    "run",
+    "scenario",
+    "solve",
+    "tools",
+    "whatif",
+]

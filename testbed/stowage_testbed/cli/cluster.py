@@ -1,0 +1,124 @@
+"""`stowage up`, `down`, `list`, `purge` and `kubeconfig`: clusters by hand."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from stowage_testbed.cli.main import app
+from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
+from stowage_testbed.cluster.backend import CANNOT, Backend, Need
+from stowage_testbed.cluster.census import find_cluster, list_clusters, purge_clusters
+from stowage_testbed.cluster.choice import new_cluster
+from stowage_testbed.cluster.claim import remove_cluster
+from stowage_testbed.cluster.errors import BackendLacksError
+from stowage_testbed.cluster.folder_cluster import FolderCluster
+from stowage_testbed.cluster.interruption import ending_cleanly, take_down, undisturbed
+from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.node_spec import parse_node_specs
+
+Name = Annotated[str, typer.Argument(help="The cluster's name.")]
+Nodes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC",
+        help="Nodes to create, as in count=3,cpu=4,memory=8Gi,label.disk=ssd,"
+        "taint.gpu=yes:NoSchedule,zones=a|b; may be repeated.",
+    ),
+]
+Metrics = Annotated[
+    bool,
+    typer.Option(
+        "--metrics",
+        help="Measure the pods' simulated usage, for autoscalers and kubectl top.",
+    ),
+]
+Port = Annotated[
+    int | None, typer.Option(min=1, max=65535, help="The API server's port.")
+]
+
+
+Kind = Annotated[
+    Backend,
+    typer.Option(help="How it is run; `stowage doctor` tells which work here."),
+]
+
+
+@app.command()
+def up(
+    name: Name = "stowage",
+    *,
+    nodes: Nodes = None,
+    port: Port = None,
+    metrics: Metrics = False,
+    backend: Kind = Backend.KWOK_BINARY,
+) -> None:
+    """Bring a cluster up and leave it running until `stowage down`."""
+    pools = parse_node_specs(nodes or ())
+    cluster = _cluster(name, port, backend, metrics=metrics)
+    started_s = time.monotonic()
+    with ending_cleanly():
+        try:
+            cluster.up()
+            count = _add_nodes(cluster, pools) if pools else 0
+            cluster.keep()
+        except BaseException:
+            take_down(cluster)
+            raise
+    took_s = time.monotonic() - started_s
+    typer.echo(f"cluster {name} is up with {count} nodes after {took_s:.1f} s")
+    typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
+
+
+@app.command()
+def down(name: Name = "stowage") -> None:
+    """Stop a cluster and remove its folder."""
+    with undisturbed():
+        remove_cluster(find_cluster(name).workdir)
+    typer.echo(f"cluster {name} is gone")
+
+
+@app.command(name="list")
+def list_() -> None:
+    """List the clusters, and whom they belong to."""
+    for entry in list_clusters():
+        owner = f" by process {entry.owner_pid}" if entry.owner_pid else ""
+        port = f"127.0.0.1:{entry.api_port}" if entry.api_port else "-"
+        typer.echo(f"{entry.name:30} {port:16} {entry.state}{owner}")
+
+
+@app.command()
+def purge(
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Remove every cluster, also those in use.")
+    ] = False,
+) -> None:
+    """Remove what interrupted runs left: processes and folders."""
+    with undisturbed():
+        removed = purge_clusters(everything=everything)
+    typer.echo(f"removed {', '.join(removed)}" if removed else "nothing to remove")
+
+
+@app.command()
+def kubeconfig(name: Name = "stowage") -> None:
+    """Print the path of a cluster's kubeconfig."""
+    typer.echo(find_cluster(name).workdir / "kubeconfig.yaml")
+
+
+def _cluster(
+    name: str, port: int | None, backend: Backend, *, metrics: bool
+) -> FolderCluster:
+    if not metrics:
+        return new_cluster(backend, name, api_port=port)
+    if why := CANNOT[backend].get(Need.USAGE):
+        raise BackendLacksError(backend, Need.USAGE, why)
+    return KwokBinaryCluster(name, api_port=port, metrics=MetricsSettings())
+
+
+def _add_nodes(cluster: FolderCluster, pools: list[NodePool]) -> int:
+    with cluster.api_client() as api:
+        return len(create_nodes(api, pools))

@@ -1,0 +1,113 @@
+"""`stowage compare`: the same scenario, several schedulers, one result."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stowage_testbed.cli.main import app
+from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.errors import StowageError
+
+FAILED, BAD_INPUT = 1, 2
+
+
+@app.command()
+def compare(
+    scenario: Annotated[
+        str, typer.Argument(help="A scenario with steps that measures a window.")
+    ],
+    *,
+    arms: Annotated[
+        str,
+        typer.Option(
+            help="The baseline first: default, stowage, stowage-score-cache, "
+            "koordinator, yunikorn."
+        ),
+    ] = "default,stowage",
+    arm_file: Annotated[
+        list[Path] | None,
+        typer.Option(help="A scheduler of your own, described in a YAML file."),
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Rounds; each arm runs once in each.")
+    ] = 3,
+    limits: Annotated[
+        str, typer.Option(help="Client limits: own, equal, or own,equal for both.")
+    ] = "equal",
+    qps: Annotated[
+        int, typer.Option(min=1, help="What equal limits are, in requests a second.")
+    ] = 1000,
+    warm_up: Annotated[
+        int, typer.Option(min=0, help="Pods placed before measuring; 0 measures cold.")
+    ] = 50,
+    allow_unfair: Annotated[
+        bool,
+        typer.Option("--allow-unfair", help="Compare arms as different as they are."),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Draws who begins.")] = 1,
+    variant: Annotated[
+        str | None, typer.Option(help="This variant of the scenario.")
+    ] = None,
+    folder: Annotated[
+        Path,
+        typer.Option(
+            help="Folder in which names are looked up, before those that come with "
+            "Stowage."
+        ),
+    ] = SCENARIOS,
+    cluster: Annotated[
+        str | None, typer.Option(help="Run on this cluster, which is up.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the bundle, results/compare/<scenario> without; a "
+            "comparison there is gone on with."
+        ),
+    ] = None,
+) -> None:
+    """Compare schedulers, interleaved and paired, and say what can be said.
+
+    Exits with 0 if every run could be measured, 1 if one could not, 2 if the input is
+    at fault, 3 if the comparison could not go on: a process of its cluster ended, or a
+    disk is full.
+    """
+    # numpy, Jinja and the client take seconds that other commands do not need.
+    from stowage_testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415
+    from stowage_testbed.compare import reports  # noqa: PLC0415
+    from stowage_testbed.compare.catalogue import choose_arms  # noqa: PLC0415
+    from stowage_testbed.compare.session import choosing  # noqa: PLC0415
+    from stowage_testbed.compare.session.request import CompareRequest  # noqa: PLC0415
+    from stowage_testbed.compare.session.session import compare as carry_out  # noqa: PLC0415
+    from stowage_testbed.compare.whole_report import write_whole_report  # noqa: PLC0415
+
+    try:
+        chosen = choosing.one_scenario(scenario, folder, variant)
+        request = CompareRequest(
+            scenario=chosen,
+            arms=tuple(choose_arms(choosing.words(arms), arm_file or ())),
+            folder=results or choosing.default_folder(chosen),
+            rounds=repeat,
+            limits=choosing.limits_of(limits, qps),
+            seed=seed,
+            warm_up=warm_up,
+            allow_unfair=allow_unfair,
+            cluster=cluster,
+        )
+    except StowageError as error:
+        typer.echo(f"stowage: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from error
+    progress = CompareProgress()
+    try:
+        result = carry_out(request, progress)
+    finally:
+        progress.close()
+    page = write_whole_report(result, request.folder)
+    reports.summarise_step(result, os.environ)
+    typer.echo(reports.screen(result))
+    typer.echo(f"bundle: {request.folder}; page: {page}")
+    raise typer.Exit(FAILED if any(run.error for run in result.runs) else 0)

@@ -1,0 +1,25 @@
+"""How a comparison goes, on standard error."""
+
+from __future__ import annotations
+
+from stowage_testbed.compare.session.listener import CompareListener
+from stowage_testbed.compare.session.order import Turn
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.report.progress import LiveProgress
+
+
+class CompareProgress(LiveProgress, CompareListener):
+    """One bar over all turns, and one line for each that is done."""
+
+    def turn_started(self, turn: Turn, number: int, total: int) -> None:
+        """Show whose turn it is."""
+        if number == 1:
+            self.begin(f"{total} runs", total)
+        self.point(f"{turn.arm}, {turn.limits} limits, round {turn.round_number}")
+
+    def turn_finished(self, turn: Turn, record: RunRecord) -> None:
+        """Say what came of it, and advance."""
+        bound = sum(pod.node != "" for pod in record.pods)
+        text = record.error or f"{bound} pods placed, {record.window_s:.1f} s"
+        self.say(f"{turn.arm} ({turn.limits} limits) round {turn.round_number}: {text}")
+        self.advance()

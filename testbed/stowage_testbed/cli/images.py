@@ -1,0 +1,103 @@
+"""`stowage images`: build the container images, and bring them into an engine."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from tabulate import tabulate
+
+from stowage_testbed.cli.main import app
+from stowage_testbed.docker.engine import check_engine
+from stowage_testbed.images.archive import Archive, built_archive
+from stowage_testbed.images.build import build_image
+from stowage_testbed.images.difference import differing_files
+from stowage_testbed.images.load import is_published, load_image
+from stowage_testbed.images.recipe import Recipe, recipe_of, recipes
+
+images = typer.Typer(no_args_is_help=True, help="Build and load the container images.")
+app.add_typer(images, name="images")
+
+Names = Annotated[
+    list[str] | None, typer.Argument(help="Which; those of the release without.")
+]
+Base = Annotated[
+    str, typer.Option(help="Python image to build on, instead of one of our own.")
+]
+_MEGA = 1_000_000
+
+
+@images.command()
+def build(
+    names: Names = None,
+    *,
+    base: Base = "",
+    unless_published: Annotated[
+        bool,
+        typer.Option(
+            "--unless-published",
+            help="Leave one out if an engine can pull what does the same.",
+        ),
+    ] = False,
+    again: Annotated[
+        bool, typer.Option(help="Build also what is there, and compare the two.")
+    ] = False,
+) -> None:
+    """Build images that are not there yet; no Docker is needed for that."""
+    for recipe in _chosen(names):
+        if unless_published and is_published(recipe):
+            typer.echo(f"{recipe.reference}: not needed, there is {recipe.published}")
+            continue
+        on = base if recipe.base else ""
+        if again:
+            typer.echo(_built_twice(recipe, on))
+        else:
+            typer.echo(_line(build_image(recipe, base=on)))
+
+
+def _built_twice(recipe: Recipe, base: str) -> str:
+    first = build_image(recipe, base=base)
+    before = first.image_id
+    with tempfile.TemporaryDirectory(dir=first.file.parent) as folder:
+        kept = Path(folder) / "first.tar"
+        kept.hardlink_to(first.file)
+        second = build_image(recipe, base=base, again=True)
+        if second.image_id == before:
+            return f"{_line(second)}\n  built again: the same digest"
+        differing = differing_files(kept, second.file) or ["its labels alone"]
+    names = "\n".join(f"    {name}" for name in differing)
+    return f"{_line(second)}\n  built again: another digest, as these differ:\n{names}"
+
+
+@images.command()
+def load(names: Names = None, *, base: Base = "") -> None:
+    """Bring built images into the Docker engine."""
+    check_engine()
+    for recipe in _chosen(names):
+        archive = built_archive(recipe, base if recipe.base else "")
+        word = "loaded" if load_image(archive) else "there already"
+        typer.echo(f"{recipe.reference}: {word}")
+
+
+@images.command(name="list")
+def list_() -> None:
+    """List all images, built or not."""
+    rows = [
+        (recipe.name, recipe.reference, recipe.group) for recipe in recipes().values()
+    ]
+    typer.echo(tabulate(rows, headers=("image", "name", "group")))
+
+
+def _chosen(names: list[str] | None) -> list[Recipe]:
+    if names:
+        return [recipe_of(name) for name in names]
+    return [recipe for recipe in recipes().values() if recipe.group == "release"]
+
+
+def _line(archive: Archive) -> str:
+    return (
+        f"{archive.recipe.reference}: {archive.size_bytes / _MEGA:.1f} MB, "
+        f"sha256:{archive.image_id[:16]}, parts in {archive.parts}"
+    )

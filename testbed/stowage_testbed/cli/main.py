@@ -1,0 +1,41 @@
+"""`stowage`: every command group in one place, and errors without tracebacks."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import sys
+from typing import NoReturn
+
+import typer
+
+from stowage_testbed.errors import RUN_ENDED, StowageError
+
+app = typer.Typer(
+    name="stowage",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="An end-to-end testbed for Kubernetes schedulers on fake nodes.",
+)
+
+
+def main() -> None:
+    """Run the command line; a known error is one clear message."""
+    try:
+        app()
+    except StowageError as error:
+        _fail(str(error), error.exit_code)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _fail(f"there is no room left to write to ({error})", RUN_ENDED)
+    finally:
+        # Else the interpreter looks through all objects once more before it ends, which
+        # takes a second on a busy machine.
+        gc.freeze()
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"stowage: {message}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

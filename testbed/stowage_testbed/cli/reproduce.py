@@ -1,0 +1,281 @@
+"""`stowage reproduce`: the papers' tables, one command each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+from typing import Annotated
+
+import typer
+
+from stowage_optimizer.model.options import DEFAULT_STRATEGY
+from stowage_testbed.cli.main import app
+from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.errors import StowageError
+
+FAILED, BAD_INPUT = 1, 2
+RESULTS = Path("results")
+
+reproduce_app = typer.Typer(
+    name="reproduce",
+    no_args_is_help=True,
+    help="Rebuild the papers' evaluations; what was interrupted is gone on with.",
+)
+app.add_typer(reproduce_app)
+
+Folder = Annotated[Path, typer.Option(help="Folder of the results.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes, which share the cores.")]
+DaskAddress = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, whose workers do it.")
+]
+Part = Annotated[str, typer.Option(help="Do the i-th of n parts only; see merge.")]
+Deterministic = Annotated[
+    bool,
+    typer.Option(
+        "--deterministic", help="Count work in steps: the same rows anywhere."
+    ),
+]
+Figures = Annotated[
+    Path | None,
+    typer.Option(help="Where the figures go as JSON; figures.json in the folder."),
+]
+
+
+@reproduce_app.command("paper")
+def paper(
+    *,
+    sample: Annotated[
+        int, typer.Option(min=1, help="Instances a cell; the paper has 100.")
+    ] = 10,
+    cells: Annotated[
+        list[str] | None,
+        typer.Option(help="Cells by name, as in n4-p4-k1-u95 or n4-*; else all 96."),
+    ] = None,
+    strategies: Annotated[
+        str, typer.Option(help="Strategies, the paper's first.")
+    ] = f"paper,{DEFAULT_STRATEGY}",
+    limits: Annotated[
+        str, typer.Option(help="Time limits in seconds; the paper's are 1,10,20.")
+    ] = "1",
+    workers: Workers = 1,
+    dask: DaskAddress = None,
+    shard: Part = "1/1",
+    live: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Share of the instances to run on a real cluster too."
+        ),
+    ] = 0.0,
+    deterministic: Deterministic = False,
+    results: Folder = RESULTS / "reproduce-paper",
+    figures: Figures = None,
+) -> None:
+    """Rebuild the evaluation of "Priority Matters": Figures 3 and 4, Table 1.
+
+    Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at
+    fault.
+    """
+    # polars, matplotlib and the client take seconds that other commands do not need.
+    from stowage_testbed.bench.cell import grid  # noqa: PLC0415
+    from stowage_testbed.cli.reproducing import (  # noqa: PLC0415
+        numbers,
+        run_sample_live,
+        sweep,
+        words,
+    )
+    from stowage_testbed.reproduce.instance.cells import choose_cells  # noqa: PLC0415
+    from stowage_testbed.reproduce.paper.evaluation import PAPER  # noqa: PLC0415
+    from stowage_testbed.reproduce.paper.report import write_report  # noqa: PLC0415
+    from stowage_testbed.reproduce.paper.request import PaperRequest  # noqa: PLC0415
+    from stowage_testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
+
+    began = monotonic()
+    try:
+        request = PaperRequest(
+            cells=choose_cells(cells or (), grid()),
+            sample=sample,
+            strategies=words(strategies, "--strategies"),
+            limits_s=numbers(limits, "--limits"),
+            shard=Shard.parse(shard),
+            deterministic=deterministic,
+        )
+    except StowageError as error:
+        typer.echo(f"stowage: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from error
+    evaluation = sweep(PAPER, request, results, workers, dask)
+    if live:
+        run_sample_live(evaluation, results, live)
+    minutes = (monotonic() - began) / 60
+    file = figures or results / "figures.json"
+    typer.echo(write_report(results, file, evaluation.failures, minutes))
+    raise typer.Exit(FAILED if evaluation.failures else 0)
+
+
+@reproduce_app.command("boreas")
+def boreas(
+    *,
+    scenes: Annotated[
+        list[str] | None, typer.Option(help="Scenes by name; else all nine.")
+    ] = None,
+    arms: Annotated[
+        list[str] | None,
+        typer.Option(help="default, stowage or stowage-moves; else all three."),
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Runs of the paper's two tests; it has 100.")
+    ] = 100,
+    others: Annotated[int, typer.Option(min=1, help="Runs of each other scene.")] = 10,
+    results: Folder = RESULTS / "reproduce-boreas",
+    figures: Figures = None,
+) -> None:
+    """Rebuild the evaluation of "Boreas" on a real cluster with fake nodes.
+
+    Exits with 0 if `stowage` deployed everything whole, 1 if not, 2 if the input is at
+    fault.
+    """
+    from stowage_testbed.cli.reproducing import deployments  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.boreas.report import (  # noqa: PLC0415
+        write_report as write_boreas,
+    )
+    from stowage_testbed.reproduce.boreas.request import (  # noqa: PLC0415
+        BoreasRequest,
+        chosen_arms,
+        chosen_scenes,
+    )
+
+    request = BoreasRequest(
+        chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat, others
+    )
+    rows = deployments(request, results)
+    file = figures or results / "figures.json"
+    typer.echo(write_boreas(results, file, request, rows))
+    planned = [row for row in rows if row.arm == "stowage"]
+    raise typer.Exit(0 if all(row.whole for row in planned) else FAILED)
+
+
+@reproduce_app.command("thesis")
+def thesis(
+    *,
+    sample: Annotated[
+        int, typer.Option(min=1, help="Instances a cell; the thesis has 50.")
+    ] = 1,
+    cells: Annotated[
+        list[str] | None,
+        typer.Option(help="Cells by name, as in n4-p4-k2-u80 or n4-*; else all 64."),
+    ] = None,
+    strategies: Annotated[
+        str | None, typer.Option(help="Solvers; else all six.")
+    ] = None,
+    limits: Annotated[
+        str, typer.Option(help="Time limits in seconds; the thesis's are 1,10.")
+    ] = "1",
+    labels: Annotated[
+        bool, typer.Option(help="Also with affinity and anti-affinity to node labels.")
+    ] = True,
+    workers: Workers = 1,
+    dask: DaskAddress = None,
+    shard: Part = "1/1",
+    deterministic: Deterministic = False,
+    results: Folder = RESULTS / "reproduce-thesis",
+    figures: Figures = None,
+) -> None:
+    """Rebuild the thesis's evaluation: OR-Tools against Z3, and ours beside them.
+
+    Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at
+    fault.
+    """
+    from stowage_testbed.cli.reproducing import numbers, sweep, words  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.instance.cells import choose_cells  # noqa: PLC0415
+    from stowage_testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis.cases import thesis_grid  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis.evaluation import THESIS  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis.report import write_report  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis.request import (  # noqa: PLC0415
+        STRATEGIES,
+        ThesisRequest,
+    )
+
+    began = monotonic()
+    request = ThesisRequest(
+        cells=choose_cells(cells or (), thesis_grid()),
+        sample=sample,
+        strategies=words(strategies, "--strategies") if strategies else STRATEGIES,
+        limits_s=numbers(limits, "--limits"),
+        labelled=labels,
+        shard=Shard.parse(shard),
+        deterministic=deterministic,
+    )
+    evaluation = sweep(THESIS, request, results, workers, dask)
+    minutes = (monotonic() - began) / 60
+    file = figures or results / "figures.json"
+    typer.echo(write_report(results, file, evaluation.failures, minutes))
+    raise typer.Exit(FAILED if evaluation.failures else 0)
+
+
+@reproduce_app.command("scorecache")
+def scorecache(
+    *,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Of both; else 3 bursts, 2 recoveries.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="The paper's periods: hours, not minutes.")
+    ] = False,
+    folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
+    results: Folder = RESULTS / "compare",
+    figures: Figures = None,
+) -> None:
+    """Rebuild the score cache's evaluation: a burst, and recoveries, by five arms.
+
+    Needs the tools of the groups compare and metrics. What `stowage bench compare` has
+    in the same folder is taken as it is.
+    """
+    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.scorecache.rebuilding import (  # noqa: PLC0415
+        planned,
+        rebuild,
+    )
+
+    comparisons = planned(full=full, rounds=rounds)
+    file = figures or results / "reproduce-scorecache.json"
+    with ending_cleanly():
+        said = rebuild(
+            comparisons,
+            folder,
+            results,
+            file,
+            lambda line: typer.echo(line, err=True),
+        )
+    typer.echo(said)
+
+
+@reproduce_app.command("merge")
+def merge(
+    parts: Annotated[
+        list[Path], typer.Argument(help="Folders of all shards of one sweep.")
+    ],
+    *,
+    results: Folder = RESULTS / "reproduce-merged",
+    figures: Figures = None,
+) -> None:
+    """Put the shards of a sweep together, and report on the whole."""
+    from stowage_testbed.cli.reproducing import reporting  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.sweep.merge import merge as put_together  # noqa: PLC0415
+
+    put_together(parts, results)
+    rebuilding, write = reporting(results)
+    rebuilding.rebuild_tables(results)
+    typer.echo(write(results, figures or results / "figures.json"))
+
+
+@reproduce_app.command("report")
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of the results.")],
+    *,
+    figures: Figures = None,
+) -> None:
+    """Make page, tables and figures anew from the results, without solving anything."""
+    from stowage_testbed.cli.reproducing import reporting  # noqa: PLC0415 - as above
+
+    _, write = reporting(folder)
+    typer.echo(write(folder, figures or folder / "figures.json"))

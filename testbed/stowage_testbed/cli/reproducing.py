@@ -1,0 +1,134 @@
+"""What the commands of `stowage reproduce` have in common."""
+
+from __future__ import annotations
+
+from math import isfinite
+from pathlib import Path
+from typing import Any, Protocol
+
+from stowage_testbed.cli.sweep_progress import SweepProgress
+from stowage_testbed.cluster.interruption import ending_cleanly
+from stowage_testbed.errors import StowageError
+from stowage_testbed.report.progress import LiveProgress
+from stowage_testbed.reproduce.boreas.request import BoreasRequest
+from stowage_testbed.reproduce.boreas.rows import DeploymentRow
+from stowage_testbed.reproduce.boreas.running import deploy_all
+from stowage_testbed.reproduce.instance import evaluation
+from stowage_testbed.reproduce.instance.evaluation import SolvedT
+from stowage_testbed.reproduce.instance.rebuilding import (
+    CaseT,
+    InstanceT,
+    Rebuilding,
+    Request,
+)
+from stowage_testbed.reproduce.paper.evaluation import PAPER
+from stowage_testbed.reproduce.paper.judged import Evaluation
+from stowage_testbed.reproduce.paper.live.running import run_live, sample_of
+from stowage_testbed.reproduce.paper.report import write_report as write_paper
+from stowage_testbed.reproduce.sweep.engines import engine_for
+from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.reproduce.thesis.evaluation import THESIS
+from stowage_testbed.reproduce.thesis.report import write_report as write_thesis
+from stowage_testbed.toolchain import install_tools
+
+TOOLS = ("stowage-simulate",)
+
+
+class ListError(StowageError):
+    """An option wants a list and was given something else."""
+
+    exit_code = 2
+
+    def __init__(self, option: str, text: str, wanted: str) -> None:
+        super().__init__(f"{option} {text!r}: wants {wanted}, with commas between them")
+
+
+class NotFromRowsError(StowageError):
+    """A folder's evaluation is shown by its own command."""
+
+    exit_code = 2
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        super().__init__(
+            f"{folder} holds deployments; show them with: stowage reproduce {kind} "
+            f"--results {folder}"
+        )
+
+
+def words(text: str, option: str) -> tuple[str, ...]:
+    """Return the words of a list; each must be there once."""
+    found = tuple(word.strip() for word in text.split(","))
+    if not all(found) or len(set(found)) < len(found):
+        raise ListError(option, text, "different names")
+    return found
+
+
+def numbers(text: str, option: str) -> tuple[float, ...]:
+    """Return the numbers of a list; each must be more than 0, and there once."""
+    try:
+        found = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        found = ()
+    good = all(isfinite(one) and one > 0 for one in found)
+    if not found or not good or len(set(found)) < len(found):
+        raise ListError(option, text, "different numbers of more than 0")
+    return found
+
+
+def sweep(
+    rebuilding: Rebuilding[CaseT, InstanceT, SolvedT],
+    request: Request[CaseT],
+    folder: Path,
+    workers: int,
+    dask_address: str | None,
+) -> evaluation.Evaluation[SolvedT]:
+    """Carry out what is left to do of an evaluation, and show how it goes."""
+    install_tools(TOOLS, quiet=True)
+    progress = SweepProgress()
+    with ending_cleanly(), engine_for(workers, dask_address) as engine:
+        return rebuilding.rebuild(request, folder, engine, progress)
+
+
+class Reporting(Protocol):
+    """Writes the report of a folder, and returns what a terminal shows."""
+
+    def __call__(self, path: Path, figures_file: Path) -> str:
+        """Write it."""
+        ...
+
+
+def reporting(folder: Path) -> tuple[Rebuilding[Any, Any, Any], Reporting]:
+    """Return how the evaluation in a folder is rebuilt, and reported on.
+
+    Raises
+    ------
+    NoSweepError
+        There is none.
+    NotFromRowsError
+        It is of a kind that is run on a cluster, and shown by its own command.
+    """
+    known: dict[str, tuple[Rebuilding[Any, Any, Any], Reporting]] = {
+        PAPER.kind: (PAPER, write_paper),
+        THESIS.kind: (THESIS, write_thesis),
+    }
+    kind = SweepFolder(folder).header().kind
+    if kind not in known:
+        raise NotFromRowsError(folder, kind)
+    return known[kind]
+
+
+def deployments(request: BoreasRequest, folder: Path) -> tuple[DeploymentRow, ...]:
+    """Carry out what is left to do of the evaluation of Boreas; show how it goes."""
+    install_tools(quiet=True)
+    with ending_cleanly():
+        return deploy_all(request, folder, SweepProgress())
+
+
+def run_sample_live(found: Evaluation, folder: Path, share: float) -> None:
+    """Run a share of the instances on a real cluster."""
+    install_tools(quiet=True)
+    progress = LiveProgress()
+    try:
+        run_live(folder, sample_of(found, share), progress)
+    finally:
+        progress.close()

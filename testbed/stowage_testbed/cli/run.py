@@ -1,0 +1,89 @@
+"""`stowage run`: scenarios on a cluster, a table at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stowage_testbed.cli.main import app
+from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.errors import StowageError
+
+BAD_INPUT = 2
+
+Asked = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Files, folders or names; nothing means all of ./scenarios, or of those "
+        "that come with Stowage where there is no such folder.",
+        metavar="NAME",
+    ),
+]
+
+
+@app.command()
+def run(
+    scenarios: Asked = None,
+    *,
+    folder: Annotated[
+        Path,
+        typer.Option(
+            help="Names are looked up here before those that come with Stowage."
+        ),
+    ] = SCENARIOS,
+    variant: Annotated[
+        str | None, typer.Option(help="Only this variant; `default` is the plain run.")
+    ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="Only scenarios with this label.")
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Rounds; all must place alike.")
+    ] = 1,
+    cluster: Annotated[
+        str | None, typer.Option(help="Run on this cluster, which is up.")
+    ] = None,
+    keep_cluster: Annotated[
+        bool, typer.Option("--keep-cluster", help="Leave the run's cluster up.")
+    ] = False,
+    backend: Annotated[
+        Backend, typer.Option(help="How the run's own cluster is run.")
+    ] = Backend.KWOK_BINARY,
+    results: Annotated[
+        Path, typer.Option(help="Folder of the results bundles.")
+    ] = Path("results"),
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write the run as JSON; - is standard output."),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML file.")] = None,
+) -> None:
+    """Run scenarios: step by step, or in two halves without and with the optimiser.
+
+    Those labelled `full` take long: they run by that label or by their own name only.
+
+    Exits with 0 if every check holds, 1 if one does not, 2 if the input is at fault, 3
+    if the run could not go on: a process of its cluster ended, or a disk is full.
+    """
+    # The client takes most of a second to import, which `stowage --help` does not need.
+    from stowage_testbed.cli.run_session import RunSession  # noqa: PLC0415
+    from stowage_testbed.cluster.choice import existing_cluster  # noqa: PLC0415
+    from stowage_testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
+    from stowage_testbed.run.session import check_tools  # noqa: PLC0415
+
+    try:
+        chosen = choose_scenarios(
+            scenarios or (), folder=folder, variant=variant, labels=label or ()
+        )
+        check_tools(backend)
+        if cluster is not None:
+            existing_cluster(cluster)
+        session = RunSession(results, json_file, junit)
+    except StowageError as error:
+        typer.echo(f"stowage: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from error
+    request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,))
+    raise typer.Exit(session.run(request))

@@ -1,0 +1,102 @@
+"""One call of `stowage run`: who listens to it, what it writes, how it exits."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import typer
+
+from stowage_testbed.bench.whole_file import write_whole
+from stowage_testbed.compare.tables.step_summary import append_step_summary
+from stowage_testbed.report.bundle import Bundle, write_json
+from stowage_testbed.report.document import run_document
+from stowage_testbed.report.environment import environment
+from stowage_testbed.report.errors import ResultsFolderError
+from stowage_testbed.report.evidence_keeper import EvidenceKeeper
+from stowage_testbed.report.junit import write_junit
+from stowage_testbed.report.progress import LiveProgress
+from stowage_testbed.report.saved.reading import read_run
+from stowage_testbed.report.saved.showing import MARKDOWN, run_markdown
+from stowage_testbed.report.screen import screen
+from stowage_testbed.run.listener import Listener, Listeners
+from stowage_testbed.run.outcome import RunOutcome
+from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.run_id import new_run_id
+from stowage_testbed.run.runner import Runner
+
+STDOUT = Path("-")
+INTERRUPTED = 130
+
+
+class RunSession(Listener):
+    """Files and screen of a run.
+
+    Parameters
+    ----------
+    results
+        Folder of the results bundles; made if it is not there.
+    json_file
+        Where the run's document goes besides the bundle; ``-`` is standard output,
+        which then holds nothing else.
+    junit
+        Where a JUnit file goes.
+
+    Raises
+    ------
+    ResultsFolderError
+        Results cannot be written there.
+    """
+
+    def __init__(
+        self, results: Path, json_file: Path | None, junit: Path | None
+    ) -> None:
+        self._run_id = new_run_id()
+        self._json_file = json_file
+        self._junit = junit
+        self._environment = environment()
+        self._progress = LiveProgress()
+        self._bundle = Bundle(results, self._run_id, self._environment)
+        self._keeper = EvidenceKeeper(self._bundle.folder, self._progress.say)
+        _make_folders(self._bundle.folder, json_file, junit)
+
+    def run(self, request: RunRequest) -> int:
+        """Run, report, and return the exit code."""
+        listener = Listeners(self._progress, self._bundle, self._keeper, self)
+        runner = Runner(request, self._run_id, listener)
+        try:
+            outcome = runner.run()
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        finally:
+            self._progress.close()
+        if outcome.error:
+            return outcome.error_code
+        return 0 if outcome.passed else 1
+
+    def run_finished(self, outcome: RunOutcome) -> None:
+        """Write the files and print the tables."""
+        # The bundle has just been written, and says the same to `stowage report`.
+        shown = run_markdown(read_run(self._bundle.folder))
+        write_whole(self._bundle.folder / MARKDOWN, shown)
+        append_step_summary(shown, os.environ)
+        if self._junit is not None:
+            write_junit(outcome, self._junit)
+        if self._json_file is not None:
+            document = run_document(outcome, self._environment)
+            if self._json_file == STDOUT:
+                typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+            else:
+                write_json(self._json_file, document)
+        text = screen(outcome, self._bundle.folder)
+        typer.echo(f"\n{text}", err=self._json_file == STDOUT)
+
+
+def _make_folders(bundle: Path, *files: Path | None) -> None:
+    parents = [file.parent for file in files if file is not None and file != STDOUT]
+    for folder in (bundle, *parents):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResultsFolderError(folder, str(error.strerror)) from error

@@ -1,0 +1,122 @@
+"""`stowage scenario`: look at scenario files without a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from tabulate import tabulate
+
+from stowage_testbed.cli.main import app
+from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
+from stowage_testbed.scenario.catalogue import select, shipped_folder
+from stowage_testbed.scenario.explain import explain as explanation
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.schema import editor_schema_text
+from stowage_testbed.scenario.starter import SCHEMA_FILE, write_starter
+
+SCENARIOS = Path("scenarios")
+
+scenario_app = typer.Typer(
+    name="scenario",
+    help="Check, list, explain and begin scenario files.",
+    no_args_is_help=True,
+)
+app.add_typer(scenario_app)
+
+Asked = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Files, folders or names; nothing means all of the folder, or all that "
+        "come with Stowage where it is not there."
+    ),
+]
+Folder = Annotated[
+    Path,
+    typer.Option(
+        help="Folder in which names are looked up, before those that come with Stowage."
+    ),
+]
+Labels = Annotated[
+    list[str] | None, typer.Option("--label", help="Only scenarios with this label.")
+]
+
+
+@scenario_app.command()
+def validate(asked: Asked = None, folder: Folder = SCENARIOS) -> None:
+    """Check scenario files; name every fault by file, line and column."""
+    found = select(asked or (), folder=folder)
+    files = {scenario.path for scenario in found}
+    typer.echo(f"{len(found)} scenarios in {len(files)} files, no faults")
+
+
+@scenario_app.command("list")
+def list_scenarios(
+    asked: Asked = None,
+    folder: Folder = SCENARIOS,
+    label: Labels = None,
+    *,
+    shipped: Annotated[
+        bool, typer.Option("--shipped", help="Only those that come with Stowage.")
+    ] = False,
+) -> None:
+    """Print the catalogue of scenarios and their variants."""
+    folder = shipped_folder() if shipped else folder
+    found = select(asked or (), folder=folder, labels=label or ())
+    rows = [_row(scenario) for scenario in found]
+    headers = ["scenario", "nodes", "pods", "labels", "description"]
+    typer.echo(tabulate(rows, headers, maxcolwidths=[None, None, None, 12, 60]))
+
+
+@scenario_app.command()
+def explain(
+    asked: Annotated[
+        list[str], typer.Argument(help="Files, folders or names.", metavar="NAME")
+    ],
+    folder: Folder = SCENARIOS,
+) -> None:
+    """Print in plain words what will happen, step by step, with every default."""
+    found = select(asked, folder=folder)
+    texts = [explanation(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
+    typer.echo("\n".join(texts), nl=False)
+
+
+@scenario_app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Topic and behaviour: web/scale-up.")],
+    folder: Annotated[
+        Path, typer.Option(help="Folder in which it is written.")
+    ] = SCENARIOS,
+) -> None:
+    """Write a commented scenario file to start from."""
+    path = write_starter(name, folder)
+    typer.echo(f"wrote {path}")
+    if not (folder / SCHEMA_FILE).exists():
+        typer.echo(
+            "editors complete it with: stowage scenario schema --write "
+            f"{folder / SCHEMA_FILE}"
+        )
+
+
+@scenario_app.command()
+def schema(
+    write: Annotated[
+        Path | None, typer.Option(help="Write to this file instead of printing.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema with which editors check and complete scenario files."""
+    if write is None:
+        typer.echo(editor_schema_text(), nl=False)
+    else:
+        write.write_text(editor_schema_text(), "utf-8")
+
+
+def _row(scenario: Scenario) -> list[object]:
+    return [
+        scenario.scenario_id,
+        sum(pool.count for pool in scenario.nodes),
+        scenario.pod_count,
+        " ".join(scenario.labels),
+        scenario.description,
+    ]

@@ -1,0 +1,87 @@
+"""`stowage tools`: install, list and find the pinned tools."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stowage_testbed.cli.main import app
+from stowage_testbed.compiled_optimizer import compile_optimizer
+from stowage_testbed.toolchain import install_tools, tool_path
+from stowage_testbed.toolchain.errors import SourceOptionError, ToolChoiceError
+from stowage_testbed.toolchain.location import binary_file
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
+from stowage_testbed.toolchain.release import Release, read_release
+
+tools = typer.Typer(no_args_is_help=True, help="Install and find the pinned tools.")
+app.add_typer(tools, name="tools")
+
+
+class Source(StrEnum):
+    """Where tools come from."""
+
+    GO = "go"
+    RELEASE = "release"
+
+
+@tools.command()
+def install(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Which tools; those of the group without."),
+    ] = None,
+    *,
+    group: Annotated[
+        str | None, typer.Option(help="Install the tools of this group.")
+    ] = None,
+    source: Annotated[
+        Source, typer.Option(help="Build with Go, or fetch official archives.")
+    ] = Source.GO,
+    pins: Annotated[
+        Path | None,
+        typer.Option(help="Digests of the archives: lines of SHA-256 and address."),
+    ] = None,
+    mirror: Annotated[
+        str | None,
+        typer.Option(help="A server with the archives under /HOST/PATH."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option(help="Draw no progress bars.")] = False,
+) -> None:
+    """Install the tools that are not there yet, and compile the optimiser."""
+    if names and group:
+        raise ToolChoiceError
+    release = _release(source, pins, mirror)
+    installed = install_tools(
+        names, group=group or DEFAULT_GROUP, release=release, quiet=quiet
+    )
+    if not names and not group:
+        compile_optimizer()
+    if not quiet:
+        typer.echo(f"{len(installed)} tools are installed")
+
+
+@tools.command(name="list")
+def list_tools() -> None:
+    """List every tool with its version, its group, and whether it is installed."""
+    for tool in load_manifest().tools.values():
+        there = "installed" if binary_file(tool).is_file() else "missing"
+        typer.echo(f"{tool.name:24} {tool.version:10} {tool.group:10} {there}")
+
+
+@tools.command()
+def path(name: Annotated[str, typer.Argument(help="The tool's name.")]) -> None:
+    """Print the path of an installed tool."""
+    typer.echo(tool_path(name))
+
+
+def _release(source: Source, pins: Path | None, mirror: str | None) -> Release | None:
+    if source is Source.GO:
+        if pins or mirror:
+            raise SourceOptionError("--pins and --mirror are for --source release")
+        return None
+    if pins is None:
+        raise SourceOptionError("--source release needs the archives' digests")
+    return read_release(pins, mirror)

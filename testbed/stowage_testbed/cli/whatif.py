@@ -1,0 +1,80 @@
+"""`stowage whatif`: would the pending pods fit? Nothing is ever written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stowage_testbed.cli.main import app
+
+
+@app.command("whatif")
+def whatif(
+    *,
+    context: Annotated[
+        str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")
+    ] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="What kubectl get nodes,pods,pdb -A -o json printed, in place of a "
+            "cluster; may be given more than once."
+        ),
+    ] = None,
+    time_limit_s: Annotated[
+        float, typer.Option(min=0.1, help="For each of the two plans.")
+    ] = 10.0,
+    max_moves: Annotated[
+        int | None, typer.Option(min=0, help="Plans with at most so many moves.")
+    ] = None,
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            help="Values of the chart, as helm get values --all -o yaml prints them: "
+            "their priorityOptimizer says which pods may be moved, not the defaults."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
+) -> None:
+    """Say how many pending pods would fit, after which moves, and what lies idle.
+
+    Only lists are asked of the API server. The scheduler's own plugins judge every
+    plan; what could not be judged is listed.
+    """
+    # The client and numpy take seconds that other commands do not need.
+    from stowage_testbed.bench.service import running_service  # noqa: PLC0415
+    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+    from stowage_testbed.compare.tables.terminal import terminal_text  # noqa: PLC0415
+    from stowage_testbed.simulate import Judge, Simulator, profile_file  # noqa: PLC0415
+    from stowage_testbed.toolchain import install_tools  # noqa: PLC0415
+    from stowage_testbed.whatif.asking import Asking, Wishes  # noqa: PLC0415
+    from stowage_testbed.whatif.from_cluster import read_context  # noqa: PLC0415
+    from stowage_testbed.whatif.from_files import read_files, rules_of  # noqa: PLC0415
+    from stowage_testbed.whatif.tables import sentences, tables  # noqa: PLC0415
+
+    inventory = read_files(file) if file else read_context(context, kubeconfig)
+    install_tools(("stowage-simulate",), quiet=True)
+    profile = profile_file("deterministic")
+    with (
+        ending_cleanly(),
+        Judge(profile) as judge,
+        Simulator(profile) as simulator,
+        running_service() as service,
+    ):
+        arguments = rules_of(values) if values else {}
+        wishes = Wishes(time_limit_s, max_moves, arguments)
+        found = Asking(judge, simulator, service).findings(inventory, wishes)
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
+        return
+    typer.echo("\n".join(sentences(found)))
+    details = terminal_text(tables(found))
+    if details:
+        typer.echo(f"\n{details}")

@@ -1,0 +1,72 @@
+"""A component seen through plain HTTPS, before any client is worth importing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from stowage_testbed.cluster.ports import LOOPBACK
+
+_TIMEOUT_S = 5.0
+_NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
+
+
+@dataclass(frozen=True, slots=True)
+class ApiProbe:
+    """Reads single documents as the cluster's administrator.
+
+    Attributes
+    ----------
+    context
+        The cluster's certificates; loading them takes longer than a request.
+    """
+
+    port: int
+    context: ssl.SSLContext
+
+    @classmethod
+    def of(cls, workdir: Path, port: int) -> ApiProbe:
+        """Return the probe of the cluster in ``workdir``, whose certificates exist."""
+        pki = workdir / "pki"
+        context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        return cls(port, context)
+
+    def ready(self) -> str:
+        """Return "ok" once the API server is ready, and what it says before."""
+        try:
+            status, body = self.get("/readyz")
+        except (OSError, http.client.HTTPException) as error:
+            return f"no answer from the API server ({error})"
+        return body if status == http.HTTPStatus.OK else f"not ready: {body}"
+
+    def namespaces_without_account(self) -> frozenset[str]:
+        """Return the first namespaces that lack their default service account."""
+        return _NAMESPACES - self._service_accounts()
+
+    def _service_accounts(self) -> set[str]:
+        try:
+            status, body = self.get(
+                "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault"
+            )
+        except (OSError, http.client.HTTPException):
+            return set()
+        if status != http.HTTPStatus.OK:
+            return set()
+        items = json.loads(body)["items"]
+        return {item["metadata"]["namespace"] for item in items}
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Return status and body of one document."""
+        connection = http.client.HTTPSConnection(
+            LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context
+        )
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()

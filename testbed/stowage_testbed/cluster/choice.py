@@ -1,0 +1,40 @@
+"""Clusters by backend: a new one, or one that is there."""
+
+from __future__ import annotations
+
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.census import find_cluster
+from stowage_testbed.cluster.errors import ClusterMissingError
+from stowage_testbed.cluster.folder_cluster import FolderCluster
+from stowage_testbed.cluster.kind.cluster import KindCluster
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
+from stowage_testbed.cluster.owner import read_owner
+
+_KINDS: dict[Backend, type[FolderCluster]] = {
+    Backend.KWOK_BINARY: KwokBinaryCluster,
+    Backend.KWOK_DOCKER: KwokDockerCluster,
+    Backend.KIND: KindCluster,
+}
+
+
+def new_cluster(
+    backend: Backend, name: str, *, api_port: int | None = None
+) -> FolderCluster:
+    """Return a cluster that is not up yet."""
+    return _KINDS[backend](name, api_port=api_port)
+
+
+def existing_cluster(name: str) -> FolderCluster:
+    """Return a cluster that is up.
+
+    Raises
+    ------
+    ClusterMissingError
+        There is none of that name, or only what is left of one.
+    """
+    entry = find_cluster(name)
+    owner = read_owner(entry.workdir)
+    if entry.state == "leftover" or owner is None:
+        raise ClusterMissingError(name, ())
+    return _KINDS[owner.backend](name)

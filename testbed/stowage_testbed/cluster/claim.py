@@ -1,0 +1,135 @@
+"""Taking a cluster's name and ports, and giving them back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from filelock import FileLock
+
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process
+from stowage_testbed.cluster.containers import containers_run, remove_containers
+from stowage_testbed.cluster.errors import ClusterBusyError, ClusterExistsError
+from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.ports import choose_ports
+from stowage_testbed.cluster.processes import end_gently, kill_processes
+
+_DRAFT = ".claim-"
+_GENTLE_S = 5.0
+
+
+def claim_cluster(
+    workdir: Path,
+    api_port: int | None,
+    claim_id: str,
+    backend: Backend = Backend.KWOK_BINARY,
+) -> Owner:
+    """Make the cluster's folder this process's own, with ports nobody else has.
+
+    A leftover of the same name is cleaned away first.
+
+    Raises
+    ------
+    ClusterBusyError
+        A live process owns it.
+    ClusterExistsError
+        It is up, kept by the user.
+    PortInUseError
+        ``api_port`` is taken.
+    """
+    clusters = workdir.parent
+    clusters.mkdir(parents=True, exist_ok=True)
+    with FileLock(clusters / ".lock"):
+        remove_drafts(clusters)
+        if workdir.exists():
+            _refuse_live(workdir)
+            remove_cluster(workdir)
+        ports = choose_ports(api_port, _taken_ports(clusters), start=os.getpid())
+        owner = Owner.this_process(ports, claim_id, backend)
+        # The folder appears with its owner in it, in one step: a reader never finds
+        # a cluster that seems to have none.
+        draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=clusters))
+        try:
+            for folder in ("logs", "pids", "mnt"):
+                (draft / folder).mkdir()
+            write_owner(draft, owner)
+            draft.rename(workdir)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return owner
+
+
+def remove_cluster(workdir: Path) -> None:
+    """End every process of a cluster, the release's first, and remove its folder.
+
+    Raises
+    ------
+    ProcessesSurviveError
+        Some did not end.
+    DockerError
+        Its containers cannot be removed; the folder stays.
+    """
+    host_pods = component_process(workdir, HOST_PODS)
+    if host_pods is not None:
+        end_gently(host_pods, _GENTLE_S)
+    kill_processes(workdir.name, workdir)
+    owner = read_owner(workdir)
+    if owner is not None:
+        remove_containers(owner, workdir.name)
+    shutil.rmtree(workdir, ignore_errors=True)
+
+
+def remove_drafts(clusters: Path) -> None:
+    """Remove what a process left that was killed in the middle of a claim.
+
+    The caller holds the lock, so no claim is going on.
+    """
+    for draft in clusters.glob(f"{_DRAFT}*"):
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def is_leftover(workdir: Path) -> bool:
+    """Tell whether a cluster's folder is of no use to anybody.
+
+    Its owner is dead, or it was kept but does not run any more, as after a reboot.
+    """
+    owner = read_owner(workdir)
+    if owner is None:
+        return True
+    if owner.kept:
+        return not _runs(owner, workdir)
+    return not owner.is_alive()
+
+
+def _runs(owner: Owner, workdir: Path) -> bool:
+    if owner.backend is Backend.KWOK_BINARY:
+        return component_process(workdir, API_SERVER) is not None
+    return containers_run(owner, workdir.name)
+
+
+def cluster_folders(clusters: Path) -> list[Path]:
+    """Return the folders of all clusters, live or not, by name."""
+    if not clusters.is_dir():
+        return []
+    return sorted(
+        path
+        for path in clusters.iterdir()
+        if path.is_dir() and not path.name.startswith(".")
+    )
+
+
+def _refuse_live(workdir: Path) -> None:
+    owner = read_owner(workdir)
+    if owner is None or is_leftover(workdir):
+        return
+    if owner.kept:
+        raise ClusterExistsError(workdir.name)
+    raise ClusterBusyError(workdir.name, owner.pid)
+
+
+def _taken_ports(clusters: Path) -> set[int]:
+    owners = (read_owner(folder) for folder in cluster_folders(clusters))
+    return {port for owner in owners if owner for port in owner.ports.all()}

@@ -1,0 +1,95 @@
+"""Whether a backend works on this machine, and what to install if it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stowage_testbed.cluster.backend import CANNOT, TOOLS, Backend
+from stowage_testbed.docker.engine import engine_fault
+from stowage_testbed.docker.requirements import start_faults
+from stowage_testbed.images.archive import built_archive
+from stowage_testbed.images.errors import ImageMissingError, RecipesMissingError
+from stowage_testbed.images.recipe import recipe_of, recipes
+from stowage_testbed.toolchain.location import binary_file
+from stowage_testbed.toolchain.manifest import load_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """What was found out about one backend.
+
+    Attributes
+    ----------
+    faults
+        Why it does not work here, each with the way out; none if it does.
+    notes
+        What must be known to use it.
+    """
+
+    backend: Backend
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def fitness_of(
+    backend: Backend,
+    engine: Callable[[], str] = engine_fault,
+    startable: Callable[[], list[str]] = start_faults,
+) -> Fitness:
+    """Look whether a backend works here.
+
+    Parameters
+    ----------
+    engine
+        Tells why no Docker engine answers.
+    startable
+        Tells why none can be started.
+    """
+    faults = [*_tool_faults(backend)]
+    notes = [f"no {need}: {why}" for need, why in CANNOT[backend].items()]
+    if backend is not Backend.KWOK_BINARY and (why := engine()):
+        if reasons := startable():
+            faults.append(f"no Docker engine answers ({why}): {'; '.join(reasons)}")
+        else:
+            notes.insert(0, "Docker is started for it: put `stowage docker --` before")
+    if backend is Backend.KIND:
+        faults += _image_faults()
+        notes.append(_node_note())
+    return Fitness(backend, tuple(faults), tuple(notes))
+
+
+def _tool_faults(backend: Backend) -> list[str]:
+    manifest = load_manifest()
+    missing = [
+        manifest.tool(name)
+        for name in TOOLS[backend]
+        if not binary_file(manifest.tool(name)).is_file()
+    ]
+    return [
+        f"{', '.join(t.name for t in missing if t.group == group)} not installed: "
+        f"stowage tools install --group {group}"
+        for group in sorted({tool.group for tool in missing})
+    ]
+
+
+def _image_faults() -> list[str]:
+    faults = []
+    for recipe in recipes().values():
+        if recipe.group != "release":
+            continue
+        try:
+            built_archive(recipe)
+        except ImageMissingError as error:
+            faults.append(str(error))
+        except RecipesMissingError:
+            return []  # an installed package takes what the engine has
+    return faults
+
+
+def _node_note() -> str:
+    recipe = recipe_of("node")
+    try:
+        return f"its node is {built_archive(recipe).recipe.reference}, built here"
+    except (ImageMissingError, RecipesMissingError):
+        return f"its node is pulled ({recipe.published}), or built by `make images`"

@@ -1,0 +1,131 @@
+"""What all kinds of cluster share: a claimed folder, and a start that fails cleanly."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from stowage_testbed import layout
+from stowage_testbed.api_client import new_api_client
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.claim import claim_cluster, remove_cluster
+from stowage_testbed.cluster.interruption import undisturbed
+from stowage_testbed.cluster.naming import check_name
+from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+READY_TIMEOUT_S = 120.0
+"""Twenty times what a start takes on two idle cores."""
+
+
+class FolderCluster(ABC):
+    """A cluster whose folder tells everything about it.
+
+    Parameters
+    ----------
+    name
+        Unique among this user's clusters.
+    api_port
+        Port of the API server on 127.0.0.1; a free one without.
+    timeout_s
+        How long the control plane may take to become ready.
+
+    Raises
+    ------
+    ClusterNameError
+        ``name`` cannot be a cluster's.
+    """
+
+    backend: ClassVar[Backend]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_port: int | None = None,
+        timeout_s: float = READY_TIMEOUT_S,
+    ) -> None:
+        self.name = check_name(name)
+        self.workdir: Path = layout.clusters_folder() / name
+        self._api_port = api_port
+        self._timeout_s = timeout_s
+        self._claim_id: str | None = None
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Credentials of a cluster administrator."""
+        return self.workdir / "kubeconfig.yaml"
+
+    @property
+    def audit_log(self) -> Path:
+        """The API server's audit log, one JSON object a line."""
+        return self.workdir / "logs" / "audit.log"
+
+    @property
+    def release_site(self) -> ReleaseSite:
+        """Where the pods of a Helm release run."""
+        return ON_THIS_MACHINE
+
+    def up(self) -> None:
+        """Start, and leave nothing behind if that fails or is interrupted.
+
+        Raises
+        ------
+        ClusterBusyError, ClusterExistsError
+            The name is taken.
+        PortInUseError
+            The port that was asked for is taken.
+        ToolMissingError
+            A tool is not installed.
+        ComponentFailedError, StartTimeoutError
+            The control plane did not become ready.
+        DockerError
+            There is no engine, or it refuses something.
+        """
+        self._check()
+        self._claim_id = secrets.token_hex(8)
+        try:
+            self._start(
+                claim_cluster(
+                    self.workdir, self._api_port, self._claim_id, self.backend
+                )
+            )
+        except BaseException:
+            # Also for an interrupt: no process and no folder may remain.
+            with undisturbed():
+                self.down()
+            raise
+
+    def _check(self) -> None:  # noqa: B027 - not every kind needs anything
+        """Refuse to start where it would be in vain; nothing is claimed yet."""
+
+    @abstractmethod
+    def _start(self, owner: Owner) -> None:
+        """Start everything in the claimed folder, and return when it is ready."""
+
+    def down(self) -> None:
+        """Stop every process and container, and remove the folder.
+
+        An object that has brought a cluster up, or tried to, ends that one only: its
+        name may belong to somebody else by now, or all along. Any other object ends
+        whatever cluster has its name.
+        """
+        owner = read_owner(self.workdir)
+        if self._claim_id and (owner is None or owner.claim_id != self._claim_id):
+            return
+        remove_cluster(self.workdir)
+
+    def keep(self) -> None:
+        """Let the cluster outlive this process; `stowage down` ends it."""
+        owner = read_owner(self.workdir)
+        if owner is not None:
+            write_owner(self.workdir, owner.as_kept())
+
+    def api_client(self) -> ApiClient:
+        """Return a new client; the caller closes it."""
+        return new_api_client(self.kubeconfig)

@@ -1,0 +1,115 @@
+"""A cluster from kwokctl's binary runtime: local processes, no containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.components import METRICS_SERVER
+from stowage_testbed.cluster.errors import ClusterMissingError
+from stowage_testbed.cluster.folder_cluster import READY_TIMEOUT_S, FolderCluster
+from stowage_testbed.cluster.host_pods import start_host_pods
+from stowage_testbed.cluster.kwokctl_config import (
+    SOCKETS_ONLY,
+    ExtraArgs,
+    binary_options,
+    config_file,
+    merged_arguments,
+    write_config,
+)
+from stowage_testbed.cluster.metrics.arguments import metrics_arguments
+from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.cluster.owner import Owner, read_owner
+from stowage_testbed.cluster.ports import Ports
+from stowage_testbed.cluster.startup import Startup
+from stowage_testbed.cluster.supervision import watch_again
+from stowage_testbed.toolchain import tool_path
+
+
+class KwokBinaryCluster(FolderCluster):
+    """etcd, kube-apiserver, kube-controller-manager and KWOK on this machine.
+
+    The scheduler is left out: a Helm release brings it.
+
+    Parameters
+    ----------
+    name, api_port, timeout_s
+        As for any cluster.
+    extra_args
+        Further arguments by component, over the testbed's own.
+    metrics
+        Serve the usage that KWOK simulates, by a metrics-server with these settings.
+    longest_backoff_s
+        Longest wait before a container of the release that ended is started again.
+    """
+
+    backend = Backend.KWOK_BINARY
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_port: int | None = None,
+        extra_args: ExtraArgs | None = None,
+        metrics: MetricsSettings | None = None,
+        timeout_s: float = READY_TIMEOUT_S,
+        longest_backoff_s: float | None = None,
+    ) -> None:
+        super().__init__(name, api_port=api_port, timeout_s=timeout_s)
+        self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
+        self.metrics = metrics
+        self._longest_backoff_s = longest_backoff_s
+
+    def _startup(self, ports: Ports) -> Startup:
+        config = config_file(self.workdir)
+        return Startup(self.workdir, config, ports, self._timeout_s)
+
+    def _start(self, owner: Owner) -> None:
+        options = binary_options(owner.ports)
+        write_config(self.workdir, options, self._arguments(), SOCKETS_ONLY)
+        startup = self._startup(owner.ports)
+        startup.start()
+        start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)
+        if self.metrics is None:
+            startup.settle()
+        else:
+            self._settle_with_metrics(startup, owner.ports, self.metrics)
+
+    def _arguments(self) -> ExtraArgs:
+        if self.metrics is None:
+            return self._extra_args
+        # At once, and not when everything else is up.
+        tool_path(METRICS_SERVER)
+        return merged_arguments(metrics_arguments(self.workdir), self._extra_args)
+
+    def _settle_with_metrics(
+        self, startup: Startup, ports: Ports, settings: MetricsSettings
+    ) -> None:
+        # Both take long to import, and few clusters need them.
+        from stowage_testbed.cluster.metrics.server import MetricsServer  # noqa: PLC0415
+        from stowage_testbed.cluster.metrics.usage_api import serve_usage_api  # noqa: PLC0415
+
+        server = MetricsServer(
+            self.workdir, ports.kwok_controller, settings, self._timeout_s
+        )
+        with self.api_client() as api:
+            serve_usage_api(api, self._timeout_s)
+            startup.restart_kwok()
+            startup.settle()
+            server.start(api, self.kubeconfig)
+
+    def start_again(self) -> None:
+        """Start again what has ended of the control plane, for whatever reason.
+
+        Raises
+        ------
+        ClusterMissingError
+            There is no such cluster.
+        ComponentFailedError, StartTimeoutError
+            As for ``up``; the cluster is left as it is.
+        """
+        owner = read_owner(self.workdir)
+        if owner is None:
+            raise ClusterMissingError(self.name, ())
+        self._startup(owner.ports).start_again()
+        watch_again(self.workdir)

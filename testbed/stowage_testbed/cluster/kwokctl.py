@@ -1,0 +1,47 @@
+"""kwokctl as a child process, kept away from the user's own files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from stowage_testbed.cluster.components import log_file
+from stowage_testbed.cluster.processes import marked_environment
+from stowage_testbed.toolchain import tool_path
+
+KWOKCTL = "kwokctl"
+
+
+def start_kwokctl(
+    workdir: Path, config: Path, arguments: Sequence[str]
+) -> subprocess.Popen[bytes]:
+    """Start kwokctl for the cluster in ``workdir``; its output goes to its log."""
+    command = [str(tool_path(KWOKCTL)), "--config", str(config), "--name", workdir.name]
+    with log_file(workdir, KWOKCTL).open("ab") as log:
+        return subprocess.Popen(
+            [*command, *arguments],
+            env=_environment(workdir),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            # An interrupt from the keyboard is ours to handle, not its.
+            start_new_session=True,
+        )
+
+
+def _environment(workdir: Path) -> dict[str, str]:
+    """Return an environment in which nothing of the user's is read or written.
+
+    kwokctl would add to ``~/.kube/config``, and the kubectl that it calls would cache
+    below ``~/.kube``: their home is the cluster's folder. Variables that would override
+    the configuration file are left out.
+    """
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("KWOK_", "KUBE"))
+    }
+    kept |= {"HOME": str(workdir), "KWOK_WORKDIR": str(workdir.parents[1])}
+    return marked_environment(workdir, kept)

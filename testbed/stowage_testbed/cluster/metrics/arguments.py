@@ -1,0 +1,29 @@
+"""What the control plane is told when a cluster has metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stowage_testbed.cluster.components import API_SERVER, KWOK
+from stowage_testbed.cluster.kwokctl_config import ExtraArgs
+
+_PROXY_USER = "kwok-admin"
+"""Name in the certificate that kwokctl gives the API server to proxy with."""
+
+
+def metrics_arguments(workdir: Path) -> ExtraArgs:
+    """Return the further arguments of a cluster with metrics.
+
+    KWOK reads its metrics and usages from the API. The API server tells metrics-server
+    who really asks, so that both authorise the same user.
+    """
+    return {
+        KWOK: {"enable-crds": "Metric,ClusterResourceUsage"},
+        API_SERVER: {
+            "requestheader-client-ca-file": str(workdir / "pki" / "ca.crt"),
+            "requestheader-allowed-names": _PROXY_USER,
+            "requestheader-username-headers": "X-Remote-User",
+            "requestheader-group-headers": "X-Remote-Group",
+            "requestheader-extra-headers-prefix": "X-Remote-Extra-",
+        },
+    }

@@ -1,0 +1,118 @@
+"""metrics-server as a process of the cluster, registered with the API server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stowage_testbed.cluster.components import (
+    METRICS_SERVER,
+    has_ended,
+    log_file,
+    log_tail,
+)
+from stowage_testbed.cluster.errors import ComponentFailedError
+from stowage_testbed.cluster.host_pods import HOST_NODE
+from stowage_testbed.cluster.metrics.identity import Identity, make_identity
+from stowage_testbed.cluster.metrics.objects import Manifest, create_objects, read_manifests
+from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.spawn import spawn_component
+from stowage_testbed.toolchain import tool_path
+from stowage_testbed.wait import wait_until
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+_API_SERVICE = "v1beta1.metrics.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsServer:
+    """Starts metrics-server on one cluster.
+
+    Attributes
+    ----------
+    workdir
+        Of the cluster.
+    kubelet_port
+        Where KWOK answers for every fake node.
+    timeout_s
+        How long it may take until the API server has found it.
+    """
+
+    workdir: Path
+    kubelet_port: int
+    settings: MetricsSettings
+    timeout_s: float
+
+    def start(self, api: ApiClient, kubeconfig: Path) -> None:
+        """Start it, and return when the API server serves ``metrics.k8s.io``.
+
+        It has nothing to tell yet: that takes two scrapes of a pod.
+
+        Raises
+        ------
+        ToolMissingError
+            It is not installed.
+        ComponentFailedError
+            It ended; carries its last log lines.
+        WaitTimeoutError
+            It runs, but the API server does not reach it.
+        """
+        binary = tool_path(METRICS_SERVER)
+        port = port_beside(self.workdir.name)
+        *account, registration = read_manifests("metrics-server")
+        create_objects(api, account)
+        identity = make_identity(api, kubeconfig, self.workdir / METRICS_SERVER)
+        command = [str(binary), *self._arguments(identity, port)]
+        spawn_component(self.workdir, METRICS_SERVER, command)
+        create_objects(api, [_registered(registration, identity, port)])
+        wait_until(
+            "the API server to reach metrics-server",
+            lambda: self._availability(api),
+            lambda seen: seen.startswith("True"),
+            timeout_s=self.timeout_s,
+        )
+
+    def _arguments(self, identity: Identity, port: int) -> list[str]:
+        return [
+            f"--bind-address={LOOPBACK}",
+            f"--secure-port={port}",
+            f"--tls-cert-file={identity.certificate}",
+            f"--tls-private-key-file={identity.key}",
+            f"--kubeconfig={identity.kubeconfig}",
+            f"--authentication-kubeconfig={identity.kubeconfig}",
+            f"--authorization-kubeconfig={identity.kubeconfig}",
+            f"--metric-resolution={self.settings.resolution_s}s",
+            # Less than nine tenths of the resolution, or it would not start.
+            f"--kubelet-request-timeout={self.settings.resolution_s // 2}s",
+            "--kubelet-preferred-address-types=InternalIP",
+            f"--kubelet-port={self.kubelet_port}",
+            f"--kubelet-certificate-authority={self.workdir / 'pki' / 'ca.crt'}",
+            # The node that the release's own pods run on has no kubelet.
+            f"--node-selector=kubernetes.io/hostname!={HOST_NODE}",
+        ]
+
+    def _availability(self, api: ApiClient) -> str:
+        from kubernetes.client import ApiregistrationV1Api  # noqa: PLC0415
+
+        if has_ended(self.workdir, METRICS_SERVER):
+            log = log_file(self.workdir, METRICS_SERVER)
+            raise ComponentFailedError(
+                self.workdir.name, METRICS_SERVER, log, log_tail(log)
+            )
+        service: Any = ApiregistrationV1Api(api).read_api_service(_API_SERVICE)
+        conditions = (service.status.conditions if service.status else None) or []
+        found = [c for c in conditions if c.type == "Available"]
+        return f"{found[0].status}: {found[0].message}" if found else "not looked at"
+
+
+def _registered(registration: Manifest, identity: Identity, port: int) -> Manifest:
+    spec = registration["spec"]
+    service = {**spec["service"], "port": port}
+    return {
+        **registration,
+        "spec": {**spec, "service": service, "caBundle": identity.ca_bundle},
+    }

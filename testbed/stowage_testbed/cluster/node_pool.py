@@ -1,0 +1,125 @@
+"""Nodes of one kind, as integers, and the objects that the API server is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import cycle, islice, repeat
+from typing import Any
+
+from stowage_testbed.cluster.errors import NodePoolError
+from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
+from stowage_testbed.quantity import format_cpu
+
+ZONE_LABEL = "topology.kubernetes.io/zone"
+METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
+"""Where metrics-server asks: one KWOK answers for every node."""
+
+MOST_NODES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """One taint of a node pool."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodePool:
+    """Nodes of one kind; zones are dealt out in turn.
+
+    Attributes
+    ----------
+    name_prefix, count
+        Nodes are called ``prefix-0`` and on, padded with zeros so that their order by
+        name is their order by number.
+    cpu_milli, memory_bytes, pods
+        What each node offers.
+    extended
+        Further resources by name, in their own whole units.
+
+    Raises
+    ------
+    NodePoolError
+        A size is negative or zero; names every such field.
+    """
+
+    name_prefix: str
+    count: int
+    cpu_milli: int
+    memory_bytes: int
+    pods: int = 110
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    zones: tuple[str, ...] = ()
+    extended: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        sizes = {
+            "count": self.count,
+            "cpu_milli": self.cpu_milli,
+            "memory_bytes": self.memory_bytes,
+            "pods": self.pods,
+            **{f"extended {name}": size for name, size in self.extended.items()},
+        }
+        faults = [
+            f"{name} is {size}, it must be 1 or more"
+            for name, size in sizes.items()
+            if size < 1
+        ]
+        if self.count > MOST_NODES:
+            faults.append(f"count is {self.count}, it must be {MOST_NODES} or less")
+        if faults:
+            raise NodePoolError(self.name_prefix, faults)
+
+    def node_names(self) -> list[str]:
+        """Return the nodes' names in order."""
+        width = len(str(self.count - 1))
+        return [f"{self.name_prefix}-{i:0{width}}" for i in range(self.count)]
+
+    def manifests(self) -> list[dict[str, Any]]:
+        """Return the nodes as the API server is given them, in order."""
+        zones = cycle(self.zones) if self.zones else repeat(None)
+        return [
+            self._manifest(name, zone)
+            for name, zone in zip(
+                self.node_names(), islice(zones, self.count), strict=True
+            )
+        ]
+
+    def _manifest(self, name: str, zone: str | None) -> dict[str, Any]:
+        labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+        if zone is not None:
+            labels[ZONE_LABEL] = zone
+        resources = {
+            "cpu": format_cpu(self.cpu_milli),
+            "memory": str(self.memory_bytes),
+            "pods": str(self.pods),
+            **{name: str(size) for name, size in self.extended.items()},
+        }
+        return {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "labels": {**labels, **self.labels},
+                "annotations": {
+                    FAKE_NODE_ANNOTATION: FAKE_NODE_VALUE,
+                    METRICS_PATH_ANNOTATION: metrics_path(name),
+                },
+            },
+            "spec": {"taints": [_taint(taint) for taint in self.taints]},
+            "status": {"capacity": resources, "allocatable": resources},
+        }
+
+
+def metrics_path(node: str) -> str:
+    """Return the path of a node's usage on the port of its fake kubelet."""
+    return f"/metrics/nodes/{node}/metrics/resource"
+
+
+def _taint(taint: Taint) -> dict[str, str]:
+    return {"key": taint.key, "value": taint.value, "effect": taint.effect}

@@ -1,0 +1,135 @@
+"""Node pools from one short line: ``count=3,cpu=4,memory=8Gi,label.zone=a``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from stowage_testbed.cluster.errors import NodePoolError, NodeSpecError
+from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.quantity import QuantityError, parse_count, parse_cpu, parse_memory
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,40}[a-z0-9])?")
+_SIZES: dict[str, Callable[[str], int]] = {
+    "count": parse_count,
+    "cpu": parse_cpu,
+    "memory": parse_memory,
+    "pods": parse_count,
+}
+_KEYS = "name, count, cpu, memory, pods, zones, label.KEY, taint.KEY, resource.NAME"
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What has been read of one spec so far."""
+
+    name: str = "node"
+    sizes: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    taints: list[Taint] = field(default_factory=list)
+    zones: tuple[str, ...] = ()
+    extended: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+
+def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
+    """Return the pools of several specs, in order.
+
+    Raises
+    ------
+    NodeSpecError
+        A spec is malformed, or two pools have one name.
+    """
+    pools: list[NodePool] = []
+    for spec in specs:
+        pool = parse_node_spec(spec)
+        if pool.name_prefix in {other.name_prefix for other in pools}:
+            fault = f"a second pool is called {pool.name_prefix!r}; give it a name=NAME"
+            raise NodeSpecError(spec, [fault])
+        pools.append(pool)
+    return pools
+
+
+def parse_node_spec(spec: str) -> NodePool:
+    """Return the pool that a spec describes.
+
+    ``count`` is 1 unless given, ``cpu`` and ``memory`` must be given.
+
+    Raises
+    ------
+    NodeSpecError
+        The spec is malformed; the message names every fault.
+    """
+    draft = _Draft()
+    seen: set[str] = set()
+    for part in filter(None, (part.strip() for part in spec.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            draft.faults.append(f"{part!r} is not KEY=VALUE")
+        elif key in seen:
+            draft.faults.append(f"{key} is given twice")
+        else:
+            _read(draft, key, value)
+        seen.add(key)
+    draft.faults += [
+        f"{key} is missing" for key in ("cpu", "memory") if key not in seen
+    ]
+    if draft.faults:
+        raise NodeSpecError(spec, draft.faults)
+    try:
+        return NodePool(
+            name_prefix=draft.name,
+            count=draft.sizes.get("count", 1),
+            cpu_milli=draft.sizes["cpu"],
+            memory_bytes=draft.sizes["memory"],
+            pods=draft.sizes.get("pods", 110),
+            labels=draft.labels,
+            taints=tuple(draft.taints),
+            zones=draft.zones,
+            extended=draft.extended,
+        )
+    except NodePoolError as error:
+        raise NodeSpecError(spec, error.faults) from error
+
+
+def _read(draft: _Draft, key: str, value: str) -> None:
+    kind, _, name = key.partition(".")
+    if key in _SIZES:
+        draft.sizes[key] = _size(draft, key, value, _SIZES[key])
+    elif key == "zones":
+        draft.zones = tuple(filter(None, value.split("|")))
+    elif key == "name" and _NAME.fullmatch(value):
+        draft.name = value
+    elif key == "name":
+        draft.faults.append(f"name={value!r} cannot begin a node's name")
+    elif kind == "label" and name:
+        draft.labels[name] = value
+    elif kind == "taint" and name:
+        _read_taint(draft, name, value)
+    elif kind == "resource" and name:
+        draft.extended[name] = _size(draft, key, value, parse_count)
+    else:
+        draft.faults.append(f"{key!r} is none of {_KEYS}")
+
+
+def _size(draft: _Draft, key: str, value: str, parse: Callable[[str], int]) -> int:
+    try:
+        size = parse(value)
+    except QuantityError as error:
+        draft.faults.append(f"{key}: {error}")
+        return 1
+    if size < 1:
+        draft.faults.append(f"{key}: {value!r} must be more than 0")
+    return size
+
+
+def _read_taint(draft: _Draft, key: str, text: str) -> None:
+    value, _, effect = text.rpartition(":")
+    if effect in _EFFECTS:
+        draft.taints.append(Taint(key, effect, value))
+    else:
+        draft.faults.append(
+            f"taint.{key}: {text!r} must end in an effect, one of {', '.join(_EFFECTS)}"
+        )

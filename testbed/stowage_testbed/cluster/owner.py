@@ -1,0 +1,97 @@
+"""Who a cluster belongs to, written into its folder before anything is started."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.ports import Ports
+
+_FILE = "owner.json"
+_SAME_START_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that started a cluster.
+
+    Attributes
+    ----------
+    pid, started_s
+        The process, and its start in seconds since the epoch: an id alone may have
+        been reused.
+    kept
+        The cluster outlives its process: nobody owns it but the user.
+    claim_id
+        Tells this claim of the name from every other one.
+    ports
+        What the cluster listens on, so that clusters started at the same time differ.
+    backend
+        How it is run.
+    engine
+        The Docker engine of its containers, as ``DOCKER_HOST`` names it; empty for
+        Docker's own choice.
+    node_address
+        Of the one node that is no fake one, where it is a container.
+    """
+
+    pid: int
+    started_s: float
+    kept: bool
+    claim_id: str
+    ports: Ports
+    backend: Backend = Backend.KWOK_BINARY
+    engine: str = ""
+    node_address: str = ""
+
+    @classmethod
+    def this_process(
+        cls, ports: Ports, claim_id: str, backend: Backend = Backend.KWOK_BINARY
+    ) -> Owner:
+        """Return the record of the running process."""
+        return cls(
+            os.getpid(),
+            psutil.Process().create_time(),
+            kept=False,
+            claim_id=claim_id,
+            ports=ports,
+            backend=backend,
+            engine=os.environ.get("DOCKER_HOST", ""),
+        )
+
+    def is_alive(self) -> bool:
+        """Tell whether the very process that started the cluster still runs."""
+        try:
+            process = psutil.Process(self.pid)
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return False
+            return abs(process.create_time() - self.started_s) < _SAME_START_S
+        except psutil.NoSuchProcess:
+            return False
+
+    def as_kept(self) -> Owner:
+        """Return the record of a cluster that outlives its process."""
+        return replace(self, kept=True)
+
+
+def write_owner(workdir: Path, owner: Owner) -> None:
+    """Write the record in one step, so that a reader sees the old or the new one."""
+    draft = workdir / f"{_FILE}.{os.getpid()}"
+    draft.write_text(json.dumps(asdict(owner)), encoding="utf-8")
+    draft.replace(workdir / _FILE)
+
+
+def read_owner(workdir: Path) -> Owner | None:
+    """Return the record, or None where there is none that can be read."""
+    try:
+        raw = json.loads((workdir / _FILE).read_text(encoding="utf-8"))
+        ports = Ports(**raw.pop("ports"))
+        backend = Backend(raw.pop("backend", Backend.KWOK_BINARY))
+        return Owner(**raw, ports=ports, backend=backend)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

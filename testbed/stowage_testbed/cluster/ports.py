@@ -1,0 +1,121 @@
+"""Ports of 127.0.0.1 for one cluster's components and for what runs beside them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
+from itertools import chain
+from zlib import crc32
+
+import psutil
+
+from stowage_testbed.cluster.errors import PortInUseError, PortsExhaustedError
+
+LOOPBACK = "127.0.0.1"
+
+FIRST, LAST = 20_000, 32_000
+"""Below the range from which the kernel takes ports for outgoing connections, so that
+none of those occupies a port between its choice and its use."""
+
+BESIDE = range(LAST, 32_768)
+"""For schedulers beside a control plane: between its ports and those of outgoing
+connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The port of each component."""
+
+    kube_apiserver: int
+    etcd: int
+    etcd_peer: int
+    kube_controller_manager: int
+    kwok_controller: int
+
+    def all(self) -> list[int]:
+        """Return the ports."""
+        return list(asdict(self).values())
+
+
+def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Ports:
+    """Choose free ports, the API server's own if one was asked for.
+
+    Parameters
+    ----------
+    api_port
+        The port that the user wants for the API server.
+    taken
+        Ports that other clusters have chosen, bound already or not.
+    start
+        Where in the range to begin looking.
+
+    Raises
+    ------
+    PortInUseError
+        ``api_port`` is taken.
+    PortsExhaustedError
+        Too few free ports.
+    """
+    if api_port is not None and (api_port in taken or not _is_free(api_port)):
+        raise PortInUseError(api_port, _holder(api_port))
+    chosen = [] if api_port is None else [api_port]
+    for port in _rotated(range(FIRST, LAST), start):
+        if len(chosen) == len(Ports.__slots__):
+            break
+        if port not in taken and port != api_port and _is_free(port):
+            chosen.append(port)
+    else:
+        raise PortsExhaustedError(FIRST, LAST)
+    return Ports(*chosen)
+
+
+def port_beside(cluster: str) -> int:
+    """Return a free port for a process beside a cluster, given the cluster's name.
+
+    Clusters begin to look at different places.
+
+    Raises
+    ------
+    PortsExhaustedError
+        None is free.
+    """
+    for port in _rotated(BESIDE, crc32(cluster.encode())):
+        if _is_free(port):
+            return port
+    raise PortsExhaustedError(BESIDE.start, BESIDE.stop)
+
+
+def listens(port: int) -> bool:
+    """Tell whether anybody listens on a port of 127.0.0.1."""
+    with socket.socket() as probe:
+        return probe.connect_ex((LOOPBACK, port)) == 0
+
+
+def _rotated(ports: range, start: int) -> Iterable[int]:
+    first = start % len(ports)
+    return chain(ports[first:], ports[:first])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As the servers do: a port whose last connection lingers can be bound.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def _holder(port: int) -> str:
+    for connection in psutil.net_connections("tcp"):
+        if connection.status != psutil.CONN_LISTEN or not connection.laddr:
+            continue
+        if connection.laddr.port != port or connection.pid is None:
+            continue
+        try:
+            return f"process {connection.pid} ({psutil.Process(connection.pid).name()})"
+        except psutil.NoSuchProcess:
+            break
+    return "another user's process, or a cluster that is starting"

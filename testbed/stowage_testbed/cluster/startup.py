@@ -1,0 +1,186 @@
+"""From nothing to a control plane that answers, with the failing part named."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from stowage_testbed.cluster.api_probe import ApiProbe
+from stowage_testbed.cluster.components import (
+    API_SERVER,
+    CONTROL_PLANE,
+    CONTROLLER_MANAGER,
+    ETCD,
+    KWOK,
+    component_process,
+    has_ended,
+    log_file,
+    log_tail,
+    pid_file,
+    was_started,
+)
+from stowage_testbed.cluster.errors import ComponentFailedError, StartTimeoutError
+from stowage_testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
+from stowage_testbed.cluster.ports import Ports, listens
+from stowage_testbed.cluster.processes import kill_one
+from stowage_testbed.wait import WaitTimeoutError, wait_until
+
+_POLL_S = 0.03
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Startup:
+    """One cluster on its way up.
+
+    Attributes
+    ----------
+    workdir
+        The cluster's folder; its name is the cluster's.
+    config
+        What kwokctl is given.
+    ports
+        What the components listen on.
+    timeout_s
+        Deadline of each of the waits.
+    """
+
+    workdir: Path
+    config: Path
+    ports: Ports
+    timeout_s: float
+    _probe: ApiProbe = field(init=False)
+
+    def start(self) -> None:
+        """Start the control plane, and wait until the API server is ready.
+
+        Raises
+        ------
+        ComponentFailedError
+            A component ended; carries its last log lines.
+        StartTimeoutError
+            All run, but the API server is not ready.
+        """
+        create = ["create", "cluster", "--kubeconfig="]
+        kwokctl = start_kwokctl(self.workdir, self.config, create)
+        try:
+            self._wait("the components", lambda: self._missing(kwokctl), _is_empty)
+        finally:
+            # Its work is done; it would only go on to start a kubectl five times a
+            # second until one is answered, and take a core from the API server.
+            kwokctl.kill()
+            kwokctl.wait()
+        self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
+        self._wait("the API server", self._api_state, lambda state: state == "ok")
+
+    def restart_kwok(self) -> None:
+        """End KWOK, for `settle` to start it again: it came before what it looks for.
+
+        It would look again after seconds that double each time.
+
+        Raises
+        ------
+        StartTimeoutError
+            It did not end.
+        """
+        kwok = component_process(self.workdir, KWOK)
+        if kwok is not None:
+            kill_one(kwok)
+        self._wait("KWOK to end", lambda: has_ended(self.workdir, KWOK), bool)
+
+    def settle(self) -> None:
+        """Wait until controllers and KWOK are at work.
+
+        Raises
+        ------
+        ComponentFailedError, StartTimeoutError
+            As above.
+        """
+        self._restart_early_birds()
+        self._wait("default service accounts", self._namespaces_without, _is_empty)
+        self._wait("KWOK", self._kwok_listens, bool)
+
+    def _missing(self, kwokctl: subprocess.Popen[bytes]) -> list[str]:
+        if kwokctl.poll():
+            raise self._failure(KWOKCTL)
+        return [c for c in CONTROL_PLANE if not was_started(self.workdir, c)]
+
+    def _api_state(self) -> str:
+        self._check(ETCD, API_SERVER)
+        return self._probe.ready()
+
+    def _restart_early_birds(self) -> None:
+        """Start again what gave up, or sleeps, because the API server came late.
+
+        The controller manager waits ten seconds for it, and KWOK looks once, then
+        after 1, 3, 7 and 15 seconds.
+        """
+        late = [c for c in (CONTROLLER_MANAGER, KWOK) if has_ended(self.workdir, c)]
+        kwok = component_process(self.workdir, KWOK)
+        if kwok is not None and not listens(self.ports.kwok_controller):
+            kill_one(kwok)
+            late.append(KWOK)
+        if late:
+            self._start_again(late)
+
+    def start_again(self) -> None:
+        """Start again what has ended, and wait until the control plane is at work.
+
+        Raises
+        ------
+        ComponentFailedError, StartTimeoutError
+            As for `start`.
+        """
+        ended = [c for c in CONTROL_PLANE if has_ended(self.workdir, c)]
+        if ended:
+            self._start_again(ended)
+        self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
+        self._wait("the API server", self._api_state, lambda state: state == "ok")
+        self.settle()
+
+    def _start_again(self, components: Iterable[str]) -> None:
+        for component in components:
+            pid_file(self.workdir, component).unlink(missing_ok=True)
+        kwokctl = start_kwokctl(self.workdir, self.config, ["start", "cluster"])
+        try:
+            self._wait("kwokctl", kwokctl.poll, lambda code: code is not None)
+            if kwokctl.returncode:
+                raise self._failure(KWOKCTL)
+        finally:
+            kwokctl.kill()
+            kwokctl.wait()
+
+    def _namespaces_without(self) -> frozenset[str]:
+        self._check(*CONTROL_PLANE)
+        return self._probe.namespaces_without_account()
+
+    def _kwok_listens(self) -> bool:
+        self._check(*CONTROL_PLANE)
+        return listens(self.ports.kwok_controller)
+
+    def _wait(
+        self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]
+    ) -> None:
+        try:
+            wait_until(what, look, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
+        except WaitTimeoutError as error:
+            tail = log_tail(log_file(self.workdir, API_SERVER))
+            raise StartTimeoutError(
+                self.workdir.name, self.timeout_s, str(error), tail
+            ) from error
+
+    def _check(self, *components: str) -> None:
+        for component in components:
+            if has_ended(self.workdir, component):
+                raise self._failure(component)
+
+    def _failure(self, component: str) -> ComponentFailedError:
+        log = log_file(self.workdir, component)
+        return ComponentFailedError(self.workdir.name, component, log, log_tail(log))
+
+
+def _is_empty(things: Collection[str]) -> bool:
+    return not things

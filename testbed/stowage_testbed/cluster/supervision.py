@@ -1,0 +1,275 @@
+"""Watching over a cluster while a block works with it, and ending the block in time."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import threading
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stowage_testbed.cluster.components import ETCD, TAIL_LINES, log_file, log_tail
+from stowage_testbed.cluster.disk import LEAST_FREE_BYTES, disk_fault, etcd_fault, no_space
+from stowage_testbed.cluster.errors import (
+    ProcessEndedError,
+    ProcessesSurviveError,
+    ThreadEndedError,
+)
+from stowage_testbed.cluster.owner import read_owner
+from stowage_testbed.cluster.processes import kill_processes
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.watched_processes import WatchedProcesses, how_it_ended
+from stowage_testbed.ending import Ending, ended_early
+from stowage_testbed.errors import StowageError
+from stowage_testbed.hostpods.ended import EndedContainers
+
+LOOK_EVERY_S = 0.2
+"""What has no descriptor to wait for is looked at so often."""
+CAUSE_S = 0.2
+"""What a thread that fails may be ahead of the process that is the cause: a connection
+breaks before its server counts as ended."""
+PATIENCE_S = 2 * (LOOK_EVERY_S + CAUSE_S)
+"""How long an error may wait for a deeper cause to be found."""
+
+
+class Supervisor:
+    """Looks after one cluster, in a thread, from `start` to `stop`.
+
+    Parameters
+    ----------
+    cluster
+        One that is up.
+    ending
+        Ends the block that works with it.
+    folders
+        Further folders that the block writes to.
+    least_free_bytes
+        On the disk of each folder.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        ending: Ending,
+        folders: Iterable[Path] = (),
+        least_free_bytes: int = LEAST_FREE_BYTES,
+    ) -> None:
+        self._workdir = cluster.workdir
+        self._ending = ending
+        self._folders = (cluster.workdir, *folders)
+        self._least_free_bytes = least_free_bytes
+        self._lock = threading.Lock()
+        self._processes = WatchedProcesses(self._workdir)
+        self._containers = EndedContainers(self._workdir)
+        self._needs_pods = 0
+        self._stopped, self._stop = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="supervisor")
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the looking; what it has begun to kill is dead on return."""
+        os.write(self._stop, b".")
+        self._thread.join()
+        self._processes.close()
+        os.close(self._stop)
+        os.close(self._stopped)
+
+    def expect(self, components: Iterable[str]) -> None:
+        """Take the end of these for none until `watch_again`."""
+        with self._lock:
+            self._processes.expect(components)
+
+    def watch_again(self) -> None:
+        """Watch every component as it runs now."""
+        with self._lock:
+            self._processes.open()
+
+    @contextmanager
+    def needing_pods(self) -> Iterator[None]:
+        """Let the end of a container that has served end the run, in the block."""
+        self._containers.forget()
+        self._needs_pods += 1
+        try:
+            yield
+        finally:
+            self._needs_pods -= 1
+
+    def look_for_cause(self) -> None:
+        """Look whether a process has ended, which may be why something fails."""
+        with self._lock:
+            descriptors = self._processes.descriptors()
+        self._is_stopped(CAUSE_S, descriptors)
+        if self._ending.error is None and (found := self._found()):
+            self._ending.now(found)
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                descriptors = self._processes.descriptors()
+            if self._is_stopped(LOOK_EVERY_S, descriptors):
+                return
+            found = self._found()
+            if found is None and self._ending.reports:
+                if self._is_stopped(CAUSE_S):
+                    return
+                found = self._found() or _observer_error(self._ending.reports[0])
+            if found is not None:
+                self._end(found)
+                return
+
+    def _is_stopped(self, patience_s: float, others: Iterable[int] = ()) -> bool:
+        """Wait for the stop, or until one of the other descriptors is readable."""
+        poll = select.poll()
+        for descriptor in (self._stopped, *others):
+            poll.register(descriptor, select.POLLIN)
+        readable = {descriptor for descriptor, _ in poll.poll(patience_s * 1000)}
+        return self._stopped in readable
+
+    def _found(self) -> StowageError | None:
+        """Return what makes it impossible to go on, if anything does."""
+        with self._lock:
+            ended = self._processes.ended()
+        if ended is not None:
+            name, how = ended
+            log = log_file(self._workdir, name)
+            return ProcessEndedError(name, how, log, log_tail(log))
+        return (
+            self._ended_container()
+            or disk_fault(self._folders, self._least_free_bytes)
+            or self._full_etcd()
+        )
+
+    def _full_etcd(self) -> StowageError | None:
+        """Return that etcd takes no more writes, unless a fault has made it so."""
+        if self._expects(ETCD):
+            return None
+        found = etcd_fault(self._workdir)
+        # The fault may have begun while etcd was asked.
+        return None if self._expects(ETCD) else found
+
+    def _expects(self, component: str) -> bool:
+        with self._lock:
+            return self._processes.expects(component)
+
+    def _ended_container(self) -> StowageError | None:
+        if not self._needs_pods:
+            return None
+        for ended in self._containers.new():
+            name = f"container {ended.container} of pod {ended.pod}"
+            log = Path(ended.log)
+            return ProcessEndedError(name, how_it_ended(ended.code), log, log_tail(log))
+        return None
+
+    def _end(self, found: StowageError) -> None:
+        self._ending.now(found)
+        owner = read_owner(self._workdir)
+        if owner is None or owner.kept or owner.pid != os.getpid():
+            return
+        # Whoever waits for an answer of the cluster, in whatever thread, waits no more.
+        with contextlib.suppress(ProcessesSurviveError):
+            kill_processes(self._workdir.name, self._workdir)
+
+
+def _observer_error(error: StowageError) -> StowageError:
+    if isinstance(error, ThreadEndedError):
+        return error
+    return ThreadEndedError("an observer", str(error))
+
+
+_supervisors: dict[Path, Supervisor] = {}
+
+
+@contextmanager
+def supervised(
+    cluster: Cluster,
+    folders: Iterable[Path] = (),
+    least_free_bytes: int = LEAST_FREE_BYTES,
+) -> Iterator[None]:
+    """End the block within a moment once it cannot go on, whatever it waits for.
+
+    That is so when a process of the cluster has ended, when a thread of this process
+    that was started for it fails, and when a disk is full. A cluster that is this
+    process's own is killed in the same moment; one that was there before, or is kept,
+    is left as it is.
+
+    Notes
+    -----
+    Of a control plane in containers only the processes of this machine are watched.
+
+    Parameters
+    ----------
+    cluster, folders, least_free_bytes
+        As for `Supervisor`.
+
+    Raises
+    ------
+    ProcessEndedError, ThreadEndedError, DiskFullError
+        The block was ended; in place of whatever else it raised.
+    """
+    with ended_early() as ending:
+        supervisor = Supervisor(cluster, ending, folders, least_free_bytes)
+        _supervisors[cluster.workdir] = supervisor
+        supervisor.start()
+        try:
+            with _threads_reported(ending):
+                yield
+        except Exception as error:
+            supervisor.look_for_cause()
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise no_space(error) from error
+            raise
+        finally:
+            del _supervisors[cluster.workdir]
+            supervisor.stop()
+
+
+def expect_ends(cluster: Cluster, *components: str) -> None:
+    """Take the end of these components for none, until `watch_again`."""
+    if cluster.workdir in _supervisors:
+        _supervisors[cluster.workdir].expect(components)
+
+
+def watch_again(workdir: Path) -> None:
+    """Watch every component of the cluster in ``workdir`` as it runs now."""
+    if workdir in _supervisors:
+        _supervisors[workdir].watch_again()
+
+
+@contextmanager
+def needing_host_pods(cluster: Cluster) -> Iterator[None]:
+    """Need the containers that serve on this machine as much as the control plane.
+
+    Their restart would go unnoticed, and what is measured would be worth nothing. One
+    that has never been ready is the matter of whoever waits for that.
+    """
+    supervisor = _supervisors.get(cluster.workdir)
+    with supervisor.needing_pods() if supervisor else contextlib.nullcontext():
+        yield
+
+
+@contextmanager
+def _threads_reported(ending: Ending) -> Iterator[None]:
+    """Report a thread that ends by an exception; without a word it would be missed."""
+    former = threading.excepthook
+
+    def report(ended: threading.ExceptHookArgs) -> None:
+        former(ended)
+        name = ended.thread.name if ended.thread else "a thread"
+        lines = traceback.format_exception(ended.exc_value)[-TAIL_LINES:]
+        tail = "".join(lines).splitlines()[-TAIL_LINES:]
+        ending.reports.append(
+            ThreadEndedError(f"thread {name}", repr(ended.exc_value), tail)
+        )
+
+    threading.excepthook = report
+    try:
+        yield
+    finally:
+        threading.excepthook = former

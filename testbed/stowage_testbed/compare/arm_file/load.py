@@ -1,0 +1,83 @@
+"""From a file to an arm; every fault of the file is found before any is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.compare.arm_file.model import ArmFile
+from stowage_testbed.compare.arm_file.rules import configuration_text, rule_complaints
+from stowage_testbed.compare.arm_file.schema import validator
+from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights
+from stowage_testbed.compare.arms.arm import ArmSettings, Dress
+from stowage_testbed.compare.errors import ArmFileFaultsError, ArmFileUnreadableError
+from stowage_testbed.scenario.complaints import complaints
+from stowage_testbed.scenario.document import compose, read
+from stowage_testbed.scenario.errors import Fault
+
+
+def load_arm_file(path: Path) -> ArmFile:
+    """Return the scheduler that a file describes.
+
+    Raises
+    ------
+    ArmFileFaultsError
+        With every fault of the file: its line, its column and the way out.
+    ArmFileUnreadableError
+        There is no such file, or it is not text.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ArmFileUnreadableError(path, str(error.strerror)) from error
+    except UnicodeDecodeError as error:
+        raise ArmFileUnreadableError(path, "it is not UTF-8 text") from error
+    # Programs run in folders of their own.
+    folder = path.resolve().parent
+    root, faults = compose(path, text)
+    if root is None:
+        raise ArmFileFaultsError(faults)
+    document = read(root)
+    found = list(complaints(list(validator().iter_errors(document.data))))
+    data = document.data if isinstance(document.data, Mapping) else {}
+    found += rule_complaints(data, folder)
+    for one in found:
+        at = document.mark(one.place, of_key=one.of_key)
+        faults.append(Fault(path, at.line, at.column, one.message))
+    if faults:
+        raise ArmFileFaultsError(faults)
+    return _arm(path, data, folder)
+
+
+def _arm(path: Path, data: Mapping[str, Any], folder: Path) -> ArmFile:
+    return ArmFile(
+        path=path,
+        name=data["name"],
+        binary=folder / data["binary"],
+        arguments=tuple(data["arguments"]),
+        ready=data["ready"],
+        dress=Dress(
+            data["schedulerName"], data.get("labels", {}), data.get("annotations", {})
+        ),
+        rights=Rights(
+            tuple(data.get("clusterRoles", STOCK_SCHEDULER)),
+            tuple(data.get("rules", ())),
+        ),
+        settings=_settings(data.get("settings", {})),
+        configuration=configuration_text(data, folder),
+        environment=data.get("environment", {}),
+    )
+
+
+def _settings(declared: Mapping[str, Any]) -> ArmSettings:
+    return ArmSettings(
+        version=declared.get("version", "unknown"),
+        qps=declared.get("qps"),
+        burst=declared.get("burst"),
+        parallelism=declared.get("parallelism"),
+        sampled_percent=declared.get("sampledPercent"),
+        feature_gates=declared.get("featureGates", {}),
+        webhooks=tuple(declared.get("webhooks", ())),
+        notes=("its settings are as its file declares them",),
+    )

@@ -1,0 +1,124 @@
+"""What holds between the values of an arm file, and between them and this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.compare.arm_file.placeholders import PLACEHOLDERS, unknown, used
+from stowage_testbed.scenario.complaints import Complaint, way_out_of_unknown
+from stowage_testbed.scenario.document import Place
+
+Data = Mapping[str, Any]
+
+_RUNTIMES = ("docker", "podman")
+
+
+def rule_complaints(data: Data, folder: Path) -> Iterator[Complaint]:
+    """Yield what is wrong beyond single values; ``folder`` is the file's own."""
+    yield from _program(data, folder)
+    yield from _configuration(data, folder)
+    yield from _placeholders(data)
+    yield from _port(data)
+
+
+def configuration_text(data: Data, folder: Path) -> str | None:
+    """Return the configuration, wherever it stands; ``None`` if there is none."""
+    text, file = data.get("configuration"), data.get("configurationFile")
+    if isinstance(text, str):
+        return text
+    if not isinstance(file, str):
+        return None
+    try:
+        return (folder / file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _program(data: Data, folder: Path) -> Iterator[Complaint]:
+    if "image" in data:
+        yield Complaint(("image",), _image_refusal(), of_key=True)
+    elif "binary" not in data:
+        message = "the arm file lacks the key 'binary'; add it. The program to start."
+        yield Complaint((), message)
+    binary = data.get("binary")
+    if not isinstance(binary, str):
+        return
+    file = folder / binary
+    if not file.is_file():
+        yield Complaint(
+            ("binary",), f"there is no file {file}; build it, or correct it"
+        )
+    elif not os.access(file, os.X_OK):
+        message = f"{file} cannot be run; make it executable: chmod +x {file}"
+        yield Complaint(("binary",), message)
+
+
+def _image_refusal() -> str:
+    found = [name for name in _RUNTIMES if shutil.which(name)]
+    if found:
+        why = f"images are not run yet, although {found[0]} is here"
+    else:
+        why = f"an image needs a container runtime, and none of {', '.join(_RUNTIMES)}"
+        why += " is on the PATH"
+    return f"{why}; take the program out of the image and name it with `binary`"
+
+
+def _configuration(data: Data, folder: Path) -> Iterator[Complaint]:
+    file = data.get("configurationFile")
+    if "configuration" in data and "configurationFile" in data:
+        message = "the configuration stands in the file already; keep one of the two"
+        yield Complaint(("configurationFile",), message, of_key=True)
+    elif isinstance(file, str) and configuration_text(data, folder) is None:
+        message = f"there is no readable text in {folder / file}; correct the path"
+        yield Complaint(("configurationFile",), message)
+    named = used([text for _, text in _started_with(data)])
+    given = [key for key in ("configuration", "configurationFile") if key in data]
+    if given and "config" not in named:
+        message = "nothing takes the configuration; add an argument with {config}"
+        yield Complaint((given[0],), message, of_key=True)
+    if not given and "config" in named:
+        for place, text in _started_with(data):
+            if "config" in used([text]):
+                message = "there is no configuration for {config}; add `configuration`"
+                yield Complaint(place, message)
+
+
+def _placeholders(data: Data) -> Iterator[Complaint]:
+    for place, text in (*_started_with(data), *_ready(data)):
+        for name in unknown(text):
+            way_out = way_out_of_unknown(name, PLACEHOLDERS)
+            yield Complaint(place, f"no placeholder is called {{{name}}}; {way_out}")
+
+
+def _port(data: Data) -> Iterator[Complaint]:
+    texts = [text for _, text in _started_with(data)]
+    if any(name for text in texts for name in unknown(text)):
+        return  # one of them may be meant for it
+    texts.append(str(data.get("configuration", "")))
+    for place, text in _ready(data):
+        if "port" in used([text]) and "port" not in used(texts):
+            message = "nothing tells the program {port}; add an argument with it"
+            yield Complaint(place, message)
+
+
+def _started_with(data: Data) -> Iterator[tuple[Place, str]]:
+    """Yield the texts of the command line and of the environment with their places."""
+    arguments, environment = data.get("arguments"), data.get("environment")
+    if isinstance(arguments, list):
+        for number, text in enumerate(arguments):
+            if isinstance(text, str):
+                yield ("arguments", number), text
+    if isinstance(environment, Mapping):
+        for name, text in environment.items():
+            if isinstance(text, str):
+                yield ("environment", name), text
+
+
+def _ready(data: Data) -> Iterator[tuple[Place, str]]:
+    text = data.get("ready")
+    if isinstance(text, str):
+        yield ("ready",), text

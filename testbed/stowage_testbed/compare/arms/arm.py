@@ -1,0 +1,126 @@
+"""What every scheduler under comparison offers, whatever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from stowage_testbed.cluster.protocol import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLimits:
+    """How fast a scheduler may ask the API server: requests a second, and at once."""
+
+    qps: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSettings:
+    """What two arms must have in common for a fair pair, as they will really run.
+
+    Attributes
+    ----------
+    qps, burst
+        Client limits; ``None`` where the scheduler has none.
+    parallelism
+        Goroutines that filter and score.
+    sampled_percent
+        Share of nodes that are scored; ``None`` for the adaptive default.
+    feature_gates
+        Gates that are set, by name.
+    webhooks
+        Admission webhooks that come with the arm.
+    notes
+        What else is special and cannot be made equal.
+    """
+
+    version: str
+    qps: float | None
+    burst: int | None
+    parallelism: int | None
+    sampled_percent: int | None
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    webhooks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """What a pod must wear to be placed by an arm."""
+
+    scheduler_name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+class RunningArm(Protocol):
+    """A scheduler that serves."""
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Its processes, whose memory and CPU time count as its own."""
+        ...
+
+    @property
+    def log_files(self) -> Mapping[str, Path]:
+        """Its logs by the name of what wrote them."""
+        ...
+
+    @property
+    def configuration(self) -> str:
+        """Its configuration as it reads it."""
+        ...
+
+    def check(self) -> None:
+        """Raise `ArmEndedError` if it does not run any more."""
+        ...
+
+
+class Arm(Protocol):
+    """A scheduler under comparison."""
+
+    @property
+    def name(self) -> str:
+        """The word for it in tables and on the command line."""
+        ...
+
+    @property
+    def dress(self) -> Dress:
+        """What its pods wear."""
+        ...
+
+    def build(self) -> str:
+        """Return what changes when the program does, or what it is configured with.
+
+        Raises
+        ------
+        ToolMissingError
+            It has not been built; names the command that builds it.
+        """
+        ...
+
+    def settings(self, limits: ClientLimits | None) -> ArmSettings:
+        """Return how it will run; without limits, with its own defaults."""
+        ...
+
+    def running(
+        self, cluster: Cluster, folder: Path, limits: ClientLimits | None
+    ) -> AbstractContextManager[RunningArm]:
+        """Start it on a cluster and stop it at the end; on entry it serves.
+
+        ``folder`` takes its configuration and logs. Whatever it put on the cluster is
+        gone afterwards, unless other arms may use it (CRDs).
+
+        Raises
+        ------
+        ArmStartError
+            It did not come up, or not in time; carries the end of its log.
+        ToolMissingError
+            It has not been built; names the command that builds it.
+        """
+        ...

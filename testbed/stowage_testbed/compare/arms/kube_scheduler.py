@@ -1,0 +1,117 @@
+"""What the stock scheduler and Koordinator's have in common: one command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.compare.arms.account import Rights, account
+from stowage_testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from stowage_testbed.compare.arms.build import digest, tool_build
+from stowage_testbed.compare.arms.program import Program
+from stowage_testbed.compare.arms.readiness import http_readiness
+from stowage_testbed.compare.arms.scheduler_config import installed_config, settings_of
+from stowage_testbed.compare.arms.serving import own_folder, serving
+from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain.manifest import load_manifest
+
+LOG_LEVEL = 2
+"""Of every arm with Kubernetes' own logging: enough to see each binding."""
+
+
+def no_preparation(_: Cluster) -> AbstractContextManager[None]:
+    """Put nothing on the cluster."""
+    return nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class KubeSchedulerArm:
+    """A scheduler with kube-scheduler's flags and configuration file.
+
+    Attributes
+    ----------
+    tool
+        Its binary's name in the toolchain.
+    config
+        Returns its configuration as its project ships it.
+    rights
+        Returns the rights that its project gives it.
+    ready_path
+        Where it answers once it schedules.
+    gates
+        Feature gates as they are in effect, with its own limits and with given ones.
+    flags
+        Further flags.
+    equal_flags
+        Flags that are given with client limits only: they make arms equal.
+    prepare
+        Puts on the cluster what it needs, and takes back what nobody else uses.
+    """
+
+    name: str
+    tool: str
+    dress: Dress
+    config: Callable[[], Mapping[str, Any]]
+    rights: Callable[[], Rights]
+    ready_path: str = "/readyz"
+    gates: Callable[[ClientLimits | None], Mapping[str, bool]] = lambda _: {}
+    flags: tuple[str, ...] = ()
+    equal_flags: tuple[str, ...] = ()
+    prepare: Callable[[Cluster], AbstractContextManager[None]] = no_preparation
+    notes: tuple[str, ...] = field(default=())
+
+    def build(self) -> str:
+        """Return the program's build with a digest of its configuration."""
+        config = yaml.safe_dump(dict(self.config()))
+        return f"{tool_build(self.tool)}+{digest([config, *self.flags])}"
+
+    def settings(self, limits: ClientLimits | None) -> ArmSettings:
+        """Return how it will run; without limits, with its own defaults."""
+        version = load_manifest().tool(self.tool).version
+        gates = self.gates(limits)
+        return settings_of(self.config(), version, limits, gates, self.notes)
+
+    @contextmanager
+    def running(
+        self, cluster: Cluster, folder: Path, limits: ClientLimits | None
+    ) -> Iterator[RunningArm]:
+        """Start it and stop it at the end; on entry it serves."""
+        folder = own_folder(folder)
+        kubeconfig = folder / "kubeconfig.yaml"
+        config = installed_config(self.config(), kubeconfig, limits)
+        text = yaml.safe_dump(config, sort_keys=False)
+        binary = tool_path(self.tool)
+        (folder / "scheduler.yaml").write_text(text, "utf-8")
+        with ExitStack() as stack:
+            stack.enter_context(self.prepare(cluster))
+            stack.enter_context(account(cluster, self.name, self.rights(), kubeconfig))
+            program = self._program(binary, folder, cluster, limits)
+            yield stack.enter_context(
+                serving(self.name, cluster, folder, [program], text)
+            )
+
+    def _program(
+        self, binary: Path, folder: Path, cluster: Cluster, limits: ClientLimits | None
+    ) -> Program:
+        port = port_beside(cluster.name)
+        command = [
+            str(binary),
+            f"--config={folder / 'scheduler.yaml'}",
+            f"--bind-address={LOOPBACK}",
+            f"--secure-port={port}",
+            # Nobody has to be known to be told whether it is ready.
+            f"--authorization-always-allow-paths={self.ready_path}",
+            f"--v={LOG_LEVEL}",
+            *self.flags,
+            *(self.equal_flags if limits else ()),
+        ]
+        ready = partial(http_readiness, f"https://{LOOPBACK}:{port}{self.ready_path}")
+        return Program("scheduler", command, {}, ready)

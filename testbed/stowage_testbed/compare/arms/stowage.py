@@ -1,0 +1,215 @@
+"""The arms of our scheduler, each with a profile of the chart.
+
+`stowage` is what the chart installs by default: the profile `optimizer`, with the
+optimiser beside the scheduler. Whoever compares wants to know what an installation
+would change. `stowage-score-cache` has the profile of that name.
+
+The chart is rendered and its containers are run as processes, as the other arms are:
+through a release and a kubelet, probes and a kubelet's own work would run beside this
+arm alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+
+from stowage_optimizer.cli.probe import probe
+from stowage_testbed.cluster.ports import LOOPBACK
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.compare.arms.account import Rights, account
+from stowage_testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
+from stowage_testbed.compare.arms.chart import RenderedChart, render_chart
+from stowage_testbed.compare.arms.crds import Kind, custom_resources
+from stowage_testbed.compare.arms.program import Program
+from stowage_testbed.compare.arms.readiness import READY, http_readiness
+from stowage_testbed.compare.arms.scheduler_config import (
+    BATCHING,
+    installed_config,
+    settings_of,
+)
+from stowage_testbed.compare.arms.serving import own_folder, serving
+from stowage_testbed.compiled_optimizer import compile_optimizer
+from stowage_testbed.helm.install import CHART
+from stowage_testbed.helm.values import Values, merge_values, testbed_values
+from stowage_testbed.simulate import profile_file
+from stowage_testbed.toolchain.manifest import load_manifest
+
+NAME = "stowage"
+SCORE_CACHE_NAME = "stowage-score-cache"
+PROFILE = "optimizer"
+SCORE_CACHE_PROFILE = "score-cache"
+SCHEDULER = "stowage-scheduler"
+
+SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
+"""Our plugins that sign pods; any other switches a profile's batching off."""
+
+_MADE = (
+    Kind("stowage.dev", "v1alpha1", "packingplans"),
+    Kind("stowage.dev", "v1alpha1", "reservations"),
+)
+_PROBE_TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class StowageArm:
+    """Our scheduler with one profile of the chart.
+
+    Parameters
+    ----------
+    values
+        Helm values beyond what it takes to run here.
+    """
+
+    name: str
+    profile: str
+    values: Values = field(default_factory=dict)
+
+    @property
+    def dress(self) -> Dress:
+        """What its pods wear: a scheduler name of its own."""
+        return Dress(self.name)
+
+    def build(self) -> str:
+        """Return the program's build with a digest of the chart, and of the values."""
+        build = f"{tool_build(SCHEDULER)}+{digest(folder_parts(CHART))}"
+        return (
+            f"{build}+{digest([yaml.safe_dump(self.values)])}" if self.values else build
+        )
+
+    def settings(self, limits: ClientLimits | None) -> ArmSettings:
+        """Return how it will run; without limits, with its own defaults.
+
+        Raises
+        ------
+        ProfileMissingError
+            The chart has no such profile.
+        """
+        config = _profile(self.profile)
+        version = f"{load_manifest().tool(SCHEDULER).version}+{self.profile}"
+        batching = limits is None and not _multi_point(config, "enabled") - SIGNING
+        notes = ("the optimiser runs beside it",) if _with_optimizer(config) else ()
+        return settings_of(config, version, limits, {BATCHING: batching}, notes)
+
+    @contextmanager
+    def running(
+        self, cluster: Cluster, folder: Path, limits: ClientLimits | None
+    ) -> Iterator[RunningArm]:
+        """Start it and stop it at the end; on entry it serves."""
+        folder = own_folder(folder)
+        if _with_optimizer(_profile(self.profile)):
+            compile_optimizer()
+        with ExitStack() as stack:
+            # A socket's path may have 107 characters, and the folder's alone has more.
+            short = stack.enter_context(tempfile.TemporaryDirectory(prefix="stowage-"))
+            chart = render_chart(
+                cluster,
+                self._values(cluster, folder, Path(short), limits),
+                folder / "values.yaml",
+            )
+            kubeconfig = folder / "kubeconfig.yaml"
+            text = yaml.safe_dump(
+                installed_config(chart.config, kubeconfig, limits), sort_keys=False
+            )
+            (folder / "scheduler.yaml").write_text(text, "utf-8")
+            stack.enter_context(custom_resources(cluster, CHART / "crds", _MADE))
+            rights = Rights(rules=chart.rules)
+            stack.enter_context(account(cluster, self.name, rights, kubeconfig))
+            programs = _programs(chart, Path(short))
+            yield stack.enter_context(
+                serving(self.name, cluster, folder, programs, text)
+            )
+
+    def _values(
+        self,
+        cluster: Cluster,
+        folder: Path,
+        socket_folder: Path,
+        limits: ClientLimits | None,
+    ) -> Values:
+        profile = _profile(self.profile)
+        temporary = folder / "temporary"
+        temporary.mkdir(exist_ok=True)
+        gates = {BATCHING: False} if limits else {}
+        own = {
+            "schedulerName": self.dress.scheduler_name,
+            "scheduler": {"featureGates": gates},
+            # As the stock scheduler may, whose role allows it always.
+            "rbac": {"allowPreemption": _preempts(profile)},
+            "paths": {
+                "config": str(folder),
+                "socket": str(socket_folder),
+                "temporary": str(temporary),
+            },
+        }
+        needed = testbed_values(
+            cluster,
+            profile=self.profile,
+            optimizer_enabled=_with_optimizer(profile),
+        )
+        return merge_values(merge_values(needed, own), self.values)
+
+
+def stowage_arm() -> StowageArm:
+    """Return the arm with what the chart installs by default."""
+    return StowageArm(NAME, PROFILE)
+
+
+def score_cache_arm() -> StowageArm:
+    """Return the arm with the score cache."""
+    return StowageArm(SCORE_CACHE_NAME, SCORE_CACHE_PROFILE)
+
+
+def _programs(chart: RenderedChart, socket_folder: Path) -> Sequence[Program]:
+    port = _port(chart.containers["scheduler"].command)
+    ready = {
+        "optimizer": partial(_optimizer_readiness, socket_folder / "optimizer.sock"),
+        "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{port}/readyz"),
+    }
+    return [
+        Program(name, one.command, one.environment, ready[name])
+        # The scheduler calls the optimiser, which therefore comes first.
+        for name in ("optimizer", "scheduler")
+        if (one := chart.containers.get(name))
+    ]
+
+
+def _optimizer_readiness(socket: Path, _: psutil.Process) -> str:
+    state = probe(socket, _PROBE_TIMEOUT_S)
+    return READY if state == "SERVING" else state
+
+
+def _port(command: Sequence[str]) -> str:
+    (port,) = (word for word in command if word.startswith("--secure-port="))
+    return port.partition("=")[2]
+
+
+def _profile(name: str) -> dict[str, Any]:
+    config: dict[str, Any] = yaml.safe_load(profile_file(name).read_text("utf-8"))
+    return config
+
+
+def _with_optimizer(config: Mapping[str, Any]) -> bool:
+    return "PriorityOptimizer" in _multi_point(config, "enabled")
+
+
+def _preempts(config: Mapping[str, Any]) -> bool:
+    return "DefaultPreemption" not in _multi_point(config, "disabled")
+
+
+def _multi_point(config: Mapping[str, Any], which: str) -> set[str]:
+    """Return the plugins that the profiles enable or disable at all their points."""
+    return {
+        plugin["name"]
+        for profile in config["profiles"]
+        for plugin in profile.get("plugins", {}).get("multiPoint", {}).get(which, ())
+    }

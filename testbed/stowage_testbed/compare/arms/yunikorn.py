@@ -1,0 +1,125 @@
+"""The arm `yunikorn`: Apache YuniKorn's scheduler with its project's own settings.
+
+Its command is our own (see the toolchain's module): the project's serves a web
+interface on every network interface, which nothing can switch off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+from kubernetes.client import CoreV1Api
+
+from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.compare.arms.account import (
+    NAMESPACE,
+    STOCK_SCHEDULER,
+    Rights,
+    account,
+    metadata,
+)
+from stowage_testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from stowage_testbed.compare.arms.build import tool_build
+from stowage_testbed.compare.arms.program import Program
+from stowage_testbed.compare.arms.readiness import http_readiness
+from stowage_testbed.compare.arms.scheduler_config import BATCHING
+from stowage_testbed.compare.arms.serving import own_folder, serving
+from stowage_testbed.toolchain import tool_data, tool_path
+from stowage_testbed.toolchain.manifest import load_manifest
+
+NAME = "yunikorn"
+TOOL = "yunikorn-scheduler"
+DEFAULT_LIMITS = ClientLimits(qps=1000.0, burst=1000)
+"""Of its source, where its configuration says nothing."""
+
+_DRESS = Dress(
+    "yunikorn", labels={"applicationId": "stowage-compare", "queue": "root.default"}
+)
+_CONFIG_MAP = "yunikorn-configs"
+_NOTES = (
+    "takes the first node that fits in the order of its sorting policy, without scores",
+    "started without its web service, which would listen on every interface",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class YunikornArm:
+    """YuniKorn, which schedules by queues and applications."""
+
+    name: str = NAME
+    dress: Dress = _DRESS
+
+    def build(self) -> str:
+        """Return the program's build; its configuration comes with it."""
+        return tool_build(TOOL)
+
+    def settings(self, limits: ClientLimits | None) -> ArmSettings:
+        """Return how it will run; without limits, with its own defaults."""
+        used = limits or DEFAULT_LIMITS
+        return ArmSettings(
+            version=load_manifest().tool(TOOL).version,
+            qps=used.qps,
+            burst=used.burst,
+            parallelism=None,
+            sampled_percent=None,
+            feature_gates={BATCHING: False},
+            notes=_NOTES,
+        )
+
+    @contextmanager
+    def running(
+        self, cluster: Cluster, folder: Path, limits: ClientLimits | None
+    ) -> Iterator[RunningArm]:
+        """Start it and stop it at the end; on entry it serves."""
+        folder = own_folder(folder)
+        kubeconfig = folder / "kubeconfig.yaml"
+        data = _configuration(limits)
+        text = yaml.safe_dump(data, sort_keys=False)
+        (folder / "yunikorn.yaml").write_text(text, "utf-8")
+        binary = tool_path(TOOL)
+        with ExitStack() as stack:
+            # It takes the configuration back as well, by its label.
+            stack.enter_context(account(cluster, self.name, _rights(), kubeconfig))
+            _create_config_map(cluster, self.name, data)
+            port = port_beside(cluster.name)
+            program = Program(
+                "scheduler",
+                [str(binary), f"--port={port}"],
+                {"KUBECONFIG": str(kubeconfig), "NAMESPACE": NAMESPACE},
+                partial(http_readiness, f"http://{LOOPBACK}:{port}/readyz"),
+            )
+            yield stack.enter_context(
+                serving(self.name, cluster, folder, [program], text)
+            )
+
+
+def _configuration(limits: ClientLimits | None) -> dict[str, str]:
+    """Return the project's own queues, with client limits where they are given."""
+    file = tool_data(TOOL) / "deployments/scheduler/yunikorn-configs.yaml"
+    data: dict[str, str] = yaml.safe_load(file.read_text("utf-8"))["data"]
+    if limits is None:
+        return data
+    # Its limits are whole numbers.
+    qps = str(round(limits.qps))
+    return {**data, "kubernetes.qps": qps, "kubernetes.burst": str(limits.burst)}
+
+
+def _rights() -> Rights:
+    file = tool_data(TOOL) / "deployments/scheduler/yunikorn-rbac.yaml"
+    documents = [one for one in yaml.safe_load_all(file.read_text("utf-8")) if one]
+    (role,) = (one for one in documents if one["kind"] == "ClusterRole")
+    return Rights(STOCK_SCHEDULER, tuple(role["rules"]))
+
+
+def _create_config_map(cluster: Cluster, arm: str, data: Mapping[str, str]) -> None:
+    body = {"metadata": metadata(arm, _CONFIG_MAP), "data": dict(data)}
+    with cluster.api_client() as api:
+        core: Any = CoreV1Api(api)
+        core.create_namespaced_config_map(NAMESPACE, body)

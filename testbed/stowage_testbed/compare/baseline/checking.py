@@ -1,0 +1,213 @@
+"""Holds a comparison against an earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+from stowage_testbed.compare.baseline.document import Baseline, Series
+from stowage_testbed.compare.baseline.errors import BaselineMismatchError
+from stowage_testbed.compare.baseline.welch import Change, change
+from stowage_testbed.compare.calibration.speed import Slowdown, slowdown
+from stowage_testbed.compare.verdicts.levels import ERROR_RATE
+from stowage_testbed.compare.verdicts.verdict import Outcome, Verdict
+
+SURE_SPREADS = 2.0
+"""Standard deviations of the machine's speed that a verdict has to hold over."""
+
+FARTHEST = 2.0
+"""How many times slower or faster a machine may be for times to be judged."""
+
+Bearing = Literal["time", "rate", "none"]
+"""How a metric bears on the machine's speed: longer, fewer a second, or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One metric of one arm, now against before.
+
+    ``verdict.baseline`` and ``verdict.arm`` are the means before and now as they were
+    measured; the estimate and its interval are of the change that the machine does not
+    account for.
+    """
+
+    limits: str
+    arm: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """All that is said of a comparison against an earlier one.
+
+    Attributes
+    ----------
+    slowdown
+        Of this machine against the earlier one; ``None`` if a speed is not known, and
+        then nothing is scaled.
+    missing
+        Arms and metrics of the baseline that the comparison lacks, and runs of these
+        arms that failed in it.
+    """
+
+    checked: tuple[Checked, ...]
+    slowdown: Slowdown | None
+    missing: tuple[str, ...]
+
+    @property
+    def worse(self) -> bool:
+        """Whether anything is worse."""
+        return any(one.verdict.outcome == "worse" for one in self.checked)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is worse, and nothing is missing."""
+        return not self.missing and not self.worse
+
+
+def check(path: Path, before: Baseline, now: Baseline) -> Check:
+    """Return the verdicts on every metric that both have.
+
+    Raises
+    ------
+    BaselineMismatchError
+        They are of other scenarios or conditions, or have no metric in common.
+    """
+    _same_scenario(path, before, now)
+    later = {(one.limits, one.arm, one.name): one for one in now.series}
+    both = [
+        (one, later[key])
+        for one in before.series
+        if (key := (one.limits, one.arm, one.name)) in later
+    ]
+    if not both:
+        raise BaselineMismatchError(path, "they have no arm and metric in common")
+    slower = slowdown(before.speed, now.speed) if before.speed and now.speed else None
+    level = ERROR_RATE / len(both)
+    return Check(
+        checked=tuple(
+            Checked(one.limits, one.arm, _verdict(one, other, level, slower))
+            for one, other in both
+        ),
+        slowdown=slower,
+        missing=(
+            *(
+                f"{one.arm}, {one.limits} limits: {one.name}"
+                for one in before.series
+                if (one.limits, one.arm, one.name) not in later
+            ),
+            *(one for one in now.failed if one not in before.failed),
+        ),
+    )
+
+
+def bearing(unit: str) -> Bearing:
+    """Return how a metric of a unit bears on the machine's speed."""
+    if unit in {"s", "ms"}:
+        return "time"
+    return "rate" if unit.endswith("/s") else "none"
+
+
+def _same_scenario(path: Path, before: Baseline, now: Baseline) -> None:
+    if before.scenario_id != now.scenario_id:
+        what = f"it is of {before.scenario_id}, not of {now.scenario_id}"
+        raise BaselineMismatchError(path, what)
+    if before.scenario_sha256 != now.scenario_sha256:
+        raise BaselineMismatchError(path, "the scenario's file has changed since")
+    if dict(before.parameters) != dict(now.parameters):
+        raise BaselineMismatchError(path, "the scenario's parameters are others")
+    if before.warm_up != now.warm_up:
+        what = f"{before.warm_up} pods for warming up, now {now.warm_up}"
+        raise BaselineMismatchError(path, what)
+    for kind, arms in before.client_limits.items():
+        there = now.client_limits.get(kind, {})
+        for arm in arms.keys() & there.keys():
+            if tuple(arms[arm]) != tuple(there[arm]):
+                what = f"{arm} had other client limits ({kind})"
+                raise BaselineMismatchError(path, what)
+
+
+def _verdict(
+    before: Series, now: Series, level: float, slower: Slowdown | None
+) -> Verdict:
+    found, how = change(before, now, level), bearing(now.unit)
+    ends = _ends(found, *_expected(found, how, slower))
+    apart = how != "none" and slower is not None and _too_far(slower)
+    outcome = "not judged" if apart else _outcome(now, found, ends)
+    return Verdict(
+        name=now.name,
+        unit=now.unit,
+        better=now.better,
+        outcome=outcome,
+        baseline=fmean(before.values),
+        arm=fmean(now.values),
+        scale=found.scale if found else "ratio",
+        estimate=ends[0] if ends else None,
+        low=ends[1] if ends else None,
+        high=ends[2] if ends else None,
+        confidence=1 - level,
+        rounds=min(len(before.values), len(now.values)),
+        headline=True,
+        reason=_reason(found, how, slower),
+    )
+
+
+def _too_far(slower: Slowdown) -> bool:
+    # The rates themselves are good to some hundredths.
+    return abs(log(slower.factor)) > log(FARTHEST) + SURE_SPREADS * slower.log_spread
+
+
+def _expected(
+    found: Change | None, how: Bearing, slower: Slowdown | None
+) -> tuple[float, float, float]:
+    """Return what the machine accounts for: at least, if all is its, and at most."""
+    if found is None or slower is None or how == "none" or found.scale != "ratio":
+        return 0.0, 0.0, 0.0
+    whole = log(slower.factor) if how == "time" else -log(slower.factor)
+    reach = SURE_SPREADS * slower.log_spread
+    return min(0.0, whole - reach), whole, max(0.0, whole + reach)
+
+
+def _ends(
+    found: Change | None, least: float, whole: float, most: float
+) -> tuple[float, float, float] | None:
+    if found is None:
+        return None
+    ends = (
+        found.mean - whole,
+        found.mean - found.half_width - most,
+        found.mean + found.half_width - least,
+    )
+    if found.scale == "difference":
+        return ends
+    return exp(ends[0]), exp(ends[1]), exp(ends[2])
+
+
+def _outcome(
+    now: Series, found: Change | None, ends: tuple[float, float, float] | None
+) -> Outcome:
+    if now.better == "neither":
+        return "not judged"
+    if found is None or ends is None:
+        return "no difference shown"
+    neutral = 1.0 if found.scale == "ratio" else 0.0
+    if ends[1] <= neutral <= ends[2]:
+        return "no difference shown"
+    return "better" if (ends[2] < neutral) == (now.better == "lower") else "worse"
+
+
+def _reason(found: Change | None, how: Bearing, slower: Slowdown | None) -> str:
+    if found is None:
+        return "fewer than two rounds on a side show no spread"
+    if how == "none":
+        return "does not depend on the machine's speed"
+    if slower is None:
+        return "not scaled: the speed of a machine is not known"
+    if _too_far(slower):
+        return "the machines differ too much for times to be judged"
+    if found.scale != "ratio":
+        return "not scaled: a value is zero"
+    return "holds whether none or all of it is the machine's speed"

@@ -1,0 +1,45 @@
+"""How long a burst took, read afterwards from the API server's own stamps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stowage_testbed.compare.errors import BurstUnplacedError
+from stowage_testbed.observe.audit import (
+    AuditMark,
+    audit_entries,
+    binding_times_ns,
+    creation_times_ns,
+)
+from stowage_testbed.observe.receipt import NS_PER_S
+
+
+def burst_duration_s(
+    audit_log: Path, start: AuditMark, namespace: str, pods: int
+) -> float:
+    """Return the seconds from the first creation to the last binding.
+
+    Nobody need have watched the burst.
+
+    Parameters
+    ----------
+    start
+        Where the burst's part of the log begins.
+    pods
+        How many creations and bindings there must be.
+
+    Raises
+    ------
+    BurstUnplacedError
+        There are fewer or more.
+    """
+    entries = list(audit_entries(audit_log, start))
+    created_ns = creation_times_ns(entries, namespace)
+    bound_ns = [
+        stamp_ns
+        for key, stamp_ns in binding_times_ns(entries).items()
+        if key.startswith(f"{namespace}/")
+    ]
+    if not len(created_ns) == len(bound_ns) == pods:
+        raise BurstUnplacedError(namespace, pods, len(created_ns), len(bound_ns))
+    return (max(bound_ns) - min(created_ns)) / NS_PER_S

@@ -1,0 +1,208 @@
+"""From what was watched in a window to the record that every metric is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from stowage_testbed.compare.footprint import UNKNOWN, Footprint
+from stowage_testbed.invariants.pod import allocatable_of, requests_of
+from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.observe.agreement import agreement, binding_lags_s, creation_lags_s
+from stowage_testbed.observe.audit import AuditEntry, binding_times_ns, creation_times_ns
+from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.timeline import PodTimeline, pod_timelines
+
+DIGITS = 6
+"""Moments are kept to the microsecond, which is finer than any clock here."""
+
+MOST_PODS = 110
+"""What a kubelet takes where its node does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLabel:
+    """What a run is called; see `RunRecord` for the fields."""
+
+    scenario_id: str
+    arm: str
+    limits: str = "own"
+    round_number: int = 1
+    warm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """What the optimiser's plans of a window cost and proved; see `RunRecord`."""
+
+    moves: int = 0
+    evictions: int = 0
+    bound_placed: int | None = None
+
+
+UNDISTURBED = Disturbance()
+
+
+@dataclass(frozen=True, slots=True)
+class PodCount:
+    """How many pods the API server and the watch have, at one moment."""
+
+    api: int
+    watched: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """All that was seen of one window.
+
+    Attributes
+    ----------
+    namespace
+        Where the run's pods are; others are left out.
+    start, stop
+        The window.
+    nodes
+        The workload's nodes.
+    changes
+        In order of receipt; the first are what was there when the window began.
+    audit
+        Of the window, and of what was on its way when it began or ended.
+    count
+        Taken when the window was over; ``None`` where nobody asked.
+    """
+
+    namespace: str
+    start: Receipt
+    stop: Receipt
+    nodes: Sequence[NodeRecord]
+    changes: Sequence[Change]
+    audit: Sequence[AuditEntry]
+    count: PodCount | None = None
+    footprint: Footprint = UNKNOWN
+
+
+def recorded(
+    label: RunLabel, seen: Observations, disturbance: Disturbance = UNDISTURBED
+) -> RunRecord:
+    """Return the record of a window.
+
+    What makes the record incomplete is its ``error``: pods or bindings that the watch
+    missed. Clocks that disagree are counted and no error.
+    """
+    timelines = pod_timelines(seen.changes, seen.namespace)
+    bindings_ns = binding_times_ns(seen.audit)
+    clocks = agreement(
+        [
+            *binding_lags_s(timelines, bindings_ns),
+            *creation_lags_s(timelines, creation_times_ns(seen.audit, seen.namespace)),
+        ]
+    )
+    return RunRecord(
+        scenario_id=label.scenario_id,
+        arm=label.arm,
+        limits=label.limits,
+        round_number=label.round_number,
+        nodes=tuple(seen.nodes),
+        pods=tuple(_pod_records(seen, timelines)),
+        window_s=_second(seen, seen.stop),
+        resolution_s=round(clocks.resolution_s, DIGITS),
+        audit_lag_s=(
+            None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)
+        ),
+        audit_beyond=clocks.beyond,
+        api_pods=seen.count.api if seen.count else None,
+        moves=disturbance.moves,
+        evictions=disturbance.evictions,
+        bound_placed=disturbance.bound_placed,
+        peak_memory_bytes=seen.footprint.peak_memory_bytes,
+        cpu_s=seen.footprint.cpu_s,
+        warm=label.warm,
+        error="; ".join(_losses(seen, timelines, bindings_ns)),
+    )
+
+
+def node_records(bodies: Iterable[JsonObject]) -> tuple[NodeRecord, ...]:
+    """Return the nodes with what they can give, by name."""
+    records = []
+    for body in bodies:
+        gives = allocatable_of(body)
+        records.append(
+            NodeRecord(
+                name=str(body["metadata"]["name"]),
+                cpu_milli=gives.get("cpu", 0),
+                memory_bytes=gives.get("memory", 0),
+                pods=gives.get("pods", MOST_PODS),
+            )
+        )
+    return tuple(sorted(records, key=lambda record: record.name))
+
+
+def _pod_records(
+    seen: Observations, timelines: Iterable[PodTimeline]
+) -> Iterator[PodRecord]:
+    bodies = {
+        change.uid: change.body for change in seen.changes if change.kind == "Pod"
+    }
+    for line in timelines:
+        if (line.created and line.created > seen.stop) or (
+            line.gone and line.gone <= seen.start
+        ):
+            continue
+        body = bodies[line.uid]
+        pod, asks = observed_pod(body), requests_of(body)
+        bound_later = line.bound is not None and line.bound > seen.stop
+        yield PodRecord(
+            uid=line.uid,
+            name=line.name,
+            workload=pod.workload,
+            priority=pod.priority,
+            cpu_milli=asks.get("cpu", 0),
+            memory_bytes=asks.get("memory", 0),
+            node="" if bound_later else line.node,
+            created_s=_moment(seen, line.created),
+            bound_s=_moment(seen, line.bound),
+            ready_s=_moment(seen, line.ready),
+            gone_s=_moment(seen, line.gone),
+        )
+
+
+def _moment(seen: Observations, at: Receipt | None) -> float | None:
+    """Return a moment of the window; what was before or after was not seen in it."""
+    if at is None or not seen.start < at <= seen.stop:
+        return None
+    return _second(seen, at)
+
+
+def _second(seen: Observations, at: Receipt) -> float:
+    return round(at.seconds_since(seen.start), DIGITS)
+
+
+def _losses(
+    seen: Observations, timelines: Iterable[PodTimeline], bindings_ns: Iterable[str]
+) -> Iterator[str]:
+    count = seen.count
+    if count and count.api != count.watched:
+        yield (
+            f"the API server has {count.api} pods, of which the watch shows "
+            f"{count.watched}"
+        )
+    if any(
+        change.kind == "Pod"
+        and change.verb is Verb.LISTED
+        and seen.start < change.receipt <= seen.stop
+        for change in seen.changes
+    ):
+        yield "the watch of pods broke off in the window and began with a new list"
+    known = {f"{line.namespace}/{line.name}" for line in timelines if line.node}
+    missed = [
+        key
+        for key in bindings_ns
+        if key.startswith(f"{seen.namespace}/") and key not in known
+    ]
+    if missed:
+        yield (
+            f"{len(missed)} bindings of the audit log were not seen by the watch, the "
+            f"first that of {missed[0]}"
+        )

@@ -1,0 +1,75 @@
+"""Everything that is shown of a comparison, made from its folder alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from stowage_testbed.bench.whole_file import write_whole
+from stowage_testbed.compare.bundle.errors import BundleEmptyError
+from stowage_testbed.compare.bundle.reading import read_bundle
+from stowage_testbed.compare.html.page import page
+from stowage_testbed.compare.result import Result, result_of
+from stowage_testbed.compare.tables.all_tables import all_tables
+from stowage_testbed.compare.tables.markdown import escaped, markdown_text
+from stowage_testbed.compare.tables.overview import overview
+from stowage_testbed.compare.tables.step_summary import append_step_summary
+from stowage_testbed.compare.tables.terminal import plain, terminal_text
+
+HTML = "report.html"
+MARKDOWN = "report.md"
+
+
+def read_result(folder: Path) -> Result:
+    """Return the comparison of a folder.
+
+    Raises
+    ------
+    BundleMissingError, BundleBrokenError, BundleEmptyError
+        There is none, it cannot be read, or no run is in it.
+    """
+    result = result_of(read_bundle(folder))
+    if not result.records:
+        raise BundleEmptyError(folder)
+    return result
+
+
+def write_html(result: Result, path: Path) -> None:
+    """Write the page that works offline."""
+    write_whole(path, page(result))
+
+
+def write_markdown(result: Result, path: Path) -> None:
+    """Write every table, with every metric."""
+    write_whole(path, comparison_markdown(result, whole=True))
+
+
+def summarise_step(result: Result, environment: Mapping[str, str]) -> bool:
+    """Append the tables to the CI step's summary; tell whether there is one."""
+    return append_step_summary(comparison_markdown(result, whole=False), environment)
+
+
+def screen(result: Result, *, whole: bool = False) -> str:
+    """Return the tables for a terminal."""
+    text = terminal_text(all_tables(result, whole=whole))
+    said = "\n".join(plain(line) for line in _overview(result))
+    text = "\n\n".join(part for part in (text, said) if part)
+    if result.complete:
+        return text
+    return f"{text}\n\nThe comparison did not come to its end; this is what there is."
+
+
+def comparison_markdown(result: Result, *, whole: bool) -> str:
+    """Return every table as Markdown; ``whole`` lists every metric."""
+    heading = f"# {escaped(result.comparison.scenario.scenario_id)}\n\n"
+    broken = "" if result.complete else "**Did not come to its end.**\n\n"
+    said = "".join(f"- {escaped(line)}\n" for line in _overview(result))
+    return (
+        heading + broken + said + "\n" + markdown_text(all_tables(result, whole=whole))
+    )
+
+
+def _overview(result: Result) -> list[str]:
+    return [
+        f"{one.arm}, {one.limits} client limits: {one.text}" for one in overview(result)
+    ]

@@ -1,0 +1,221 @@
+"""One arm's turn: prepare, start, warm up, carry the steps out, record, clear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from pathlib import Path
+
+from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
+from stowage_testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
+from stowage_testbed.compare.arms.watching import ended_with
+from stowage_testbed.compare.recording import RunLabel
+from stowage_testbed.compare.session.listener import CompareListener
+from stowage_testbed.compare.session.order import Turn
+from stowage_testbed.compare.session.warming import warm_namespace, warm_up
+from stowage_testbed.compare.window_meter import WindowMeter
+from stowage_testbed.ending import EndingInterrupt, await_end
+from stowage_testbed.helm.logs import FileLog
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.observe.errors import ListFailedError
+from stowage_testbed.observe.source import PACKING_PLANS
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.catching_up import counted
+from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.problem import PROBLEMS, in_words
+from stowage_testbed.run.site import Site, clear, prepare
+from stowage_testbed.run.steps.carrying_out import run_steps
+from stowage_testbed.run.steps.overloading import OUTCOME
+from stowage_testbed.run.window_record import window_record
+from stowage_testbed.scenario.model import Scenario
+
+NOT_FOUND = HTTPStatus.NOT_FOUND
+NO_WINDOW = (
+    "no window was measured: `measure: start` or `measure: stop` was not reached"
+)
+
+
+class OneTurn:
+    """Carries turns of one comparison out.
+
+    Parameters
+    ----------
+    bench
+        The cluster.
+    scenario
+        One with steps.
+    warm_up_pods
+        Placed before the window opens; 0 for none.
+    folder
+        Takes the arms' configurations and logs.
+    listener
+        Is told of each phase.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        scenario: Scenario,
+        warm_up_pods: int,
+        folder: Path,
+        listener: CompareListener,
+    ) -> None:
+        self._bench = bench
+        self._scenario = scenario
+        self._warm_up_pods = warm_up_pods
+        self._folder = folder
+        self._listener = listener
+        self._begun = 0
+
+    def run(
+        self,
+        turn: Turn,
+        arm: Arm,
+        limits: ClientLimits | None,
+        keep: Callable[[RunRecord, str], None],
+    ) -> None:
+        """Run it, and give its record and the scheduler's configuration to ``keep``.
+
+        What goes wrong with the arm or the scenario is the record's ``error``; the
+        cluster is clean afterwards. What was measured is kept before anything is
+        cleared, so that no error there can take it away.
+
+        Raises
+        ------
+        StowageError
+            It cannot be cleared: the next arm would not find a fresh cluster.
+        """
+        # Namespaces outlive a run by seconds, so that each has a number of its own.
+        self._begun += 1
+        number = self._begun
+        try:
+            keep(*self._outcome(turn, arm, limits, number))
+            self._clear(number)
+        except EndingInterrupt:
+            # Nobody is there to clear anything.
+            raise
+        except (KeyboardInterrupt, SystemExit):
+            # The cluster's own end takes everything along, and is quicker.
+            if self._bench.lasting:
+                self._clear(number)
+            raise
+
+    def _clear(self, number: int) -> None:
+        self._listener.phase("clean up")
+        clear(self._bench, self._scenario, number)
+
+    def _outcome(
+        self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
+    ) -> tuple[RunRecord, str]:
+        """Return the record, also that of a run whose arm failed after measuring."""
+        measured: list[tuple[RunRecord, str]] = []
+        try:
+            with needing_host_pods(self._bench.cluster):
+                self._carried_out(turn, arm, limits, number, measured)
+        except PROBLEMS as problem:
+            error = in_words(problem)
+        else:
+            return measured[0]
+        await_end(PATIENCE_S)
+        if not measured:
+            return self._failed(turn, error), ""
+        record, configuration = measured[0]
+        return replace(record, error=_joined(record.error, error)), configuration
+
+    def _carried_out(
+        self,
+        turn: Turn,
+        arm: Arm,
+        limits: ClientLimits | None,
+        number: int,
+        measured: list[tuple[RunRecord, str]],
+    ) -> None:
+        bench, scenario = self._bench, self._scenario
+        self._listener.phase("prepare")
+        site = prepare(bench, scenario, number)
+        folder = (
+            self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
+        )
+        self._listener.phase(f"start {arm.name}")
+        with (
+            arm.running(bench.cluster, folder, limits) as running,
+            ended_with(running),
+        ):
+            if self._warm_up_pods:
+                self._listener.phase("warm up")
+                warm_up(
+                    bench, arm.dress, self._warm_up_pods, warm_namespace(site.namespace)
+                )
+            _watch_plans(bench)
+            record = self._measured(turn, arm, running, site)
+            measured.append((record, running.configuration))
+            running.check()
+
+    def _measured(
+        self, turn: Turn, arm: Arm, running: RunningArm, site: Site
+    ) -> RunRecord:
+        bench = self._bench
+        diary = Diary(bench, self._listener)
+        diary.follow_logs(
+            {name: FileLog(file) for name, file in running.log_files.items()}
+        )
+        meter = WindowMeter(running.pids)
+        try:
+            stepped = run_steps(
+                bench, self._scenario, site, arm.dress, diary, gauge=meter
+            )
+        finally:
+            # Also when the arm has ended: other turns follow in this process.
+            meter.close()
+        label = RunLabel(
+            scenario_id=self._scenario.scenario_id,
+            arm=arm.name,
+            limits=turn.limits,
+            round_number=turn.round_number,
+            warm=self._warm_up_pods > 0,
+        )
+        # What became of an overloaded service is what is compared, and no failure.
+        failed = [
+            check.message for check in stepped.failed_checks if check.name != OUTCOME
+        ]
+        error = _joined(stepped.error, *failed)
+        record = window_record(
+            bench,
+            self._scenario,
+            site,
+            stepped,
+            diary,
+            label=label,
+            footprint=meter.footprint,
+            count=counted(bench, site.namespace),
+        )
+        if record is None:
+            return self._failed(turn, error or NO_WINDOW)
+        return replace(record, error=_joined(error, record.error))
+
+    def _failed(self, turn: Turn, error: str) -> RunRecord:
+        return RunRecord(
+            scenario_id=self._scenario.scenario_id,
+            arm=turn.arm,
+            limits=turn.limits,
+            round_number=turn.round_number,
+            nodes=(),
+            pods=(),
+            window_s=0.0,
+            warm=self._warm_up_pods > 0,
+            error=error,
+        )
+
+
+def _watch_plans(bench: Bench) -> None:
+    """Watch the plans of the optimiser, where there is one: they move and evict."""
+    try:
+        bench.observer.watch(PACKING_PLANS)
+    except ListFailedError as error:
+        if error.status != NOT_FOUND:
+            raise
+
+
+def _joined(*errors: str) -> str:
+    return "; ".join(filter(None, errors))

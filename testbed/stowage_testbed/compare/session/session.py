@@ -1,0 +1,123 @@
+"""A whole comparison: one cluster, every arm, every round; resumable."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from kubernetes.client import ApiClient, ApiException
+from urllib3.exceptions import HTTPError
+
+from stowage_testbed.compare.bundle import BundleFolder
+from stowage_testbed.compare.bundle.folder import Key
+from stowage_testbed.compare.reports import read_result
+from stowage_testbed.compare.result import Result
+from stowage_testbed.compare.session.beginning import begun
+from stowage_testbed.compare.session.listener import CompareListener
+from stowage_testbed.compare.session.one_turn import OneTurn
+from stowage_testbed.compare.session.order import Turn, turns
+from stowage_testbed.compare.session.request import CompareRequest
+from stowage_testbed.compare.session.second_scheduler import refuse_second_scheduler
+from stowage_testbed.compare.webhooks import live_webhooks
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.errors import ApiUnreachableError
+from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.session import cluster_session
+from stowage_testbed.run.stopwatch import Stopwatch
+
+
+def compare(request: CompareRequest, listener: CompareListener) -> Result:
+    """Carry a comparison out, or go on with one, and return what came of it.
+
+    Rounds of which every run is in the folder are not made again; one with a run that
+    failed is.
+
+    Raises
+    ------
+    NothingMeasuredError, UnfairArmsError, OtherComparisonError
+        It is not begun.
+    StowageError
+        It ended early; what was had is in the folder.
+    """
+    bundle = begun(request)
+    todo = remaining(list(_turns(request)), bundle.done)
+    if todo:
+        with _bench(request, listener) as bench:
+            _run_all(request, bench, bundle, todo, listener)
+    result = read_result(request.folder)
+    bundle.finish(result.verdicts)
+    return replace(result, complete=True)
+
+
+def remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
+    """Return the turns of every round that is not whole.
+
+    The runs of a round are pairs: one of today and one of last week are none.
+    """
+    broken = {(one.limits, one.round_number) for one in turns if one.key not in done}
+    return [one for one in turns if (one.limits, one.round_number) in broken]
+
+
+def _turns(request: CompareRequest) -> Iterator[Turn]:
+    names = [arm.name for arm in request.arms]
+    return turns(list(request.limits), names, request.rounds, request.seed)
+
+
+@contextmanager
+def _bench(request: CompareRequest, listener: CompareListener) -> Iterator[Bench]:
+    asked = RunRequest(
+        (request.scenario,), cluster=request.cluster, folders=(request.folder,)
+    )
+    with (
+        cluster_session(asked, listener, Stopwatch()) as cluster,
+        cluster.api_client() as api,
+        Observer(api) as observer,
+    ):
+        _look_around(api, cluster.name, listener)
+        yield Bench(
+            cluster,
+            api,
+            observer,
+            tag=secrets.token_hex(2),
+            lasting=request.cluster is not None,
+        )
+
+
+def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> None:
+    """Refuse a second scheduler, and tell of what delays every arm alike."""
+    try:
+        refuse_second_scheduler(api, cluster)
+        webhooks = live_webhooks(api)
+    except (ApiException, HTTPError) as error:
+        raise ApiUnreachableError("list what is there", str(error)) from error
+    for name in webhooks:
+        listener.stage(f"every arm's pods pass through the webhook {name}")
+
+
+def _run_all(
+    request: CompareRequest,
+    bench: Bench,
+    bundle: BundleFolder,
+    todo: list[Turn],
+    listener: CompareListener,
+) -> None:
+    logs = request.folder / "logs"
+    one = OneTurn(bench, request.scenario, request.warm_up, logs, listener)
+    arms = request.arms_by_name
+    kept: set[tuple[str, str]] = set()
+    for number, turn in enumerate(todo, 1):
+        listener.turn_started(turn, number, len(todo))
+        limits = request.limits[turn.limits]  # type: ignore[index]
+
+        def keep(record: RunRecord, configuration: str, turn: Turn = turn) -> None:
+            bundle.add(record)
+            if configuration and (turn.limits, turn.arm) not in kept:
+                bundle.add_configuration(turn.limits, turn.arm, configuration)
+                kept.add((turn.limits, turn.arm))
+            listener.turn_finished(turn, record)
+
+        one.run(turn, arms[turn.arm], limits, keep)

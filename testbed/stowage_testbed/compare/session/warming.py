@@ -1,0 +1,55 @@
+"""A scheduler's first pods, which nobody measures.
+
+The first burst after a start is the slow one of some schedulers: caches, connections
+and compiled rules come with it.
+"""
+
+from __future__ import annotations
+
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.observe.settled import pods_gone, pods_placed
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.site import await_account, make_namespace
+from stowage_testbed.run.steps.dress import dressed
+from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.model import Workload
+
+LONGEST = 58
+"""Characters of a name beside the prefix, of the 63 that a name may have."""
+
+
+def warm_namespace(namespace: str) -> str:
+    """Return the namespace of the pods that warm up before those of ``namespace``."""
+    # The end of the name is what no other run has.
+    return f"warm-{namespace[-LONGEST:]}".replace("--", "-")
+
+
+def warm_up(bench: Bench, dress: Dress, pods: int, namespace: str) -> None:
+    """Have so many small pods placed in a namespace of their own, and taken away.
+
+    Raises
+    ------
+    NotSettledError
+        They were not all placed in time: a scheduler that places none is not warm.
+    """
+    objects, timeouts = bench.objects, bench.timeouts
+    workload = Workload("warm-up", pods, cpu_milli=1, memory_bytes=1_000_000)
+    make_namespace(bench, namespace)
+    try:
+        await_account(bench, namespace)
+        objects.create(dressed(workload_manifest(workload, namespace), dress))
+        bench.observer.wait_for(
+            f"{pods} pods to be placed before anything is measured",
+            pods_placed(namespace, pods),
+            timeout_s=timeouts.settle_base_s + timeouts.settle_per_pod_s * pods,
+        )
+    finally:
+        # Left alone, its controller would go on making pods amid what is measured.
+        objects.delete_all("ReplicaSet", namespace)
+        objects.delete_all("Pod", namespace)
+        objects.delete("Namespace", namespace)
+    bench.observer.wait_for(
+        f"the pods of {namespace} to go",
+        pods_gone(namespace),
+        timeout_s=timeouts.cleanup_s,
+    )

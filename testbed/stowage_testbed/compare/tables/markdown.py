@@ -1,0 +1,41 @@
+"""Tables as Markdown, for files, issues and the summary of a CI step."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.compare.tables.terminal import plain
+
+_MARKED = str.maketrans({one: f"\\{one}" for one in "\\`*_[]|#~"})
+
+
+def markdown_text(tables: Iterable[Table], *, level: int = 2) -> str:
+    """Return the tables under headings of a level."""
+    return "\n\n".join(_text(table, level) for table in tables) + "\n"
+
+
+def _text(table: Table, level: int) -> str:
+    parts = [f"{'#' * level} {escaped(table.title)}"]
+    if table.rows:
+        parts.append("\n".join(_lines(table)))
+    parts += [f"<sub>{escaped(note)}</sub>" for note in table.notes]
+    return "\n\n".join(parts)
+
+
+def _lines(table: Table) -> Iterable[str]:
+    yield _line(table.headers)
+    yield _line(["---"] * len(table.headers), raw=True)
+    for row in table.rows:
+        yield _line(row)
+
+
+def _line(cells: Iterable[str], *, raw: bool = False) -> str:
+    return f"| {' | '.join(cell if raw else escaped(cell) for cell in cells)} |"
+
+
+def escaped(text: str) -> str:
+    """Return the text so that Markdown shows it as it is, in one line."""
+    marked = html.escape(plain(text), quote=False).translate(_MARKED)
+    return marked.replace("\n", "<br>")

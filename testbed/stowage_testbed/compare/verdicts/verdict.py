@@ -1,0 +1,85 @@
+"""What is said of one metric of one arm, against the baseline."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from stowage_testbed.metrics.metric import Better
+
+Outcome = Literal["better", "worse", "no difference shown", "not judged"]
+
+Scale = Literal["ratio", "difference"]
+"""``ratio`` is arm over baseline, ``difference`` arm less baseline."""
+
+UNCHANGED: dict[Scale, float] = {"ratio": 1.0, "difference": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One metric of one arm.
+
+    Attributes
+    ----------
+    baseline, arm
+        Means over the rounds that have both.
+    estimate, low, high
+        The change on ``scale`` and the interval that the outcome goes by; ``None``
+        where fewer than two rounds have both values. A ratio is the geometric mean of
+        the rounds' ratios.
+    confidence
+        Of this interval alone; it is more than that of all of them together.
+    rounds
+        How many have both values.
+    headline
+        Whether the metric is one of those that were named beforehand.
+    reason
+        Why the outcome is what it is, as a sentence.
+    """
+
+    name: str
+    unit: str
+    better: Better
+    outcome: Outcome
+    baseline: float | None
+    arm: float | None
+    scale: Scale
+    estimate: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    rounds: int
+    headline: bool
+    reason: str
+
+    def document(self) -> dict[str, Any]:
+        """Return the verdict as JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmVerdicts:
+    """All that is said of one arm under one kind of client limits.
+
+    Attributes
+    ----------
+    rounds
+        Rounds in which both arms have a run that counts.
+    left_out
+        Rounds that do not count, with the reason.
+    """
+
+    arm: str
+    baseline: str
+    limits: str
+    rounds: int
+    left_out: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+
+    def outcomes(self, outcome: Outcome) -> tuple[Verdict, ...]:
+        """Return the verdicts with one outcome."""
+        return tuple(one for one in self.verdicts if one.outcome == outcome)
+
+    def document(self) -> dict[str, Any]:
+        """Return the verdicts as JSON values."""
+        return asdict(self)

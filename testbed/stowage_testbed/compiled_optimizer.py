@@ -1,0 +1,74 @@
+"""The optimiser's hot loops, compiled before anybody waits for an answer.
+
+An environment that is new has nothing compiled, and a service that compiles in its
+first solve misses every deadline.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from filelock import FileLock
+
+from stowage_testbed import layout
+from stowage_testbed.errors import StowageError
+
+COMMAND = "stowage-optimizer"
+_TAIL_LINES = 15
+
+
+class CompilingFailedError(StowageError):
+    """The hot loops could not be compiled."""
+
+    def __init__(self, said: str) -> None:
+        tail = "\n  ".join(said.strip().splitlines()[-_TAIL_LINES:])
+        super().__init__(
+            f"compiling the optimiser's hot loops failed:\n  {tail}\n"
+            f"`{COMMAND} compile` tries again"
+        )
+
+
+def compile_optimizer() -> None:
+    """Compile the hot loops, unless that was done for these files already.
+
+    It takes ten seconds on two cores, and is remembered in the cache folder.
+
+    Raises
+    ------
+    CompilingFailedError
+        It failed; carries the last lines of what was said.
+    """
+    done = layout.cache_folder() / "compiled" / _mark()
+    if done.exists():
+        return
+    done.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(done.with_suffix(".lock")):
+        if done.exists():
+            return
+        command = Path(sys.executable).with_name(COMMAND)
+        answer = subprocess.run(
+            [str(command), "compile"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if answer.returncode != 0:
+            raise CompilingFailedError(answer.stdout + answer.stderr)
+        done.touch()
+
+
+def _mark() -> str:
+    """Return a mark of this Python and of the optimiser's files, as they are now."""
+    spec = find_spec("optimizer")
+    folders = spec.submodule_search_locations if spec else None
+    digest = hashlib.sha256(sys.prefix.encode())
+    for folder in folders or ():
+        for file in sorted(Path(folder).rglob("*.py")):
+            state = file.stat()
+            digest.update(f"{file} {state.st_size} {state.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:12]

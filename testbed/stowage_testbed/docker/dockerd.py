@@ -1,0 +1,162 @@
+"""One dockerd with a folder of its own, which dies with whoever started it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from stowage_testbed.cluster.components import log_tail
+from stowage_testbed.docker import oci_runtime
+from stowage_testbed.docker.capability import SYS_RESOURCE, is_withheld
+from stowage_testbed.docker.engine import docker, engine_fault
+from stowage_testbed.docker.errors import EngineFailedError
+from stowage_testbed.wait import WaitTimeoutError, wait_until
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 20.0
+CGROUP = "/stowage-docker"
+"""Control group of all containers, so that it can be told from another engine's."""
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_RUNTIME = "runc-without-sys-resource"
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Dockerd:
+    """Where a dockerd keeps its things.
+
+    Attributes
+    ----------
+    folder
+        Of images, containers, socket and log. Images stay; everything else is gone
+        when the engine ends.
+    """
+
+    folder: Path
+
+    @property
+    def host(self) -> str:
+        """What ``DOCKER_HOST`` must be."""
+        return f"unix://{self.folder / 'docker.sock'}"
+
+    @property
+    def log(self) -> Path:
+        """What it says."""
+        return self.folder / "dockerd.log"
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run it for the block; ``DOCKER_HOST`` names it already.
+
+        Raises
+        ------
+        EngineFailedError
+            It does not come up; carries its last log lines.
+        """
+        shutil.rmtree(self.folder / "exec", ignore_errors=True)
+        with (
+            self.log.open("wb") as log,
+            subprocess.Popen(
+                self._command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            ) as process,
+        ):
+            try:
+                self._await(process)
+                _remove_everything()
+                yield
+                _remove_everything()
+            finally:
+                self._stop(process)
+                _remove_control_groups()
+
+    def _command(self) -> list[str]:
+        # Two ways to be sure that nothing outlives this process: the kernel kills the
+        # first child, and with it the process namespace of all containers.
+        tied = ["setpriv", "--pdeathsig", "KILL"]
+        apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL"]
+        return [*tied, *apart, "--mount-proc", "dockerd", *self._options()]
+
+    def _options(self) -> list[str]:
+        options = {
+            "host": self.host,
+            "data-root": str(self.folder / "data"),
+            "exec-root": str(self.folder / "exec"),
+            "pidfile": str(self.folder / "exec" / "dockerd.pid"),
+            "ip": _LOOPBACK,  # of published ports
+            "cgroup-parent": CGROUP,
+            "log-level": "warn",
+        }
+        if is_withheld(SYS_RESOURCE):
+            options |= {
+                "add-runtime": f"{_RUNTIME}={self._runtime()}",
+                "default-runtime": _RUNTIME,
+            }
+        return [f"--{name}={value}" for name, value in options.items()]
+
+    def _runtime(self) -> Path:
+        """Write the program that Docker starts instead of runc, and return it."""
+        file = self.folder / _RUNTIME
+        program = f'"{sys.executable}" -IS "{oci_runtime.__file__}"'
+        file.write_text(
+            f'#!/bin/sh\nexec {program} "{shutil.which("runc")}" "$@"\n', "utf-8"
+        )
+        file.chmod(0o700)
+        return file
+
+    def _await(self, process: subprocess.Popen[bytes]) -> None:
+        try:
+            wait_until(
+                "dockerd",
+                lambda: "" if process.poll() is not None else engine_fault(),
+                lambda fault: not fault,
+                timeout_s=START_TIMEOUT_S,
+            )
+        except WaitTimeoutError as error:
+            raise EngineFailedError(
+                str(error.last_state), self.log, log_tail(self.log)
+            ) from error
+        if process.poll() is not None:
+            raise EngineFailedError(
+                f"it ended with {process.returncode}", self.log, log_tail(self.log)
+            )
+
+    def _stop(self, process: subprocess.Popen[bytes]) -> None:
+        # A signal to unshare would not reach dockerd, which is its child.
+        if process.poll() is None:
+            for child in psutil.Process(process.pid).children():
+                child.terminate()
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _remove_everything() -> None:
+    """Remove all containers, networks and volumes: the engine is nobody else's."""
+    if containers := docker("ps", "--all", "--quiet").split():
+        docker("rm", "--force", "--volumes", *containers)
+    docker("network", "prune", "--force")
+    docker("volume", "prune", "--force")
+
+
+def _remove_control_groups() -> None:
+    """Remove the empty folders that runc leaves, in either version of the hierarchy."""
+    for pattern in (CGROUP[1:], f"*{CGROUP}"):
+        for top in _CGROUPS.glob(pattern):
+            for folder in sorted(top.rglob("*/"), reverse=True):
+                _remove_if_empty(folder)
+            _remove_if_empty(top)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    # Busy ones belong to processes on their way out; the next start finds them empty.
+    with suppress(OSError):
+        folder.rmdir()

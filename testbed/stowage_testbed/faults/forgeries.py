@@ -1,0 +1,255 @@
+"""Faults by a tenant who wears what others are known by, to get room that is theirs.
+
+A plan knows the pods that it expects by their UID or their controller's, a reservation
+its owners by labels, names and namespaces, and both are told by an annotation who has
+taken what. All of that but the UID and the namespace, a tenant can write.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from stowage_testbed.errors import StowageError
+from stowage_testbed.faults.errors import NothingToHitError
+from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.tenant import (
+    must_be_forbidden,
+    settle_tenant,
+    tenant_namespace,
+    tenant_objects,
+)
+from stowage_testbed.invariants.reserved import TAKEN
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.run.objects import Objects
+from stowage_testbed.scenario.manifests import WORKLOAD_LABEL, Manifest, workload_manifest
+from stowage_testbed.scenario.model import Scenario, Workload
+
+PLAN, RESERVATION, STATUS = "plan", "reservation", "status"
+WAYS = (PLAN, RESERVATION, STATUS)
+EXPECTED = "expected"
+"""For whom room is reserved; it does not come."""
+
+RESERVED = "3G"
+REPLICAS = 2
+SIZE = Workload("forged", REPLICAS, cpu_milli=100, memory_bytes=2 * 10**9)
+"""Fits nowhere but into room that is held for others."""
+
+RESERVE_TIMEOUT_S = 10.0
+
+
+def prepare_forgery(ground: Ground, _scenario: Scenario) -> None:
+    """Let there be a tenant, and a reservation for others."""
+    way = ground.way(*WAYS)
+    settle_tenant(ground, plans=way == STATUS)
+    name = _reservation_name(ground)
+    ground.mend_with(partial(ground.objects.delete, "Reservation", name))
+    ground.objects.create(_reservation(ground))
+    ground.bench.observer.wait_for(
+        f"room to be reserved by {name}",
+        partial(_is_available, name),
+        timeout_s=RESERVE_TIMEOUT_S,
+    )
+
+
+def forge(ground: Ground) -> None:
+    """Go after room that a plan or a reservation holds, dressed as its owner.
+
+    Raises
+    ------
+    NothingToHitError
+        There is nothing to imitate.
+    StowageError
+        The API server let the tenant do what it has no right to.
+    """
+    way, tenant = ground.way(*WAYS), tenant_objects(ground)
+    ground.mend_with(partial(_nothing_taken, ground))
+    if way == RESERVATION:
+        _as_owners(ground, tenant)
+        return
+    plan = ground.bench.observer.read(_newest_plan)
+    _as_planned(ground, tenant, plan)
+    if ground.status().get("phase") != "Executing":
+        raise NothingToHitError("step left once the forged pods have come")
+    if way == STATUS:
+        _as_scheduler(ground, tenant, plan)
+
+
+def _as_planned(ground: Ground, tenant: Objects, plan: JsonObject) -> None:
+    """Come as the replacements of pods that the plan moves, to where they go."""
+    moves = (plan.get("status") or {}).get("moves") or ()
+    if not moves:
+        raise NothingToHitError("moves")
+    taken = _taken(plan)
+    for number, move in enumerate(moves):
+        owner = move["pod"].partition("/")[2].rpartition("-")[0]
+        labels = {WORKLOAD_LABEL: owner}
+        pod = _pod(ground, f"{owner}-{number}", labels, taken, move["toNode"])
+        reference = _reference(owner, move["ownerUID"])
+        pod["metadata"]["ownerReferences"] = [reference]
+        tenant.create(pod)
+    tenant.create(_namesake(ground, ground.moved_owner(), {}, taken))
+
+
+def _as_owners(ground: Ground, tenant: Objects) -> None:
+    """Come as those for whom room is reserved, to where it is."""
+    body = _reservation_body(ground)
+    taken, node = _taken(body), body["status"]["nodeName"]
+    labels = {"app": EXPECTED}
+    tenant.create(_pod(ground, EXPECTED, labels, taken, node))
+    tenant.create(_namesake(ground, EXPECTED, labels, taken))
+
+
+def _as_scheduler(ground: Ground, tenant: Objects, plan: JsonObject) -> None:
+    """Write a plan as the scheduler does, with the tenant's pods in it."""
+    name, status = plan["metadata"]["name"], dict(plan.get("status") or {})
+    forged = {
+        "apiVersion": "stowage.dev/v1alpha1",
+        "kind": "PackingPlan",
+        "metadata": {
+            "generateName": "plan-",
+            "labels": dict(plan["metadata"].get("labels") or {}),
+            "annotations": {"stowage.dev/requested-by": "system:admin"},
+        },
+        "spec": {"mode": "Execute", "trigger": "Manual", "timeLimitSeconds": 1},
+        "status": {**status, "phase": "Executing", "moves": [], "placements": []},
+    }
+    made = tenant.create(forged)
+    if made.get("status"):
+        raise StowageError("the API server took the status of a plan from a tenant")
+    own = made["metadata"]["name"]
+    for target in (name, own):
+        must_be_forbidden(
+            "write the status of a plan",
+            partial(
+                tenant.patch,
+                "PackingPlan",
+                target,
+                {"status": {"phase": "Executing"}},
+                subresource="status",
+            ),
+        )
+    must_be_forbidden(
+        "abort the plan of another",
+        partial(tenant.patch, "PackingPlan", name, {"spec": {"abort": True}}),
+    )
+    must_be_forbidden(
+        "write the status of a reservation",
+        partial(
+            tenant.patch,
+            "Reservation",
+            _reservation_name(ground),
+            {"status": {"phase": "Failed"}},
+            subresource="status",
+        ),
+    )
+
+
+def _nothing_taken(ground: Ground) -> None:
+    """Look whether any forged pod has got a node: there is no room but others'."""
+    namespace = tenant_namespace(ground)
+    pods = ground.bench.observer.read(lambda state: state.all_pods(namespace))
+    placed = [f"{pod.key} on {pod.node}" for pod in pods if pod.bound]
+    if placed:
+        raise StowageError(f"forged pods got room of others: {', '.join(placed)}")
+
+
+def _pod(
+    ground: Ground, name: str, labels: dict[str, str], taken: str, node: str
+) -> Manifest:
+    """Return a forged pod that may only go to one node."""
+    template = workload_manifest(SIZE, "")["spec"]["template"]
+    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": tenant_namespace(ground),
+            "labels": labels,
+            "annotations": {TAKEN: taken},
+        },
+        "spec": {**template["spec"], "affinity": {"nodeAffinity": required}},
+    }
+
+
+def _namesake(
+    ground: Ground, name: str, labels: dict[str, str], taken: str
+) -> Manifest:
+    """Return a controller that has the name of somebody else's."""
+    made = workload_manifest(replace(SIZE, name=name), tenant_namespace(ground))
+    template = made["spec"]["template"]["metadata"]
+    template["labels"] |= labels
+    template["annotations"] = {TAKEN: taken}
+    return made
+
+
+def _reference(name: str, uid: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": name,
+        "uid": uid,
+        "controller": True,
+    }
+
+
+def _taken(of: JsonObject) -> str:
+    """Return what the scheduler writes into a pod that took room from an object."""
+    metadata = of["metadata"]
+    return json.dumps({"name": metadata["name"], "uid": metadata["uid"]})
+
+
+def _reservation_name(ground: Ground) -> str:
+    return f"{EXPECTED}-{ground.namespace}"
+
+
+def _reservation(ground: Ground) -> Manifest:
+    wanted = {"requests": {"cpu": "100m", "memory": RESERVED}}
+    container = {"name": "main", "image": "pause", "resources": wanted}
+    controller = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": EXPECTED,
+        "namespace": ground.namespace,
+    }
+    labelled = {"matchLabels": {"app": EXPECTED}}
+    pod = {"kind": "Pod", "name": EXPECTED, "namespace": ground.namespace}
+    return {
+        "apiVersion": "stowage.dev/v1alpha1",
+        "kind": "Reservation",
+        "metadata": {"name": _reservation_name(ground)},
+        "spec": {
+            "template": {"spec": {"containers": [container]}},
+            "owners": [
+                {"controller": controller, "labelSelector": labelled},
+                {"object": pod},
+            ],
+        },
+    }
+
+
+def _is_available(name: str, state: State) -> Verdict:
+    phases = {
+        body["metadata"]["name"]: (body.get("status") or {}).get("phase", "")
+        for body in state.bodies("Reservation")
+    }
+    return Verdict(phases.get(name) == "Available", f"reservations are {phases}")
+
+
+def _reservation_body(ground: Ground) -> JsonObject:
+    name = _reservation_name(ground)
+    bodies = ground.bench.observer.read(lambda state: state.bodies("Reservation"))
+    return next(body for body in bodies if body["metadata"]["name"] == name)
+
+
+def _newest_plan(state: State) -> JsonObject:
+    newest = state.plans()[-1].uid
+    bodies = state.bodies("PackingPlan")
+    return next(body for body in bodies if body["metadata"]["uid"] == newest)

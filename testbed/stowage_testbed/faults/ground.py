@@ -1,0 +1,147 @@
+"""Where one fault happens: the cluster, the plan, chance, and what to mend."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from stowage_testbed.clock import Clock, SystemClock
+from stowage_testbed.faults.errors import NothingToHitError, WayUnknownError
+from stowage_testbed.helm import Release
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.objects import Objects
+from stowage_testbed.run.site import Site
+from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.model import FaultSettings, Workload
+
+
+@dataclass(slots=True)
+class Ground:
+    """All that a fault needs.
+
+    Parameters
+    ----------
+    bench, site, release
+        The cluster, the scenario's part of it, and the release under test.
+    settings
+        What was asked for.
+    chance
+        Seeded; everything that is drawn is drawn from it.
+    clock
+        Lets time pass.
+    facts
+        What a fault notes of itself, by name.
+    """
+
+    bench: Bench
+    site: Site
+    release: Release
+    settings: FaultSettings
+    chance: random.Random
+    clock: Clock = field(default_factory=SystemClock)
+    facts: dict[str, float] = field(default_factory=dict)
+    _mends: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def objects(self) -> Objects:
+        """Requests to the API server."""
+        return self.bench.objects
+
+    @property
+    def namespace(self) -> str:
+        """The scenario's namespace."""
+        return self.site.namespace
+
+    def mend_with(self, mend: Callable[[], object]) -> None:
+        """Have something done when the fault ends; the last comes first."""
+        self._mends.callback(mend)
+
+    def mend(self) -> None:
+        """End the fault; harmless if it has ended."""
+        self._mends.close()
+
+    def way(self, *known: str) -> str:
+        """Return the way that was asked for, the first one without.
+
+        Raises
+        ------
+        WayUnknownError
+            It is none of those.
+        """
+        way = self.settings.way or known[0]
+        if way not in known:
+            raise WayUnknownError(self.settings.do, way, known)
+        return way
+
+    def apply(self, workload: Workload) -> None:
+        """Create one more workload."""
+        self.objects.create(workload_manifest(workload, self.namespace))
+
+    def status(self) -> JsonObject:
+        """Return the status of the newest plan.
+
+        Raises
+        ------
+        NothingToHitError
+            There is none.
+        """
+        body = self.bench.observer.read(_newest_plan)
+        if body is None:
+            raise NothingToHitError("status, for there is no plan")
+        status: JsonObject = body.get("status") or {}
+        return status
+
+    def planned_node(self, role: str) -> str:
+        """Return a node of the plan that lives, drawn among those of the role.
+
+        Parameters
+        ----------
+        role
+            ``source`` and ``target``: where pods leave and where they go to;
+            ``bystander``: a node that the plan has nothing to do with.
+
+        Raises
+        ------
+        NothingToHitError
+            There is none.
+        """
+        status = self.status()
+        moves, placements = status.get("moves") or (), status.get("placements") or ()
+        sources = {move["fromNode"] for move in moves}
+        targets = {move["toNode"] for move in moves}
+        placed = {placement["node"] for placement in placements}
+        chosen = {
+            "source": sources,
+            "target": targets,
+            "bystander": set(self.site.nodes) - sources - targets - placed,
+        }[role]
+        if not chosen:
+            raise NothingToHitError(f"{role} node")
+        names: list[str] = sorted(chosen)
+        return self.chance.choice(names)
+
+    def moved_owner(self) -> str:
+        """Return the name of a ReplicaSet of which the plan moves a pod.
+
+        Raises
+        ------
+        NothingToHitError
+            It moves none.
+        """
+        moves = self.status().get("moves") or ()
+        if not moves:
+            raise NothingToHitError("moves")
+        pod: str = self.chance.choice(moves)["pod"]
+        return pod.partition("/")[2].rpartition("-")[0]
+
+
+def _newest_plan(state: State) -> JsonObject | None:
+    plans = state.plans()
+    if not plans:
+        return None
+    bodies = state.bodies("PackingPlan")
+    return next(body for body in bodies if body["metadata"]["uid"] == plans[-1].uid)

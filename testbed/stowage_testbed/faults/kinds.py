@@ -1,0 +1,90 @@
+"""Every fault by its name in scenario files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.faults.api_server import forget_waiting, restart_api_server
+from stowage_testbed.faults.budgets import allow_one, create_budget, shrink_budget
+from stowage_testbed.faults.crowd import churn, compete
+from stowage_testbed.faults.forgeries import forge, prepare_forgery
+from stowage_testbed.faults.full_etcd import fill_etcd
+from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.leader import ELECTION, freeze_leader, start_standby
+from stowage_testbed.faults.lies import hostile_values, lie
+from stowage_testbed.faults.nodes import (
+    delete_node,
+    make_unschedulable,
+    shrink_node,
+    taint_node,
+)
+from stowage_testbed.faults.odd_objects.fault import create_odd_objects, prepare_odd_objects
+from stowage_testbed.faults.owners import change_owner, limit_pods
+from stowage_testbed.faults.processes import kill_optimizer, kill_scheduler, stop_optimizer
+from stowage_testbed.faults.slow_calls import slow_down, slow_values
+from stowage_testbed.faults.write_budget import refuse_writes, spend_budget
+from stowage_testbed.scenario.model import Scenario
+
+
+def _no_values(_cluster: Cluster) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """One fault.
+
+    Parameters
+    ----------
+    strike
+        Does it; what ends it again is left with the ground.
+    before
+        Called before anything is planned.
+    after
+        Called when the try has been judged.
+    values
+        Further values of the release that it needs.
+    """
+
+    strike: Callable[[Ground], None]
+    before: Callable[[Ground, Scenario], None] = lambda _ground, _scenario: None
+    after: Callable[[Ground], None] = lambda _ground: None
+    values: Callable[[Cluster], Mapping[str, Any]] = _no_values
+
+
+KINDS: dict[str, FaultKind] = {
+    "change-owner": FaultKind(change_owner),
+    "churn": FaultKind(churn),
+    "compete": FaultKind(compete),
+    "create-budget": FaultKind(create_budget),
+    "create-odd-objects": FaultKind(create_odd_objects, before=prepare_odd_objects),
+    "delete-node": FaultKind(delete_node),
+    "fill-etcd": FaultKind(fill_etcd),
+    "forge": FaultKind(forge, before=prepare_forgery),
+    "freeze-leader": FaultKind(
+        freeze_leader,
+        before=lambda ground, _scenario: start_standby(ground),
+        values=lambda _cluster: ELECTION,
+    ),
+    "kill-optimizer": FaultKind(kill_optimizer),
+    "kill-scheduler": FaultKind(kill_scheduler),
+    "lie": FaultKind(lie, values=hostile_values),
+    "limit-pods": FaultKind(limit_pods),
+    "make-unschedulable": FaultKind(make_unschedulable),
+    "nothing": FaultKind(lambda _ground: None),
+    "refuse-writes": FaultKind(
+        refuse_writes, before=lambda ground, _scenario: spend_budget(ground)
+    ),
+    "restart-api-server": FaultKind(restart_api_server, after=forget_waiting),
+    "shrink-budget": FaultKind(
+        shrink_budget,
+        before=lambda ground, scenario: allow_one(ground, scenario.workload[0].name),
+    ),
+    "shrink-node": FaultKind(shrink_node),
+    "slow-api-server": FaultKind(slow_down, values=slow_values),
+    "stop-optimizer": FaultKind(stop_optimizer),
+    "taint-node": FaultKind(taint_node),
+}

@@ -1,0 +1,36 @@
+"""A small pod that comes in the middle of a fault, and how long it is kept waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stowage_testbed.faults.ground import Ground
+from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.timeline import pod_timelines
+from stowage_testbed.scenario.model import Workload
+
+LATECOMER = Workload("latecomer", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
+"""Fits on any node that has any room at all."""
+
+
+def admit_latecomer(ground: Ground) -> None:
+    """Create it."""
+    ground.apply(LATECOMER)
+
+
+def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
+    """Return the seconds from its creation until it was bound or refused.
+
+    None if there was none, or if nothing was decided on it.
+    """
+    own = (
+        change
+        for change in changes
+        if change.kind == "Pod" and observed_pod(change.body).workload == LATECOMER.name
+    )
+    for line in pod_timelines(own, namespace):
+        decided = [at for at in (line.bound, line.refused) if at is not None]
+        if line.created is not None and decided:
+            return min(decided).seconds_since(line.created)
+    return None

@@ -1,0 +1,317 @@
+"""Odd pods, one way of being odd each.
+
+None of them takes room that anybody else needs: it asks for nothing, or for more than
+there is. One that asks to be alone somewhere must not get a place, where it would have
+a right to that.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from stowage_testbed.faults.odd_objects.drawing import (
+    BEYOND,
+    TINY_CPU,
+    TOPOLOGIES,
+    ZERO,
+    huge,
+    labels,
+    node_term,
+    nothing,
+    resources,
+    selector,
+)
+from stowage_testbed.faults.odd_objects.surroundings import (
+    HIGHEST,
+    LOWEST,
+    NEVER,
+    RUNTIME,
+)
+
+EXTENDED = "example.com/odd"
+LONGEST_NAME = 253
+MOST_LABELS = 3000
+NOWHERE = {"example.com/odd": "nowhere"}
+MAX_INT32 = 2**31 - 1
+MAX_INT64 = 2**63 - 1
+TAKEN = "stowage.dev/reservation-allocated"
+
+
+@dataclass(slots=True)
+class OddPod:
+    """A pod, and what becomes of it once it is there.
+
+    Attributes
+    ----------
+    manifest
+        As it is created.
+    status
+        Written over its own.
+    ephemeral
+        Containers that are added to it.
+    deleted
+        Whether it is deleted at once, which a finaliser keeps from ending.
+    """
+
+    manifest: dict[str, Any]
+    status: dict[str, Any] = field(default_factory=dict)
+    ephemeral: list[dict[str, Any]] = field(default_factory=list)
+    deleted: bool = False
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata, to be made odd."""
+        metadata: dict[str, Any] = self.manifest["metadata"]
+        return metadata
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The spec, to be made odd."""
+        spec: dict[str, Any] = self.manifest["spec"]
+        return spec
+
+    def ask(self, wanted: dict[str, Any]) -> None:
+        """Have its only container ask for these resources."""
+        self.spec["containers"][0]["resources"] = wanted
+
+
+Oddity = Callable[[random.Random, OddPod], None]
+
+
+def odd_pod(name: str, namespace: str, oddity: Oddity, chance: random.Random) -> OddPod:
+    """Return a pod that is odd in one way."""
+    pod = OddPod(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "terminationGracePeriodSeconds": 0,
+                "containers": [_container("main", nothing())],
+            },
+        }
+    )
+    oddity(chance, pod)
+    return pod
+
+
+def amounts(chance: random.Random, pod: OddPod) -> None:
+    """Ask for as much as 64 bits can count."""
+    name = chance.choice(("cpu", "memory", "ephemeral-storage", EXTENDED))
+    # There is no half of what is counted.
+    amount = str(MAX_INT64) if name == EXTENDED else huge(chance, name)
+    pod.ask(resources(amount, name))
+
+
+def beyond(chance: random.Random, pod: OddPod) -> None:
+    """Ask for more than 64 bits can count, on a node that there is not."""
+    name = chance.choice(("cpu", "memory", "ephemeral-storage"))
+    pod.ask(resources(chance.choice(BEYOND), name))
+    pod.spec["nodeSelector"] = NOWHERE
+
+
+def crumbs(chance: random.Random, pod: OddPod) -> None:
+    """Ask for less than can be counted."""
+    pod.ask({"requests": {"cpu": chance.choice(TINY_CPU), "memory": ZERO}})
+
+
+def many_containers(chance: random.Random, pod: OddPod) -> None:
+    """Have twenty containers before the first, which nobody can add up."""
+    pod.spec["initContainers"] = [
+        _container(f"init-{number}", resources(huge(chance), "memory"))
+        | chance.choice(({}, {"restartPolicy": "Always"}))
+        for number in range(20)
+    ]
+    pod.spec["nodeSelector"] = NOWHERE
+
+
+def whole_pod(chance: random.Random, pod: OddPod) -> None:
+    """Ask as a pod, not as its containers."""
+    name = chance.choice(("cpu", "memory"))
+    pod.spec["resources"] = resources(huge(chance, name), name)
+    pod.ask({})
+
+
+def overhead(_chance: random.Random, pod: OddPod) -> None:
+    """Run by a runtime that needs more than any node has."""
+    pod.spec["runtimeClassName"] = RUNTIME
+
+
+def node_affinity(chance: random.Random, pod: OddPod) -> None:
+    """Want a node that there cannot be, in thousands of words."""
+    pod.ask(resources(huge(chance), "memory"))
+    terms = [node_term(chance) for _ in range(chance.randint(1, 3))]
+    preferred = [{"weight": 100, "preference": node_term(chance)}]
+    pod.spec["affinity"] = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": terms
+            },
+            "preferredDuringSchedulingIgnoredDuringExecution": preferred,
+        }
+    }
+
+
+def pod_affinity(chance: random.Random, pod: OddPod) -> None:
+    """Want to be with everybody, or with nobody, anywhere."""
+    pod.ask(resources(huge(chance), "memory"))
+    term = {
+        "labelSelector": selector(chance),
+        "namespaceSelector": selector(chance),
+        "topologyKey": chance.choice(TOPOLOGIES),
+    }
+    kind = chance.choice(("podAffinity", "podAntiAffinity"))
+    pod.spec["affinity"] = {
+        kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    }
+
+
+def spread(chance: random.Random, pod: OddPod) -> None:
+    """Be spread over domains that there cannot be so many of."""
+    constraint: dict[str, Any] = {
+        "maxSkew": chance.choice((1, MAX_INT32)),
+        "topologyKey": chance.choice(TOPOLOGIES),
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": selector(chance),
+        "minDomains": MAX_INT32,
+    }
+    pod.spec["topologySpreadConstraints"] = [constraint]
+
+
+def tolerations(chance: random.Random, pod: OddPod) -> None:
+    """Tolerate hundreds of taints, for ever and for less than no time."""
+    pod.spec["tolerations"] = [
+        {
+            "key": f"example.com/{number}",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": chance.choice((-MAX_INT64 - 1, -1, 0, MAX_INT64)),
+        }
+        for number in range(200)
+    ]
+
+
+def host(chance: random.Random, pod: OddPod) -> None:
+    """Live in the namespaces of the host, and take its ports."""
+    port = chance.choice((1, 80, 65535))
+    ports = [
+        {"containerPort": port, "hostPort": port, "hostIP": address, "protocol": kind}
+        for address in ("0.0.0.0", "127.0.0.1", "::1")  # noqa: S104 - nobody listens
+        for kind in ("TCP", "UDP", "SCTP")
+    ]
+    pod.spec["containers"][0]["ports"] = ports
+    pod.spec.update(hostNetwork=True, hostPID=True, hostIPC=True)
+
+
+def priority(chance: random.Random, pod: OddPod) -> None:
+    """Be more important than everybody, or less, and fit nowhere."""
+    pod.spec["priorityClassName"] = chance.choice((HIGHEST, LOWEST, NEVER))
+    pod.ask(resources(huge(chance), "memory"))
+
+
+def many_labels(chance: random.Random, pod: OddPod) -> None:
+    """Wear thousands of labels."""
+    pod.metadata["labels"] = labels(chance, MOST_LABELS)
+
+
+def long_name(_chance: random.Random, pod: OddPod) -> None:
+    """Have a name as long as it may be."""
+    pod.metadata["name"] = pod.metadata["name"].ljust(LONGEST_NAME, "n")
+
+
+def odd_annotations(chance: random.Random, pod: OddPod) -> None:
+    """Wear annotations that mean something, with values that do not."""
+    names = (
+        TAKEN,
+        "stowage.dev/do-not-move",
+        "karpenter.sh/do-not-disrupt",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict",
+        "controller.kubernetes.io/pod-deletion-cost",
+    )
+    values = ("2147483647", "-2147483648")
+    pod.metadata["annotations"] = {name: chance.choice(values) for name in names}
+    pod.metadata["annotations"][TAKEN] = chance.choice(("", "{", "[]", '{"uid":{}}'))
+
+
+def owners(chance: random.Random, pod: OddPod) -> None:
+    """Be owned by a hundred things that there are not, one of them in charge."""
+    kinds = ("DaemonSet", "Job", "StatefulSet", "Weird")
+    pod.metadata["ownerReferences"] = [
+        {
+            "apiVersion": "example.com/v1",
+            "kind": chance.choice(kinds),
+            "name": f"owner-{number}",
+            "uid": f"00000000-0000-0000-0000-{number:012}",
+            "controller": number == 0,
+        }
+        for number in range(100)
+    ]
+
+
+def leaving(chance: random.Random, pod: OddPod) -> None:
+    """Be deleted and not go, for a finaliser that nobody takes away."""
+    pod.metadata["finalizers"] = ["example.com/never"]
+    pod.spec["terminationGracePeriodSeconds"] = chance.choice((0, 1, MAX_INT64))
+    pod.deleted = True
+
+
+def gated(_chance: random.Random, pod: OddPod) -> None:
+    """Wait at a gate that nobody opens."""
+    pod.spec["schedulingGates"] = [{"name": "example.com/gate"}]
+
+
+def volumes(chance: random.Random, pod: OddPod) -> None:
+    """Have volumes that there are not, or that are the node's own."""
+    sources: tuple[dict[str, Any], ...] = (
+        {"persistentVolumeClaim": {"claimName": "missing"}},
+        {"hostPath": {"path": "/"}},
+        {"emptyDir": {"medium": "Memory", "sizeLimit": huge(chance)}},
+        {"csi": {"driver": "example.com"}},
+        {"nfs": {"server": "example.com", "path": "/"}},
+    )
+    pod.spec["volumes"] = [{"name": "odd", **chance.choice(sources)}]
+
+
+def claims(_chance: random.Random, pod: OddPod) -> None:
+    """Claim devices by a claim that there is not."""
+    pod.spec["resourceClaims"] = [{"name": "odd", "resourceClaimName": "missing"}]
+
+
+def other_scheduler(_chance: random.Random, pod: OddPod) -> None:
+    """Wait for a scheduler that there is not."""
+    pod.spec["schedulerName"] = "s" * 63
+
+
+def elsewhere(_chance: random.Random, pod: OddPod) -> None:
+    """Be on a node that there is not."""
+    pod.spec["nodeName"] = "nowhere"
+
+
+def phases(chance: random.Random, pod: OddPod) -> None:
+    """Be in a phase that means nothing any more, or never did."""
+    pod.ask(resources(huge(chance), "memory"))
+    pod.status = {
+        "phase": chance.choice(("Unknown", "Failed", "Succeeded")),
+        "nominatedNodeName": chance.choice(("nowhere", "")),
+        "reason": "Odd",
+    }
+
+
+def ephemeral(_chance: random.Random, pod: OddPod) -> None:
+    """Get a container that was not there in the beginning."""
+    pod.ephemeral = [{"name": "debug", "image": "pause"}]
+
+
+ODDITIES: tuple[Oddity, ...] = (
+    amounts, beyond, claims, crumbs, elsewhere, ephemeral, gated, host, leaving,
+    long_name, many_containers, many_labels, node_affinity, odd_annotations,
+    other_scheduler, overhead, owners, phases, pod_affinity, priority, spread,
+    tolerations, volumes, whole_pod,
+)  # fmt: skip
+
+
+def _container(name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "image": "pause", "resources": wanted}

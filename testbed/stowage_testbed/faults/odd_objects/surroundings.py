@@ -1,0 +1,132 @@
+"""Odd objects beside pods: nodes, budgets, classes, a reservation.
+
+The nodes take nobody, the budgets select nobody of the scenario's, and the reservation
+asks for more than there is.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from stowage_testbed.faults.odd_objects.drawing import huge, labels, selector
+
+MOST_LABELS = 3000
+MAX_INT32 = 2**31 - 1
+NODE_PREFIX = "odd"
+LONGEST_NAME = 253
+HIGHEST, LOWEST, NEVER = "odd-highest", "odd-lowest", "odd-never"
+RUNTIME = "odd-runtime"
+
+
+def classes(chance: random.Random) -> list[dict[str, Any]]:
+    """Return the classes that odd pods name: priorities and a runtime."""
+    priorities = (
+        (HIGHEST, 1_000_000_000, "PreemptLowerPriority"),
+        (LOWEST, -(2**31), "PreemptLowerPriority"),
+        (NEVER, 999_999_999, "Never"),
+    )
+    return [
+        *(
+            {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": value,
+                "preemptionPolicy": policy,
+            }
+            for name, value, policy in priorities
+        ),
+        {
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": {"name": RUNTIME},
+            "handler": "odd",
+            "overhead": {"podFixed": {"memory": huge(chance), "cpu": "1n"}},
+        },
+    ]
+
+
+def odd_namespace(name: str, chance: random.Random) -> dict[str, Any]:
+    """Return a namespace with thousands of labels."""
+    metadata = {"name": name, "labels": labels(chance, MOST_LABELS)}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def odd_node(number: int, chance: random.Random) -> dict[str, Any]:
+    """Return a node that nobody comes to, and that nobody looks after."""
+    name = f"{NODE_PREFIX}-{number}"
+    taints = [
+        {"key": f"example.com/{taint}", "value": "odd", "effect": "NoSchedule"}
+        for taint in range(chance.randint(1, 60))
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": chance.choice((name, name.ljust(LONGEST_NAME, "n"))),
+            "labels": labels(chance, MOST_LABELS),
+            "finalizers": ["example.com/never"],
+        },
+        "spec": {"unschedulable": True, "taints": taints},
+    }
+
+
+def odd_capacity(chance: random.Random) -> dict[str, Any]:
+    """Return the status of an odd node: what it says that it has."""
+    amounts = chance.choice(
+        (
+            {},
+            dict.fromkeys(("cpu", "memory", "pods"), "0"),
+            dict.fromkeys(("cpu", "memory", "pods"), "9223372036854775807"),
+            {"cpu": "1n", "memory": huge(chance), "example.com/odd": "1"},
+        )
+    )
+    return {"capacity": amounts, "allocatable": amounts}
+
+
+def odd_budget(name: str, namespace: str, chance: random.Random) -> dict[str, Any]:
+    """Return a budget of everybody and of nobody, in a namespace of odd pods."""
+    return _budget(name, namespace, selector(chance), chance)
+
+
+def budget_of_nobody(
+    name: str, namespace: str, chance: random.Random
+) -> dict[str, Any]:
+    """Return a budget that selects nobody, in thousands of words."""
+    values = [f"v{number}" for number in range(chance.randint(1, 2000))]
+    demand = {"key": "example.com/odd", "operator": "In", "values": values}
+    return _budget(name, namespace, {"matchExpressions": [demand]}, chance)
+
+
+def odd_reservation(name: str, namespace: str, chance: random.Random) -> dict[str, Any]:
+    """Return a reservation of more than there is, for owners without number."""
+    wanted = {"requests": {"memory": huge(chance), "cpu": "1n"}}
+    container = {"name": "odd", "image": "pause", "resources": wanted}
+    owners = [
+        {"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}}
+        for number in range(99)
+    ]
+    return {
+        "apiVersion": "stowage.dev/v1alpha1",
+        "kind": "Reservation",
+        "metadata": {"name": name, "labels": labels(chance, MOST_LABELS)},
+        "spec": {
+            "template": {"spec": {"containers": [container]}},
+            "owners": [*owners, {"labelSelector": selector(chance)}],
+            "ttl": "0s",
+        },
+    }
+
+
+def _budget(
+    name: str, namespace: str, selected: dict[str, Any], chance: random.Random
+) -> dict[str, Any]:
+    amount = chance.choice((0, MAX_INT32, "0%", "100%"))
+    bound = chance.choice(("minAvailable", "maxUnavailable"))
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": selected, bound: amount},
+    }

@@ -1,0 +1,87 @@
+"""Faults of the release's processes: killed, or stopped as if they hung."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import psutil
+
+from stowage_testbed.cluster.processes import kill_one
+from stowage_testbed.faults.errors import ProcessMissingError
+from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.latecomer import admit_latecomer
+from stowage_testbed.helm import Release
+from stowage_testbed.wait import wait_until
+
+RESTART_TIMEOUT_S = 30.0
+RESTARTED = "scheduler restarted, wall s"
+"""The fact that says when a killed scheduler's successor was started."""
+
+
+def kill_optimizer(ground: Ground) -> None:
+    """Kill the optimiser, or only its children, of which one solves."""
+    service = container_process(ground.release, "optimizer")
+    if ground.way("service", "children") == "service":
+        kill_one(service)
+    else:
+        for child in service.children(recursive=True):
+            kill_one(child)
+    admit_latecomer(ground)
+
+
+def stop_optimizer(ground: Ground) -> None:
+    """Stop the optimiser and its children until the fault ends: slow, not dead."""
+    service = container_process(ground.release, "optimizer")
+    for process in (service, *service.children(recursive=True)):
+        process.suspend()
+        ground.mend_with(partial(resume, process))
+    admit_latecomer(ground)
+
+
+def kill_scheduler(ground: Ground) -> None:
+    """Kill the scheduler; the fault ends when its successor has been started."""
+    former = container_process(ground.release, "scheduler")
+    kill_one(former)
+
+    def restarted() -> None:
+        successor = wait_until(
+            "the scheduler to be started again",
+            lambda: _successor(ground.release, former.pid),
+            lambda process: process is not None,
+            timeout_s=RESTART_TIMEOUT_S,
+            clock=ground.clock,
+        )
+        assert successor is not None  # noqa: S101 - that is what was waited for
+        ground.facts[RESTARTED] = successor.create_time()
+
+    ground.mend_with(restarted)
+
+
+def container_process(release: Release, container: str) -> psutil.Process:
+    """Return the process of one of the release's containers.
+
+    Raises
+    ------
+    ProcessMissingError
+        It has none.
+    """
+    pid = release.process_ids().get(container)
+    if pid is None or not psutil.pid_exists(pid):
+        raise ProcessMissingError(container)
+    return psutil.Process(pid)
+
+
+def _successor(release: Release, former_pid: int) -> psutil.Process | None:
+    try:
+        process = container_process(release, "scheduler")
+    except (ProcessMissingError, psutil.NoSuchProcess):
+        return None
+    return None if process.pid == former_pid else process
+
+
+def resume(process: psutil.Process) -> None:
+    """Let a stopped process go on; harmless if it has ended."""
+    try:
+        process.resume()
+    except psutil.NoSuchProcess:
+        return  # it was killed meanwhile, which a probe may do

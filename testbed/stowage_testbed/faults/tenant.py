@@ -1,0 +1,118 @@
+"""A tenant of the cluster: an account with an editor's rights in its own namespace.
+
+What it may do beyond that, the API server's own RBAC says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+
+from kubernetes.client import ApiClient
+
+from stowage_testbed.api_client import new_api_client
+from stowage_testbed.cluster.service_account import write_account_kubeconfig
+from stowage_testbed.errors import StowageError
+from stowage_testbed.faults.ground import Ground
+from stowage_testbed.observe.settled import pods_gone
+from stowage_testbed.run.errors import ApiRefusedError
+from stowage_testbed.run.objects import Objects
+from stowage_testbed.run.site import LONGEST_NAME, await_account, make_namespace
+from stowage_testbed.scenario.manifests import Manifest
+
+ACCOUNT = "default"
+RBAC = "rbac.authorization.k8s.io"
+PLANNER = "stowage-fault-planner"
+"""Role of those who may ask for plans."""
+
+
+def settle_tenant(ground: Ground, *, plans: bool) -> None:
+    """Give the tenant a namespace, which is gone with all in it when the fault ends.
+
+    Parameters
+    ----------
+    plans
+        The tenant may also ask for plans.
+    """
+    bench, namespace = ground.bench, tenant_namespace(ground)
+    ground.mend_with(partial(_remove, ground, namespace))
+    make_namespace(bench, namespace)
+    await_account(bench, namespace)
+    ground.objects.create(_binding("RoleBinding", "edit", namespace))
+    if plans:
+        rule = {
+            "apiGroups": ["stowage.dev"],
+            "resources": ["packingplans"],
+            "verbs": ["create", "get", "list"],
+        }
+        role: Manifest = {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": PLANNER},
+            "rules": [rule],
+        }
+        for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
+            ground.mend_with(partial(ground.objects.delete, one["kind"], PLANNER))
+            ground.objects.create(one)
+
+
+def tenant_namespace(ground: Ground) -> str:
+    """Return the name of the tenant's namespace in this try."""
+    return f"tenant-{ground.namespace}"[:LONGEST_NAME].rstrip("-")
+
+
+def tenant_objects(ground: Ground) -> Objects:
+    """Return requests with the tenant's own rights and no others."""
+    namespace, cluster = tenant_namespace(ground), ground.bench.cluster
+    file = cluster.workdir / f"{namespace}.yaml"
+    write_account_kubeconfig(
+        ground.bench.api, cluster.kubeconfig, namespace, ACCOUNT, file
+    )
+    ground.mend_with(file.unlink)
+    client: ApiClient = new_api_client(file)
+    ground.mend_with(client.close)
+    return Objects(client)
+
+
+def must_be_forbidden(what: str, act: Callable[[], object]) -> None:
+    """Do what the tenant has no right to.
+
+    Raises
+    ------
+    StowageError
+        It was let do so.
+    """
+    try:
+        act()
+    except ApiRefusedError as error:
+        if error.status != HTTPStatus.FORBIDDEN:
+            raise
+        return
+    raise StowageError(f"a tenant could {what}; look at the roles of the chart")
+
+
+def _binding(kind: str, role: str, namespace: str) -> Manifest:
+    metadata = {"name": role}
+    if kind == "RoleBinding":
+        metadata["namespace"] = namespace
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
+        "subjects": [
+            {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}
+        ],
+    }
+
+
+def _remove(ground: Ground, namespace: str) -> None:
+    for kind in ("ReplicaSet", "Pod"):
+        ground.objects.delete_all(kind, namespace)
+    ground.bench.observer.wait_for(
+        f"the pods of {namespace} to go",
+        pods_gone(namespace),
+        timeout_s=ground.bench.timeouts.cleanup_s,
+    )
+    ground.objects.delete("Namespace", namespace)

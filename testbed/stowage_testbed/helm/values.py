@@ -1,0 +1,114 @@
+"""The values that make the chart run on a testbed cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.release_site import ReleaseSite
+from stowage_testbed.helm.errors import OptimizerMissingError
+from stowage_testbed.toolchain import tool_path
+
+Values = dict[str, object]
+
+SCHEDULER_NAME = "default-scheduler"
+"""A testbed cluster has no scheduler of its own: the release serves the pods that name
+nobody."""
+
+
+def testbed_values(
+    cluster: Cluster, *, profile: str, optimizer_enabled: bool
+) -> Values:
+    """Return the values that the testbed needs, whatever else is asked for.
+
+    Raises
+    ------
+    ToolMissingError, OptimizerMissingError
+        A program that the release runs is not installed.
+    """
+    if cluster.release_site.containers:
+        return _container_values(
+            cluster.release_site, profile, optimizer_enabled=optimizer_enabled
+        )
+    return {
+        "profile": profile,
+        "schedulerName": SCHEDULER_NAME,
+        "apiServer": {"url": api_server_url(cluster.kubeconfig)},
+        "scheduler": {
+            "command": [str(tool_path("stowage-scheduler"))],
+            "bindAddress": LOOPBACK,
+            "securePort": port_beside(cluster.name),
+            # There is one replica, and waiting for a lease would only cost time.
+            "leaderElection": {"enabled": False},
+        },
+        "optimizer": {
+            "enabled": optimizer_enabled,
+            "command": [str(_optimizer_command())],
+            # A probe loads Python and gRPC, which shows in measurements on few cores.
+            "probes": {"periodSeconds": 30},
+        },
+        "paths": {
+            part: str(cluster.workdir / "mnt" / part)
+            for part in ("config", "credentials", "socket", "temporary")
+        },
+        "placement": _placement(cluster.release_site),
+    }
+
+
+def _container_values(
+    site: ReleaseSite, profile: str, *, optimizer_enabled: bool
+) -> Values:
+    """Return what even a release in containers needs: the rest is the chart's own."""
+    return {
+        "profile": profile,
+        "schedulerName": SCHEDULER_NAME,
+        "apiServer": {"url": site.api_server_url},
+        # The images are on the node already; there may be no registry.
+        "scheduler": {
+            "image": {"pullPolicy": "Never"},
+            "leaderElection": {"enabled": False},
+        },
+        "optimizer": {
+            "enabled": optimizer_enabled,
+            "image": {"pullPolicy": "Never"},
+        },
+        "placement": _placement(site),
+    }
+
+
+def _placement(site: ReleaseSite) -> Values:
+    return {
+        "nodeName": site.node,
+        "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
+    }
+
+
+def merge_values(base: Mapping[str, object], over: Mapping[str, object]) -> Values:
+    """Return ``base`` with the entries of ``over``, maps merged as Helm merges them."""
+    merged = dict(base)
+    for key, value in over.items():
+        former = merged.get(key)
+        if isinstance(former, Mapping) and isinstance(value, Mapping):
+            merged[key] = merge_values(former, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def api_server_url(kubeconfig: Path) -> str:
+    """Return the API server's address from the kubeconfig's only cluster."""
+    content = yaml.safe_load(kubeconfig.read_text("utf-8"))
+    return str(content["clusters"][0]["cluster"]["server"])
+
+
+def _optimizer_command() -> Path:
+    file = Path(sys.executable).with_name("stowage-optimizer")
+    if not file.is_file():
+        raise OptimizerMissingError(file)
+    return file

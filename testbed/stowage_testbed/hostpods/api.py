@@ -1,0 +1,128 @@
+"""The API server, asked by path and answering with plain JSON objects."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+from kubernetes.client import ApiException
+
+from stowage_testbed.api_client import new_api_client
+from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.hostpods.manifest import Manifest
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+REQUEST_TIMEOUT_S = 10.0
+HTTP_ERROR = 400
+TOO_MANY_REQUESTS = 429
+SERVER_ERROR = 500
+NOT_FOUND = 404
+CONFLICT = 409
+
+
+class ApiServer:
+    """A connection with the daemon's own credentials; pods never get them."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self._client = new_api_client(kubeconfig)
+
+    @property
+    def url(self) -> str:
+        """The server's address as the kubeconfig has it."""
+        return str(self._client.configuration.host)
+
+    async def get(self, path: str) -> Manifest | None:
+        """Return the object at a path, or ``None`` if there is none.
+
+        Raises
+        ------
+        ApiRefusedError, ApiUnreachableError
+            Any other answer than the object or 404; no answer.
+        """
+        try:
+            return await self.call("GET", path)
+        except ApiRefusedError as error:
+            if error.status == NOT_FOUND:
+                return None
+            raise
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Manifest | None = None,
+        content_type: str = JSON,
+    ) -> Manifest:
+        """Send one request and return the object in the answer.
+
+        Raises
+        ------
+        ApiRefusedError, ApiUnreachableError
+            The server said no; the server said nothing.
+        """
+        return await asyncio.to_thread(
+            self._call_blocking, method, path, body, content_type
+        )
+
+    def stream(self, path: str, query: Mapping[str, str]) -> Iterator[Manifest]:
+        """Yield the lines of a watch; blocks, so a thread of its own must call it."""
+        response = self._send("GET", f"{path}?{urlencode(query)}", None, JSON, None)
+        try:
+            pending = b""
+            for chunk in response.stream(amt=None, decode_content=False):
+                *lines, pending = (pending + chunk).split(b"\n")
+                yield from (json.loads(line) for line in lines if line)
+        except urllib3.exceptions.HTTPError as error:
+            raise ApiUnreachableError("GET", path, str(error)) from error
+        finally:
+            response.close()
+
+    def list(self, path: str, query: Mapping[str, str]) -> Manifest:
+        """Return a list object; blocks."""
+        return self._call_blocking("GET", f"{path}?{urlencode(query)}", None, JSON)
+
+    def _call_blocking(
+        self, method: str, path: str, body: Manifest | None, content_type: str
+    ) -> Manifest:
+        response = self._send(method, path, body, content_type, REQUEST_TIMEOUT_S)
+        try:
+            answer: Manifest = json.loads(response.read())
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise ApiUnreachableError(method, path, str(error)) from error
+        return answer
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: Manifest | None,
+        content_type: str,
+        timeout_s: float | None,
+    ) -> Any:  # urllib3's response; the client hands it on untyped
+        request = self._client.param_serialize(
+            method,
+            path,
+            header_params={"Content-Type": content_type, "Accept": JSON},
+            body=dict(body) if body is not None else None,
+            auth_settings=["BearerToken"],
+        )
+        try:
+            response = self._client.call_api(
+                *request, _request_timeout=timeout_s
+            ).response
+            status = int(response.status)
+            if status < HTTP_ERROR:
+                return response
+            text = response.read().decode(errors="replace")
+        except (urllib3.exceptions.HTTPError, ApiException) as error:
+            raise ApiUnreachableError(method, path, str(error)) from error
+        if status >= SERVER_ERROR or status == TOO_MANY_REQUESTS:
+            raise ApiUnreachableError(method, path, f"{status}: {text}")
+        raise ApiRefusedError(method, path, status, text)

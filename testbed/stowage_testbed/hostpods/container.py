@@ -1,0 +1,162 @@
+"""One container: kept as its pod's restart policy wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+from stowage_testbed.hostpods.attempt import Attempt, start_attempt
+from stowage_testbed.hostpods.backoff import Backoff
+from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
+from stowage_testbed.hostpods.errors import HostPodsError
+from stowage_testbed.hostpods.manifest import Manifest, pod_key
+from stowage_testbed.hostpods.place import Place
+from stowage_testbed.hostpods.states import ContainerRecord, Running, Terminated, Waiting
+
+DEFAULT_GRACE_S = 30
+
+_log = logging.getLogger(__name__)
+
+
+class ContainerRunner:
+    """Starts a container, and starts it again with back-off.
+
+    Parameters
+    ----------
+    pod, container
+        The specs.
+    record
+        The container's line in the status; this runner is its only writer.
+    policy
+        ``Always``, ``OnFailure`` or ``Never``.
+    place
+        Where it runs.
+    changed
+        Called after each change of the record.
+    """
+
+    def __init__(
+        self,
+        pod: Manifest,
+        container: Manifest,
+        record: ContainerRecord,
+        policy: str,
+        place: Place,
+        *,
+        changed: Callable[[], None],
+    ) -> None:
+        self._pod = pod
+        self._container = container
+        self.record = record
+        self._policy = policy
+        self._place = place
+        self._changed = changed
+        self._backoff = Backoff(place.backoff)
+        self._stopping = asyncio.Event()
+        self._attempt: Attempt | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.healthy = asyncio.Event()
+        self.is_sidecar = container.get("restartPolicy") == "Always"
+
+    async def run(self) -> None:
+        """Return when the container has ended and must not start again."""
+        while not self._stopping.is_set():
+            began = self._place.clock.now()
+            self._idle.clear()
+            code = await self._try_once()
+            self._idle.set()
+            if self._stopping.is_set() or not self._starts_again(code):
+                return
+            await self._back_off(self._place.clock.now() - began)
+
+    async def stop(self, grace_s: float) -> None:
+        """End the container for good; after the grace period by force."""
+        self._stopping.set()
+        if self._attempt is not None:
+            await self._attempt.terminate(grace_s)
+        await self._idle.wait()
+
+    def on_started(self) -> None:
+        """Take note that the startup probe succeeded, or that there is none."""
+        _log.info("container %s is up", self.record.name)
+        self.record.started = True
+        self.healthy.set()
+        self._changed()
+
+    def on_ready(self, *, ready: bool) -> None:
+        """Take note of the readiness probe's verdict."""
+        if self.record.ready != ready:
+            self.record.ready = ready
+            self.record.complaint = "" if ready else self.record.complaint
+            self._changed()
+
+    def on_complaint(self, message: str) -> None:
+        """Take note of why the container is not ready yet, or no longer."""
+        if self.record.complaint != message:
+            self.record.complaint = message
+            self._changed()
+
+    def _starts_again(self, code: int | None) -> bool:
+        if code is None or self._policy == "Always":
+            return True
+        return self._policy == "OnFailure" and code != 0
+
+    async def _try_once(self) -> int | None:
+        """Run once; return the exit code, or ``None`` if it could not be started."""
+        grace_s = self._pod["spec"].get(
+            "terminationGracePeriodSeconds", DEFAULT_GRACE_S
+        )
+        try:
+            attempt = await start_attempt(
+                self._pod, self._container, self._place, grace_s
+            )
+        except HostPodsError as error:
+            _log.warning("container %s waits: %s", self.record.name, error)
+            self._show(Waiting(error.reason, str(error)))
+            return None
+        self._attempt = attempt
+        since = self._place.clock.wall()
+        _log.info("container %s runs as %d", self.record.name, attempt.process.pid)
+        self._show(Running(since))
+        if self._stopping.is_set():  # told to stop while it was being started
+            attempt.process.kill()
+        ended = await attempt.run(self)
+        self._attempt = None
+        _log.info("container %s ended with %d", self.record.name, ended.code)
+        if self.record.ready and not self._stopping.is_set() and not attempt.condemned:
+            self._tell_of_end(ended.code)
+        self.record.ready = self.record.started = False
+        until = self._place.clock.wall()
+        self._show(Terminated(ended.code, since, until, attempt.condemned))
+        return ended.code
+
+    def _tell_of_end(self, code: int) -> None:
+        folder, name = self._place.folder, self.record.name
+        ended = EndedContainer(pod_key(self._pod), name, code, f"{folder}/{name}.log")
+        EndedContainers(folder.parents[1]).add(ended)
+
+    async def _back_off(self, ran_s: float) -> None:
+        """Wait as long as the failures so far call for, or until told to stop."""
+        delay_s = self._backoff.after_run(ran_s)
+        ended = isinstance(self.record.state, Terminated)
+        if isinstance(self.record.state, Terminated):
+            self.record.last = self.record.state
+            if delay_s:
+                message = f"back-off {delay_s:g} s before container is started again"
+                self._show(Waiting("CrashLoopBackOff", message))
+        pause = asyncio.ensure_future(self._place.clock.pause(delay_s))
+        stop = asyncio.ensure_future(self._stopping.wait())
+        await asyncio.wait({pause, stop}, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in (pause, stop):
+            waiting.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await waiting
+        if ended and not self._stopping.is_set():
+            self.record.restarts += 1
+
+    def _show(self, state: Waiting | Running | Terminated) -> None:
+        self.record.state = state
+        self._changed()

@@ -1,0 +1,157 @@
+"""The daemon's heart: one runner for each pod of the node."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stowage_testbed.clock import SystemClock
+from stowage_testbed.hostpods.api import ApiServer
+from stowage_testbed.hostpods.archive import forget_old_folders
+from stowage_testbed.hostpods.backoff import BackoffLimits
+from stowage_testbed.hostpods.clock import LoopClock
+from stowage_testbed.hostpods.environment import Surroundings
+from stowage_testbed.hostpods.manifest import Manifest, pod_key, short_uid
+from stowage_testbed.hostpods.mounts import Mounts
+from stowage_testbed.hostpods.node import NodeKeeper
+from stowage_testbed.hostpods.objects import ApiObjects
+from stowage_testbed.hostpods.place import Place
+from stowage_testbed.hostpods.pod import PodHome, PodRunner
+from stowage_testbed.hostpods.unenforced import unenforced_settings
+from stowage_testbed.hostpods.volumes.contents import VolumeContents
+from stowage_testbed.hostpods.volumes.folder import VolumesFolder
+from stowage_testbed.hostpods.volumes.serviceaccount import TokenSource
+from stowage_testbed.hostpods.watch import PodWatch
+
+SHUTDOWN_GRACE_S = 3.0
+"""What containers get when the daemon ends, whatever their pods say."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HostNode:
+    """What the kubelet works with."""
+
+    api: ApiServer
+    name: str
+    workdir: Path
+    clock: LoopClock
+    backoff: BackoffLimits
+
+
+class HostKubelet:
+    """Runs the pods of one node.
+
+    Parameters
+    ----------
+    node
+        The node and its surroundings.
+    """
+
+    def __init__(self, node: HostNode) -> None:
+        self._node = node
+        self._keeper = NodeKeeper(node.api, node.name, node.clock)
+        self._runners: dict[str, PodRunner] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._pods = node.workdir / "hostpods"
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop; no process of a pod is left then."""
+        self._pods.mkdir(parents=True, exist_ok=True)
+        (self._node.workdir / "mnt").mkdir(exist_ok=True)
+        keeping = asyncio.create_task(self._keeper.run())
+        keeping.add_done_callback(lambda _: stop.set())
+        self._start_watching(stop)
+        await stop.wait()
+        keeping.cancel()
+        runners = list(self._runners.values())
+        await asyncio.gather(*(runner.abandon(SHUTDOWN_GRACE_S) for runner in runners))
+        _log.info("all pods of %s are stopped", self._node.name)
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+
+    def _start_watching(self, stop: asyncio.Event) -> None:
+        """Watch in a thread: the client's streams block.
+
+        A daemon that has gone blind must not pretend to work: it stops.
+        """
+        loop = asyncio.get_running_loop()
+
+        def in_loop(handle: Callable[..., None]) -> Callable[..., None]:
+            def hand_over(*seen: object) -> None:
+                loop.call_soon_threadsafe(handle, *seen)
+
+            return hand_over
+
+        watch = PodWatch(
+            self._node.api, self._node.name, in_loop(self._listed), in_loop(self._seen)
+        )
+
+        def watch_or_stop() -> None:
+            try:
+                watch.run(SystemClock())
+            finally:
+                loop.call_soon_threadsafe(stop.set)
+
+        threading.Thread(target=watch_or_stop, name="pod-watch", daemon=True).start()
+
+    def _listed(self, pods: list[Manifest]) -> None:
+        """Compare with the whole list: pods may have gone unseen."""
+        present = {str(pod["metadata"]["uid"]) for pod in pods}
+        for uid in self._runners.keys() - present:
+            self._runners[uid].vanished()
+        forget_old_folders(self._pods, keep={short_uid(pod) for pod in pods})
+        for pod in pods:
+            self._seen("ADDED", pod)
+
+    def _seen(self, kind: str, pod: Manifest) -> None:
+        uid = str(pod["metadata"]["uid"])
+        runner = self._runners.get(uid)
+        if kind == "DELETED":
+            if runner is not None:
+                runner.vanished()
+            return
+        if runner is None:
+            if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+                return
+            runner = self._begin(uid, pod)
+        runner.update(pod)
+
+    def _begin(self, uid: str, pod: Manifest) -> PodRunner:
+        _log.info("pod %s begins in %s", pod_key(pod), short_uid(pod))
+        if ignored := unenforced_settings(pod):
+            _log.info("not enforced on the host: %s", ", ".join(ignored))
+        runner = PodRunner(pod, self._home(pod))
+        self._runners[uid] = runner
+        task = asyncio.create_task(runner.run(), name=pod_key(pod))
+        self._tasks[uid] = task
+        task.add_done_callback(lambda done: self._ended(uid, done))
+        return runner
+
+    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
+        self._runners.pop(uid, None)
+        self._tasks.pop(uid, None)
+        if not task.cancelled() and (error := task.exception()):
+            _log.error("pod %s failed the daemon", task.get_name(), exc_info=error)
+
+    def _home(self, pod: Manifest) -> PodHome:
+        node = self._node
+        folder = self._pods / short_uid(pod)
+        folder.mkdir(exist_ok=True)
+        objects = ApiObjects(node.api)
+        capacity = self._keeper.capacity
+        place = Place(
+            folder=folder,
+            mounts=Mounts(node.workdir / "mnt", folder / "volumes"),
+            around=Surroundings(objects, node.api.url, capacity),
+            clock=node.clock,
+            backoff=node.backoff,
+        )
+        contents = VolumeContents(objects, TokenSource(objects, node.clock), capacity)
+        return PodHome(node.api, place, VolumesFolder(folder / "volumes", contents))

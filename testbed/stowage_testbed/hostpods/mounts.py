@@ -1,0 +1,75 @@
+"""Mount paths as links to a volume's folder.
+
+There is no mount namespace on the host. A mount path is a link, therefore only paths
+below one folder of the cluster's work directory are allowed, and all containers of all
+host pods share them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stowage_testbed.hostpods.errors import FeatureNotSupportedError, MountRefusedError
+from stowage_testbed.hostpods.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Mounts:
+    """The links of one pod.
+
+    Attributes
+    ----------
+    root
+        The folder that mount paths must lie under.
+    volumes
+        The folder that holds the pod's volumes, one folder a volume.
+    """
+
+    root: Path
+    volumes: Path
+
+    def link(self, container: Manifest) -> None:
+        """Make the container's mount paths show its volumes.
+
+        Raises
+        ------
+        MountRefusedError
+            A path outside the root, or one that another pod or a file holds.
+        FeatureNotSupportedError
+            A ``subPath``.
+        """
+        for mount in container.get("volumeMounts", ()):
+            if mount.get("subPath") or mount.get("subPathExpr"):
+                raise FeatureNotSupportedError(
+                    f"mount {mount['mountPath']} has a subPath, which a link cannot "
+                    "show; mount the whole volume, or name the file under items"
+                )
+            self._link_one(Path(mount["mountPath"]), self.volumes / mount["name"])
+
+    def unlink(self) -> None:
+        """Remove the links that show this pod's volumes."""
+        for link in self.root.rglob("*"):
+            if link.is_symlink() and link.readlink().is_relative_to(self.volumes):
+                link.unlink()
+
+    def _link_one(self, path: Path, target: Path) -> None:
+        if ".." in path.parts or self.root not in path.parents:
+            raise MountRefusedError(
+                f"mount path {path} does not lie under {self.root}; host pods can "
+                "only show volumes there: set the chart's paths to folders below it, "
+                "and automountServiceAccountToken to false"
+            )
+        if path.is_symlink():
+            current = path.readlink()
+            if current == target:
+                return
+            if current.is_relative_to(self.volumes) or not current.exists():
+                path.unlink()
+        if path.exists():
+            raise MountRefusedError(
+                f"mount path {path} is in use by {path.resolve()}; two host pods "
+                "cannot mount at one path: wait for the other to end, or choose another"
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(target)

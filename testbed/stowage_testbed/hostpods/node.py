@@ -1,0 +1,132 @@
+"""The node that the pods run on: there, Ready, and with a fresh lease."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, field
+
+from stowage_testbed.hostpods.api import (
+    CONFLICT,
+    MERGE_PATCH,
+    NOT_FOUND,
+    STRATEGIC_PATCH,
+    ApiServer,
+)
+from stowage_testbed.hostpods.clock import LoopClock, micro_timestamp, timestamp
+from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.hostpods.manifest import Manifest
+
+HOST_LABEL = "stowage.dev/host"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+RENEW_S = 10.0
+LEASE_S = 40
+RETRY_S = 0.2
+"""Pause after a failed renewal, so that a server that comes back sees the node soon."""
+
+_log = logging.getLogger(__name__)
+
+
+def host_capacity() -> Manifest:
+    """Return this machine's CPUs and memory as the node's capacity."""
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "cpu": str(os.cpu_count() or 1),
+        "memory": str(memory_bytes),
+        "ephemeral-storage": "10Gi",
+        "pods": "110",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKeeper:
+    """Creates the node and keeps it Ready, also after somebody deleted it."""
+
+    api: ApiServer
+    name: str
+    clock: LoopClock
+    capacity: Manifest = field(default_factory=host_capacity)
+    since: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "since", timestamp(self.clock.wall()))
+
+    async def run(self) -> None:
+        """Renew for ever."""
+        while True:
+            pause_s = RENEW_S
+            try:
+                await self.renew()
+            except (ApiRefusedError, ApiUnreachableError) as error:
+                _log.warning("node %s cannot be renewed: %s", self.name, error)
+                pause_s = RETRY_S
+            await self.clock.pause(pause_s)
+
+    async def renew(self) -> None:
+        """Create what is missing, then report Ready and renew the lease."""
+        await self._ensure("/api/v1/nodes", node_object(self.name))
+        await self.api.call(
+            "PATCH",
+            f"/api/v1/nodes/{self.name}/status",
+            {"status": self._status()},
+            STRATEGIC_PATCH,
+        )
+        spec = {
+            "holderIdentity": self.name,
+            "leaseDurationSeconds": LEASE_S,
+            "renewTime": micro_timestamp(self.clock.wall()),
+        }
+        try:
+            await self.api.call(
+                "PATCH", f"{LEASES}/{self.name}", {"spec": spec}, MERGE_PATCH
+            )
+        except ApiRefusedError as error:
+            if error.status != NOT_FOUND:
+                raise
+            await self._ensure(LEASES, {"metadata": {"name": self.name}, "spec": spec})
+
+    async def _ensure(self, path: str, body: Manifest) -> None:
+        try:
+            await self.api.call("POST", path, body)
+        except ApiRefusedError as error:
+            if error.status != CONFLICT:
+                raise
+
+    def _status(self) -> Manifest:
+        now = timestamp(self.clock.wall())
+        return {
+            "capacity": self.capacity,
+            "allocatable": self.capacity,
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "nodeInfo": {
+                "kubeletVersion": "v0.0.0-hostpods",
+                "containerRuntimeVersion": "hostpods://1",
+            },
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": "True",
+                    "reason": "HostPodsReady",
+                    "message": "host pods run as local processes",
+                    "lastHeartbeatTime": now,
+                    "lastTransitionTime": self.since,
+                }
+            ],
+        }
+
+
+def node_object(name: str) -> Manifest:
+    """Return the node: marked as host, and closed to pods that do not ask for it."""
+    return {
+        "metadata": {
+            "name": name,
+            "labels": {
+                HOST_LABEL: "true",
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+            },
+        },
+        "spec": {
+            "taints": [{"key": HOST_LABEL, "value": "true", "effect": "NoSchedule"}]
+        },
+    }

@@ -1,0 +1,138 @@
+"""One command as a process that cannot outlive the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.hostpods.errors import CommandNotStartedError
+
+LAUNCHER = Path(__file__).with_name("launch.py")
+LOG_CAP_BYTES = 10 * 1024 * 1024
+"""A log is turned over at this size, as a kubelet does by default."""
+OUTPUT_CAP_BYTES = 4096
+KILLED_CODE = 137
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run, with which variables, and in which folder."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    cwd: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: 128 + n for signal n, as container runtimes say it."""
+
+    code: int
+    output: str = ""
+
+
+class ContainerProcess:
+    """A running command; made by :func:`start_process`."""
+
+    def __init__(self, launcher: asyncio.subprocess.Process, pid: int) -> None:
+        self._launcher = launcher
+        self.pid = pid
+
+    def terminate(self) -> None:
+        """Ask the main process to end (SIGTERM), as a runtime's stop signal does."""
+        self._order(b"TERM\n")
+
+    def kill(self) -> None:
+        """Kill the process and all its descendants."""
+        self._order(b"KILL\n")
+
+    async def wait(self) -> Exit:
+        """Return how the process ended; none of its descendants lives then."""
+        answer = await _answer(self._launcher)
+        await self._launcher.wait()
+        if answer is None:  # the launcher itself was killed, and took its child along
+            return Exit(KILLED_CODE)
+        return Exit(int(answer["code"]), str(answer["output"]))
+
+    def _order(self, line: bytes) -> None:
+        pipe = self._launcher.stdin
+        if pipe is not None and not pipe.is_closing():
+            pipe.write(line)
+
+
+async def start_process(command: Command, log: Path | None) -> ContainerProcess:
+    """Start a command under a launcher of its own.
+
+    Parameters
+    ----------
+    command
+        What to run.
+    log
+        File to append the output to; without one its last 4 KiB come with the exit.
+
+    Raises
+    ------
+    CommandNotStartedError
+        The operating system refused; the message has its reason.
+    """
+    order = {
+        "argv": list(command.argv),
+        "env": dict(command.env),
+        "cwd": str(command.cwd),
+        "log": str(log) if log else None,
+        "cap_bytes": LOG_CAP_BYTES if log else OUTPUT_CAP_BYTES,
+    }
+    launcher = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", str(LAUNCHER),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    assert launcher.stdin is not None  # noqa: S101 - started with a pipe
+    launcher.stdin.write(json.dumps(order).encode() + b"\n")
+    try:
+        answer = await _answer(launcher)
+    except asyncio.CancelledError:
+        launcher.stdin.close()  # which ends the launcher and whatever it started
+        await launcher.wait()
+        raise
+    if answer is None or "error" in answer:
+        await launcher.wait()
+        cause = str(answer["error"]) if answer else "its launcher was killed"
+        raise CommandNotStartedError(command.argv[0], cause)
+    return ContainerProcess(launcher, int(answer["pid"]))
+
+
+async def run_to_end(command: Command, timeout_s: float) -> Exit | None:
+    """Run a command to its end; ``None`` when it was killed at the time-out.
+
+    Raises
+    ------
+    CommandNotStartedError
+        The operating system refused to start it.
+    """
+    process = await start_process(command, None)
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        return await asyncio.wait_for(asyncio.shield(waiting), timeout_s)
+    except TimeoutError:
+        return None
+    finally:
+        process.kill()
+        await asyncio.shield(waiting)
+
+
+async def _answer(launcher: asyncio.subprocess.Process) -> dict[str, Any] | None:
+    assert launcher.stdout is not None  # noqa: S101 - started with a pipe
+    with contextlib.suppress(ConnectionResetError):
+        line = await launcher.stdout.readline()
+        if line:
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+    return None

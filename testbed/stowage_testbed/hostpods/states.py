@@ -1,0 +1,106 @@
+"""The three states of a container, and what its status remembers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from stowage_testbed.hostpods.clock import timestamp
+from stowage_testbed.hostpods.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Not started yet, or not again yet."""
+
+    reason: str
+    message: str = ""
+
+    def manifest(self) -> Manifest:
+        """Return the state as the API writes it."""
+        return {"waiting": {"reason": self.reason, "message": self.message}}
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Started and not ended."""
+
+    since: datetime
+
+    def manifest(self) -> Manifest:
+        """Return the state as the API writes it."""
+        return {"running": {"startedAt": timestamp(self.since)}}
+
+
+@dataclass(frozen=True, slots=True)
+class Terminated:
+    """Ended."""
+
+    code: int
+    since: datetime
+    until: datetime
+    message: str = ""
+
+    def manifest(self) -> Manifest:
+        """Return the state as the API writes it."""
+        return {
+            "terminated": {
+                "exitCode": self.code,
+                "reason": "Completed" if self.code == 0 else "Error",
+                "startedAt": timestamp(self.since),
+                "finishedAt": timestamp(self.until),
+                "message": self.message,
+            }
+        }
+
+
+State = Waiting | Running | Terminated
+
+
+@dataclass(slots=True)
+class ContainerRecord:
+    """One container's line in the pod's status.
+
+    ``complaint`` is what the last failed startup or readiness probe said.
+    """
+
+    name: str
+    image: str
+    state: State
+    last: Terminated | None = None
+    restarts: int = 0
+    started: bool = False
+    ready: bool = False
+    complaint: str = ""
+
+    def manifest(self) -> Manifest:
+        """Return the container's status as the API writes it."""
+        return {
+            "name": self.name,
+            "image": self.image,
+            "imageID": "",
+            "state": self.state.manifest(),
+            "lastState": self.last.manifest() if self.last else {},
+            "restartCount": self.restarts,
+            "started": self.started,
+            "ready": self.ready,
+        }
+
+
+def first_record(container: Manifest, former: Manifest | None) -> ContainerRecord:
+    """Return a container's first record.
+
+    Parameters
+    ----------
+    container
+        The container's spec.
+    former
+        Its status from before the daemon was started, if it had one: what ran then
+        ended together with the daemon and counts as a restart.
+    """
+    waiting = Waiting("ContainerCreating")
+    record = ContainerRecord(container["name"], container.get("image", ""), waiting)
+    if former is not None:
+        ran = "waiting" not in former.get("state", {"waiting": {}})
+        record.restarts = former.get("restartCount", 0) + int(ran)
+    return record

@@ -1,0 +1,59 @@
+"""The web service for the time of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.hpa.live.manifests import NAME, deployment
+from stowage_testbed.hpa.live.usage import SimulatedUsage
+from stowage_testbed.hpa.settings import RecoverySettings
+from stowage_testbed.observe.settled import Condition, pods_gone
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.run.bench import Bench
+
+READY_S = 60.0
+"""Many times what a scheduler takes for a few pods on an idle cluster."""
+
+
+@contextmanager
+def deployed(
+    bench: Bench, settings: RecoverySettings, dress: Dress, usage: SimulatedUsage
+) -> Iterator[None]:
+    """Deploy it, with its first replicas ready and idle; at the end nothing is left.
+
+    Raises
+    ------
+    NotSettledError
+        The replicas did not become ready, or did not go.
+    """
+    namespace, first = usage.namespace, settings.autoscaling.min_replicas
+    try:
+        bench.objects.create(deployment(namespace, settings, dress))
+        bench.observer.wait_for(
+            f"{first} replicas to be ready",
+            _pods_ready(namespace, first),
+            timeout_s=READY_S,
+        )
+        yield
+    finally:
+        # Of the whole cluster, and so left by whoever clears the namespace.
+        usage.clear()
+        # Without its autoscaler first, the Deployment would be scaled to the last.
+        for kind in ("HorizontalPodAutoscaler", "Deployment"):
+            bench.objects.delete(kind, NAME, namespace=namespace)
+        bench.observer.wait_for(
+            "the replicas to go",
+            pods_gone(namespace),
+            timeout_s=bench.timeouts.cleanup_s,
+        )
+
+
+def _pods_ready(namespace: str, count: int) -> Condition:
+    def condition(state: State) -> Verdict:
+        ready = sum(pod.ready for pod in state.pods(namespace))
+        return Verdict(ready == count, f"{ready} of {count} are ready")
+
+    return condition

@@ -1,0 +1,107 @@
+"""A span of constant load, while replicas come and go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stowage_testbed.hpa.model.sla import SLA_RANK, Sla
+from stowage_testbed.hpa.model.web_service import SteadyState, WebService, steady_state
+
+_HALVINGS = 40
+"""Steps that bring a quantile from the time-out's size to below a nanosecond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A time in which the number of ready replicas did not change."""
+
+    duration_s: float
+    ready: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWindow:
+    """What clients saw in one window.
+
+    Attributes
+    ----------
+    start_s, end_s
+        Seconds from the start of the run on the receipt clock.
+    requests
+        How many ended in the window.
+    p99_s
+        Their 99th percentile in seconds; an error counts with the time-out.
+    errors
+        The share of them that timed out.
+    ok
+        Whether the SLA was kept.
+    """
+
+    start_s: float
+    end_s: float
+    clients: int
+    requests: int
+    p99_s: float
+    errors: float
+    ok: bool
+
+
+def load_window(
+    service: WebService,
+    sla: Sla,
+    clients: int,
+    start_s: float,
+    segments: Sequence[Segment],
+) -> LoadWindow:
+    """Return what ``clients`` clients see over the segments, which follow each other.
+
+    Every segment is taken as a steady state of its own; the window's percentile is
+    that of all its requests together.
+    """
+    spans_s: dict[int, float] = {}
+    for segment in segments:
+        spans_s[segment.ready] = spans_s.get(segment.ready, 0.0) + segment.duration_s
+    states = [steady_state(service, clients, ready) for ready in spans_s]
+    counts = [
+        state.requests_per_s * span_s
+        for state, span_s in zip(states, spans_s.values(), strict=True)
+    ]
+    p99_s = _quantile(states, counts, SLA_RANK, service.timeout_s)
+    total = math.fsum(counts)
+    errors = _share(counts, [state.errors for state in states])
+    return LoadWindow(
+        start_s=start_s,
+        end_s=start_s + math.fsum(spans_s.values()),
+        clients=clients,
+        requests=round(total),
+        p99_s=p99_s,
+        errors=errors,
+        ok=sla.kept(p99_s, errors),
+    )
+
+
+def _quantile(
+    states: Sequence[SteadyState],
+    counts: Sequence[float],
+    rank: float,
+    longest_s: float,
+) -> float:
+    """Return the latency that ``rank`` of all requests do not exceed, by bisection."""
+    low_s, high_s = 0.0, longest_s
+    for _ in range(_HALVINGS):
+        middle_s = (low_s + high_s) / 2
+        if _share(counts, [state.slower_than(middle_s) for state in states]) > 1 - rank:
+            low_s = middle_s
+        else:
+            high_s = middle_s
+    return high_s
+
+
+def _share(counts: Sequence[float], shares: Sequence[float]) -> float:
+    """Return the mean of shares, each weighted with its number of requests."""
+    total = math.fsum(counts)
+    if not total:
+        return 0.0
+    return math.fsum(n * s for n, s in zip(counts, shares, strict=True)) / total

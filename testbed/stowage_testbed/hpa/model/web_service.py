@@ -1,0 +1,116 @@
+"""A web service of equal replicas under a closed loop of clients."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stowage_testbed.hpa.model.routing import Routing, others
+from stowage_testbed.hpa.model.service_time import ServiceTime
+
+MILLI = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class WebService:
+    """What a request costs, and what a replica may use.
+
+    The defaults are php-apache's of the second paper (section 5.2.2): 200m requested
+    and 500m at most, with a request that takes 0.2 s of a replica it has for itself.
+
+    Attributes
+    ----------
+    cpu_s
+        CPU seconds of a mean request.
+    request_milli, limit_milli
+        CPU of a replica: what its pod asks for, and what it may use. A request is
+        served by one thread, so that more than 1000 would not make it faster.
+    stages
+        Of the service time's distribution, see `ServiceTime`.
+    timeout_s
+        When a client gives up; the request then counts as an error.
+    routing
+        How requests find a replica.
+    """
+
+    cpu_s: float = 0.1
+    request_milli: int = 200
+    limit_milli: int = 500
+    stages: int = 25
+    timeout_s: float = 3.0
+    routing: Routing = "random"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.request_milli <= self.limit_milli <= MILLI:
+            raise ValueError(
+                f"requests of {self.request_milli}m and limits of {self.limit_milli}m: "
+                "they must be above 0, in this order, and at most 1000m"
+            )
+        if not self.cpu_s > 0 or not self.timeout_s > 0:
+            raise ValueError("cpu_s and timeout_s must be above 0")
+
+    @property
+    def service_time(self) -> ServiceTime:
+        """The time of a request that has its replica for itself."""
+        return ServiceTime(self.cpu_s * MILLI / self.limit_milli, self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyState:
+    """What a number of clients gets from a number of ready replicas.
+
+    Attributes
+    ----------
+    met
+        How probable it is that a request meets 0, 1, 2, ... others on its replica;
+        empty without a ready replica.
+    requests_per_s
+        Requests that end in a second, however they end.
+    cpu_milli
+        CPU that each ready replica uses.
+    """
+
+    service: WebService
+    met: tuple[float, ...]
+    requests_per_s: float
+    cpu_milli: int
+
+    def slower_than(self, limit_s: float) -> float:
+        """Return the share of requests that take longer than ``limit_s``.
+
+        No request takes longer than the time-out. Without a ready replica all take as
+        long as that.
+        """
+        if limit_s >= self.service.timeout_s:
+            return 0.0
+        return self._slower_than(limit_s)
+
+    @property
+    def errors(self) -> float:
+        """The share of requests that reach the time-out."""
+        return self._slower_than(self.service.timeout_s)
+
+    def _slower_than(self, limit_s: float) -> float:
+        if not self.met:
+            return 1.0
+        time = self.service.service_time
+        return math.fsum(
+            probability * time.longer_than(limit_s / (count + 1))
+            for count, probability in enumerate(self.met)
+        )
+
+
+@lru_cache(maxsize=4096)
+def steady_state(service: WebService, clients: int, replicas: int) -> SteadyState:
+    """Return the steady state of ``clients`` on ``replicas``, both 0 or more."""
+    if clients == 0:
+        return SteadyState(service, (), 0.0, 0)
+    if replicas == 0:
+        return SteadyState(service, (), clients / service.timeout_s, 0)
+    met = others(service.routing, clients, replicas)
+    sharing = math.fsum((n + 1) * probability for n, probability in enumerate(met))
+    # Little's law for a closed loop without thinking: clients = throughput x latency.
+    requests_per_s = clients / (sharing * service.service_time.mean_s)
+    cpu_milli = requests_per_s * service.cpu_s * MILLI / replicas
+    return SteadyState(service, met, requests_per_s, round(cpu_milli))

@@ -1,0 +1,68 @@
+"""A built image as a file, with the list of its parts beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stowage_testbed import layout
+from stowage_testbed.images.content import content_key
+from stowage_testbed.images.errors import ImageMissingError
+from stowage_testbed.images.home import recipes_home
+from stowage_testbed.images.manifest import read_manifest
+from stowage_testbed.images.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What `docker load` takes.
+
+    Attributes
+    ----------
+    file
+        Called after the key of the image's content.
+    """
+
+    recipe: Recipe
+    file: Path
+
+    @property
+    def parts(self) -> Path:
+        """The list of its parts, in SPDX."""
+        return self.file.with_suffix(".spdx.json")
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the file, which is not compressed."""
+        return self.file.stat().st_size
+
+    @property
+    def image_id(self) -> str:
+        """The image's digest: of its configuration, which has those of its layers."""
+        return str(read_manifest(self.file)["Config"]).removesuffix(".json")
+
+
+def archive_of(recipe: Recipe, base: str = "") -> Archive:
+    """Return where the archive of an image is, built or not.
+
+    Raises
+    ------
+    RecipesMissingError
+        This is no checkout, so that nobody can tell.
+    """
+    key = content_key(recipe, recipes_home(), base)
+    return Archive(recipe, layout.images_folder() / recipe.name / f"{key}.tar")
+
+
+def built_archive(recipe: Recipe, base: str = "") -> Archive:
+    """Return the archive of an image.
+
+    Raises
+    ------
+    ImageMissingError
+        It is not built, or of other sources.
+    """
+    archive = archive_of(recipe, base)
+    if not archive.file.is_file():
+        raise ImageMissingError(recipe.name, recipe.reference)
+    return archive

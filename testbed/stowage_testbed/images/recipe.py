@@ -1,0 +1,88 @@
+"""The images: what each is called, what it is made of, and what decides its content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from stowage_testbed.images.errors import UnknownImageError
+from stowage_testbed.toolchain.manifest import load_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One image.
+
+    Attributes
+    ----------
+    name
+        Its folder in ``ci/images``, which holds a Containerfile.
+    repository, tag
+        What it is called in an engine.
+    inputs
+        Files and folders of the checkout that its content depends on.
+    tools
+        Tools of the manifest that its build copies.
+    tools_as_images
+        Tools that are in it as images of their own.
+    base
+        The image that it is built on where nobody names another; "" for none.
+    group
+        Images that are built together.
+    published
+        Somebody else's image that does the same, from a registry; "" for none.
+    """
+
+    name: str
+    repository: str
+    tag: str
+    inputs: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    base: str = ""
+    group: str = "release"
+    published: str = ""
+    tools_as_images: tuple[str, ...] = ()
+
+    @property
+    def reference(self) -> str:
+        """Its full name."""
+        return f"{self.repository}:{self.tag}"
+
+
+NODE_TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+"""What a node of kind runs in containers."""
+
+
+def recipes() -> dict[str, Recipe]:
+    """Return all images by name, bases before what is built on them."""
+    ours = version("stowage")
+    kubernetes = load_manifest().tool("kubelet").version
+    made = (
+        Recipe("base", "stowage/python", "bookworm", group="base"),
+        Recipe("scheduler", "stowage/scheduler", ours, tools=("stowage-scheduler",)),
+        Recipe("optimizer", "stowage/optimizer", ours, ("optimizer",), base="base"),
+        Recipe(
+            "node",
+            "stowage/node",
+            kubernetes,
+            tools=("kubelet", "kubeadm", "kubectl"),
+            tools_as_images=NODE_TOOLS,
+            group="kind",
+            published=f"kindest/node:{kubernetes}",
+        ),
+    )
+    return {recipe.name: recipe for recipe in made}
+
+
+def recipe_of(name: str) -> Recipe:
+    """Return an image by name.
+
+    Raises
+    ------
+    UnknownImageError
+        There is none of that name.
+    """
+    known = recipes()
+    if name not in known:
+        raise UnknownImageError(name, known)
+    return known[name]

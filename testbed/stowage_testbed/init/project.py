@@ -1,0 +1,61 @@
+"""The files that `stowage init` writes: a scenario, a test and a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import metadata, resources
+from pathlib import Path
+
+from stowage_testbed.init.errors import FilesInTheWayError, FolderUnwritableError
+from stowage_testbed.scenario.schema import editor_schema_text
+from stowage_testbed.scenario.starter import SCHEMA_FILE, starter_text
+
+SCENARIO = "web/scale-up"
+SCENARIO_FILE = Path("scenarios") / f"{SCENARIO}.yaml"
+TEST_FILE = Path("tests") / "test_scheduling.py"
+WORKFLOW_FILE = Path(".github") / "workflows" / "stowage.yaml"
+
+
+def write_project(folder: Path, *, force: bool = False) -> list[Path]:
+    """Write the files, and return them in the order in which one reads them.
+
+    Parameters
+    ----------
+    folder
+        The root of the user's repository; it is made if it is not there.
+    force
+        Overwrite what is there.
+
+    Raises
+    ------
+    FilesInTheWayError
+        Some are there; names each of them. Nothing was written.
+    FolderUnwritableError
+        A file cannot be written.
+    """
+    texts = {folder / file: text for file, text in _texts().items()}
+    there = [file for file in texts if file.exists()]
+    if there and not force:
+        raise FilesInTheWayError(there)
+    for file, text in texts.items():
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+        except OSError as error:
+            raise FolderUnwritableError(file, str(error.strerror)) from error
+    return list(texts)
+
+
+def _texts() -> Mapping[Path, str]:
+    return {
+        SCENARIO_FILE: starter_text(SCENARIO),
+        SCENARIO_FILE.parents[1] / SCHEMA_FILE: editor_schema_text(),
+        TEST_FILE: _template("test_scheduling.py.txt"),
+        WORKFLOW_FILE: _template("workflow.yaml"),
+    }
+
+
+def _template(name: str) -> str:
+    text = resources.files(__package__).joinpath("templates", name).read_text("utf-8")
+    text = text.replace("SCENARIO", str(SCENARIO_FILE))
+    return text.replace("VERSION", metadata.version("stowage"))

@@ -1,0 +1,159 @@
+"""No disruption budget is broken by an eviction.
+
+Budgets and pods are followed through the history once: what an eviction is judged by is
+a count that is kept as pods become ready and cease to be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from stowage_testbed.invariants.eviction import Evicted
+from stowage_testbed.invariants.facts import PodFacts, pod_facts
+from stowage_testbed.invariants.history import History
+from stowage_testbed.invariants.pod import key_of
+from stowage_testbed.invariants.selector import Selector, SelectorIndex
+from stowage_testbed.invariants.violation import Violation
+from stowage_testbed.observe.change import Verb
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a budget demands: so many healthy pods of those that it selects."""
+
+    budget: str
+    selector: Selector
+    healthy: int
+
+
+def no_budget_broken(history: History) -> Iterator[Violation]:
+    """Yield evictions that left a budget with fewer ready pods than it demands.
+
+    What is counted is who was ready just before, of the pods that the budget selects;
+    what is demanded is what the budget itself last said before the server granted it.
+    """
+    budgets = [_demand(history, position) for position in range(len(history.changes))]
+    index = SelectorIndex(one.selector for one in budgets if one is not None)
+    demands = _demands(history, budgets, index)
+    counts = _counts(history, index, demands)
+    for evicted, asked, left in zip(history.evictions, demands, counts, strict=True):
+        for demand in asked:
+            if left is not None and left[demand.selector] < demand.healthy:
+                yield Violation(
+                    "budget",
+                    demand.budget,
+                    f"{left[demand.selector]} of {demand.healthy} ready without "
+                    f"{evicted.key}",
+                )
+
+
+def _demand(history: History, position: int) -> Demand | None:
+    """Return what a change's budget demands; ``None`` of other kinds, or of nobody."""
+    change = history.changes[position]
+    if change.kind != "PodDisruptionBudget" or change.verb is Verb.DELETED:
+        return None
+    selector = Selector.of(change.body)
+    healthy = (change.body.get("status") or {}).get("desiredHealthy")
+    if selector is None or healthy is None:
+        return None
+    return Demand(key_of(change.body), selector, int(healthy))
+
+
+def _demands(
+    history: History, budgets: Sequence[Demand | None], index: SelectorIndex
+) -> list[list[Demand]]:
+    """Return what was demanded when each eviction was granted."""
+    demands: list[list[Demand]] = [[] for _ in history.evictions]
+    present: dict[Selector, dict[str, Demand]] = {}
+    told: dict[str, Selector] = {}
+    turns = _in_turn(history, lambda evicted: evicted.granted)
+    for position, numbers in turns:
+        for number in numbers:
+            pod = pod_facts(history.evictions[number].body)
+            for selector in index.of(pod.namespace, pod.labels):
+                demands[number] += present.get(selector, {}).values()
+        if position == len(history.changes):
+            break
+        change, demand = history.changes[position], budgets[position]
+        if change.kind != "PodDisruptionBudget":
+            continue
+        if change.uid in told:
+            del present[told.pop(change.uid)][change.uid]
+        if demand is not None:
+            told[change.uid] = demand.selector
+            present.setdefault(demand.selector, {})[change.uid] = demand
+    return demands
+
+
+def _counts(
+    history: History, index: SelectorIndex, demands: Sequence[Sequence[Demand]]
+) -> list[Counter[Selector] | None]:
+    """Return how many others were ready when each pod left, by what selects them.
+
+    Of a pod that was not ready itself it is ``None``: it takes nothing from a budget.
+    """
+    counts: list[Counter[Selector] | None] = [None for _ in history.evictions]
+    pods = _ReadyPods(index)
+    for position, numbers in _in_turn(history, lambda evicted: evicted.position):
+        for number in numbers:
+            evicted = history.evictions[number]
+            if pods.ready(evicted):
+                counts[number] = Counter(
+                    {
+                        demand.selector: pods.others(evicted.uid, demand.selector)
+                        for demand in demands[number]
+                    }
+                )
+        if position == len(history.changes):
+            break
+        facts = history.facts[position]
+        if facts is not None:
+            gone = history.changes[position].verb is Verb.DELETED
+            pods.take(facts, gone=gone)
+    return counts
+
+
+def _in_turn(
+    history: History, moment: Callable[[Evicted], int]
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield every position of a history, and the evictions that come just before it.
+
+    The last position is behind the last change.
+    """
+    at: dict[int, list[int]] = {}
+    for number, evicted in enumerate(history.evictions):
+        at.setdefault(moment(evicted), []).append(number)
+    for position in range(len(history.changes) + 1):
+        yield position, at.get(position, [])
+
+
+class _ReadyPods:
+    """How many ready pods each selector selects, and which selectors each pod has."""
+
+    def __init__(self, index: SelectorIndex) -> None:
+        self._index = index
+        self._count: Counter[Selector] = Counter()
+        self._selectors: dict[str, tuple[Selector, ...]] = {}
+        self._known: dict[str, PodFacts] = {}
+
+    def take(self, facts: PodFacts, *, gone: bool) -> None:
+        """Take in the next change of a pod."""
+        self._count.subtract(self._selectors.pop(facts.uid, ()))
+        self._known.pop(facts.uid, None)
+        if gone:
+            return
+        self._known[facts.uid] = facts
+        if facts.ready:
+            selectors = tuple(self._index.of(facts.namespace, facts.labels))
+            self._selectors[facts.uid] = selectors
+            self._count.update(selectors)
+
+    def ready(self, evicted: Evicted) -> bool:
+        """Tell whether a pod is ready; of one that is not there, whether it was."""
+        return (self._known.get(evicted.uid) or pod_facts(evicted.body)).ready
+
+    def others(self, uid: str, selector: Selector) -> int:
+        """Return how many pods are ready beside this one."""
+        return self._count[selector] - (selector in self._selectors.get(uid, ()))

@@ -1,0 +1,104 @@
+"""The evictions of a history, each with the pod as it was."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from stowage_testbed.invariants.facts import PodFacts
+from stowage_testbed.invariants.life import Life, pod_lives
+from stowage_testbed.observe.audit import AuditEntry
+from stowage_testbed.observe.change import Change, JsonObject, uid_of
+
+SLACK_NS = 1_000_000_000
+"""How far watch receipt and audit log may be apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """An eviction that was granted.
+
+    Attributes
+    ----------
+    position
+        How many of the history's changes come before the pod leaves.
+    granted
+        How many come before the server was seen to have granted it: a budget that comes
+        later was not there to be asked.
+    """
+
+    entry: AuditEntry
+    body: JsonObject
+    position: int
+    granted: int
+
+    @property
+    def uid(self) -> str:
+        """The pod's UID."""
+        return uid_of(self.body)
+
+    @property
+    def key(self) -> str:
+        """The pod's ``namespace/name``."""
+        return f"{self.entry.namespace}/{self.entry.name}"
+
+
+def granted_evictions(
+    changes: Sequence[Change],
+    facts: Sequence[PodFacts | None],
+    audit: Iterable[AuditEntry],
+) -> Iterator[Evicted]:
+    """Yield the evictions that were granted, in their order.
+
+    One of a pod that no watch ever saw is left out: there is nothing to say of it.
+    """
+    lives = pod_lives(changes, facts)
+    for entry in audit:
+        if not _granted(entry):
+            continue
+        life = _victim(lives.get((entry.namespace, entry.name), {}), entry)
+        if life is not None:
+            position = _position(life, entry, changes)
+            granted = position if life.granted_at is None else life.granted_at
+            yield Evicted(entry, life.body, position, granted)
+
+
+def _granted(entry: AuditEntry) -> bool:
+    asked = (entry.verb, entry.resource, entry.subresource)
+    succeeded = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
+    return asked == ("create", "pods", "eviction") and succeeded
+
+
+def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
+    """Return which of the pods of that name was evicted.
+
+    The request may say it. If not, it is the one whose deletion was seen to begin
+    closest to the answer, of those that were there then.
+    """
+    if entry.uid:
+        return bearers.get(entry.uid)
+    early, late = entry.stage_ns - SLACK_NS, entry.stage_ns + SLACK_NS
+    there = [
+        life
+        for life in bearers.values()
+        if life.seen_ns <= late and (life.gone_ns is None or life.gone_ns >= early)
+    ]
+    return min(there, key=lambda life: _distance_ns(life, entry), default=None)
+
+
+def _distance_ns(life: Life, entry: AuditEntry) -> int:
+    if life.leaves_ns is None:
+        return SLACK_NS
+    return abs(life.leaves_ns - entry.stage_ns)
+
+
+def _position(life: Life, entry: AuditEntry, changes: Sequence[Change]) -> int:
+    """Return how many changes come before, by the watch itself where it tells.
+
+    It may tell of the deletion before the eviction's answer is in the log.
+    """
+    if life.leaves_at is not None:
+        return life.leaves_at
+    return bisect_right(changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)

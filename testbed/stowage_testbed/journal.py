@@ -1,0 +1,102 @@
+"""Records in a file, a line each: one is on disk before the next is made.
+
+Whoever measures for hours goes on from here after a kill. Several processes may write
+to one journal.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Generic, TypeVar
+
+import msgspec
+
+from stowage_testbed.errors import StowageError
+
+RecordT = TypeVar("RecordT")
+
+BLOCK = 4096
+
+
+class Journal(Generic[RecordT]):
+    """Records of one type, in the order in which they were added.
+
+    Parameters
+    ----------
+    path
+        The file; made with the first record.
+    form
+        The records' type, a dataclass.
+    """
+
+    def __init__(self, path: Path, form: type[RecordT]) -> None:
+        self._path = path
+        self._decoder = msgspec.json.Decoder(form)
+
+    def add(self, record: RecordT) -> None:
+        """Write a record down; it is on disk on return."""
+        line = msgspec.json.encode(record) + b"\n"
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a+b", buffering=0) as file, _alone(file):
+            _cut_off(file)
+            # The file is opened for appending, wherever it has been read.
+            _write(file, line)
+            os.fsync(file.fileno())
+
+    def records(self) -> list[RecordT]:
+        """Return every record.
+
+        A last line without an end is what a killed process leaves: it is no record.
+
+        Raises
+        ------
+        StowageError
+            Another line is no record.
+        """
+        if not self._path.is_file():
+            return []
+        whole, _, _ = self._path.read_bytes().rpartition(b"\n")
+        return [
+            self._read(number, line)
+            for number, line in enumerate(whole.splitlines(), start=1)
+        ]
+
+    def _read(self, number: int, line: bytes) -> RecordT:
+        try:
+            return self._decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            raise StowageError(
+                f"{self._path}:{number}: is no record ({error}); remove the line, and "
+                "what it was of is done again"
+            ) from None
+
+
+@contextmanager
+def _alone(file: BinaryIO) -> Iterator[None]:
+    """Keep other writers out for the block."""
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _write(file: BinaryIO, line: bytes) -> None:
+    """Write all of a line; one that the disk has no room for is cut off."""
+    left = memoryview(line)
+    while left:
+        left = left[file.write(left) :]
+
+
+def _cut_off(file: BinaryIO) -> None:
+    """Remove a last line without an end, to which the next one would be glued."""
+    begin, tail = file.seek(0, os.SEEK_END), b""
+    while begin and b"\n" not in tail:
+        end, begin = begin, max(0, begin - BLOCK)
+        file.seek(begin)
+        tail = file.read(end - begin) + tail
+    file.truncate(begin + tail.rfind(b"\n") + 1)

@@ -1,0 +1,177 @@
+"""Priority inversions: a pod was placed where one that mattered more would have fitted.
+
+A pair (low, high) of pods is an inversion if
+
+- the priority of ``high`` is above that of ``low``,
+- ``high`` was waiting when ``low`` was bound: created before, neither bound nor gone,
+- and ``high`` was small enough for the node of ``low`` at that moment: in cpu, memory
+  and number of pods, as the node was just before that moment.
+
+Two moments closer than the run's resolution have no order: bindings that a scheduler
+decided in the right order are sent at the same time and may arrive in the wrong one.
+
+What is approximate: of all that may keep a pod from a node only room is looked at, not
+its affinity, taints or ports; and the moment of the decision cannot be seen, so that a
+pod counts which came after it and before the binding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from stowage_testbed.metrics.lifetime import bound_from_s
+from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.record import PodRecord, RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Inversions:
+    """What was found among ``bindings`` bindings.
+
+    Attributes
+    ----------
+    pairs
+        Inversions as above.
+    overtaking
+        Bindings that are the low end of at least one.
+    """
+
+    pairs: int
+    overtaking: int
+    bindings: int
+
+
+class _Step(IntEnum):
+    """What happens at a moment, in the order in which it counts."""
+
+    RELEASED = 0
+    WAITS_NO_MORE = 1
+    BOUND = 2
+    TAKEN = 3
+    WAITS = 4
+
+
+def inversions(record: RunRecord) -> Inversions:
+    """Count the inversions of a run; pods times distinct pods is what it costs."""
+    room, crowd = _Room(record), _Crowd(record.pods)
+    found = []
+    for _, step, pod in _history(record):
+        match step:
+            case _Step.WAITS:
+                crowd.change(pod, 1)
+            case _Step.WAITS_NO_MORE:
+                crowd.change(pod, -1)
+            case _Step.RELEASED:
+                room.change(pod, -1)
+            case _Step.BOUND:
+                found.append(crowd.overtaken(pod, room))
+            case _Step.TAKEN:
+                room.change(pod, 1)
+    return Inversions(sum(found), sum(1 for pairs in found if pairs), len(found))
+
+
+def inversion_metrics(record: RunRecord) -> Iterator[Metric]:
+    """Yield the number of inversions, and of bindings that overtook."""
+    found = inversions(record)
+    one = len({pod.priority for pod in record.pods}) <= 1
+    note = "all pods have one priority" if one else ""
+    for name, value in (
+        ("priority_inversions_pairs", found.pairs),
+        ("priority_inversions_pods", found.overtaking),
+    ):
+        unit = name.rpartition("_")[2]
+        yield Metric(name, value, unit, "lower", found.bindings, 1.0, note)
+
+
+def _history(record: RunRecord) -> list[tuple[float, _Step, PodRecord]]:
+    steps: list[tuple[float, _Step, PodRecord]] = []
+    for pod in record.pods:
+        if pod.bound_s is not None:
+            steps.append((pod.bound_s, _Step.BOUND, pod))
+            steps.append((pod.bound_s, _Step.TAKEN, pod))
+        if pod.gone_s is not None and bound_from_s(pod) is not None:
+            steps.append((pod.gone_s, _Step.RELEASED, pod))
+        begin_s, end_s = _surely_waiting(pod, record.resolution_s)
+        if begin_s < end_s:
+            steps.append((begin_s, _Step.WAITS, pod))
+            steps.append((end_s, _Step.WAITS_NO_MORE, pod))
+    return sorted(steps, key=lambda step: step[:2])
+
+
+def _surely_waiting(pod: PodRecord, resolution_s: float) -> tuple[float, float]:
+    """Return the open interval in which the pod waited beyond doubt."""
+    begin_s = -math.inf if pod.created_s is None else pod.created_s + resolution_s
+    if pod.node and pod.bound_s is None:
+        return begin_s, -math.inf
+    end_s = min(
+        (moment for moment in (pod.bound_s, pod.gone_s) if moment is not None),
+        default=math.inf,
+    )
+    return begin_s, end_s - resolution_s
+
+
+@dataclass(slots=True)
+class _Free:
+    cpu_milli: int
+    memory_bytes: int
+    pods: int
+
+
+class _Room:
+    """What is free on the nodes, as pods come and go."""
+
+    def __init__(self, record: RunRecord) -> None:
+        self._free = {
+            node.name: _Free(node.cpu_milli, node.memory_bytes, node.pods)
+            for node in record.nodes
+        }
+        for pod in record.pods:
+            if pod.bound_s is None and pod.node:
+                self.change(pod, 1)
+
+    def on(self, node: str) -> _Free:
+        """Return what is free on a node; nothing on one that is not the workload's."""
+        return self._free.get(node) or _Free(-1, -1, 0)
+
+    def change(self, pod: PodRecord, held: int) -> None:
+        """Take the pod's room, or give it back with -1."""
+        free = self._free.get(pod.node)
+        if free is not None:
+            free.cpu_milli -= held * pod.cpu_milli
+            free.memory_bytes -= held * pod.memory_bytes
+            free.pods -= held
+
+
+class _Crowd:
+    """How many pods of each kind wait; a kind is a priority and a shape."""
+
+    def __init__(self, pods: Iterable[PodRecord]) -> None:
+        kinds = sorted({_kind(pod) for pod in pods})
+        self._place = {kind: place for place, kind in enumerate(kinds)}
+        table = np.array(kinds, dtype=np.int64).reshape(-1, 3)
+        self._priority, self._cpu, self._memory = table.T
+        self._waiting = np.zeros(len(kinds), dtype=np.int64)
+
+    def change(self, pod: PodRecord, by: int) -> None:
+        self._waiting[self._place[_kind(pod)]] += by
+
+    def overtaken(self, low: PodRecord, room: _Room) -> int:
+        """Return how many waiting pods ``low`` is placed before, and should not be."""
+        free = room.on(low.node)
+        if free.pods < 1:
+            return 0
+        # Kinds are sorted by priority: only those above need be looked at.
+        above = slice(int(np.searchsorted(self._priority, low.priority, "right")), None)
+        fits = (self._cpu[above] <= free.cpu_milli) & (
+            self._memory[above] <= free.memory_bytes
+        )
+        return int(self._waiting[above][fits].sum())
+
+
+def _kind(pod: PodRecord) -> tuple[int, int, int]:
+    return pod.priority, pod.cpu_milli, pod.memory_bytes

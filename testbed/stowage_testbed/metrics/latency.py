@@ -1,0 +1,82 @@
+"""T_sched, T_ready and T_post of the second paper (section 5.2.1), with their missing.
+
+A pod that was never bound has no T_sched. To leave it out without a word would make the
+worst scheduler look best, so every latency comes with the number of pods it lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.percentile import percentile
+from stowage_testbed.metrics.record import RunRecord
+
+RANKS = (50.0, 90.0, 95.0, 99.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """One kind of latency of a run.
+
+    Attributes
+    ----------
+    samples_s
+        Seconds, one a pod whose two moments were both seen.
+    missing
+        Pods that began to wait and whose end was not seen.
+    """
+
+    samples_s: tuple[float, ...]
+    missing: int
+
+
+def t_sched(record: RunRecord) -> Latencies:
+    """Return creation to binding, of the pods that were created in the window."""
+    return _latencies([(pod.created_s, pod.bound_s) for pod in record.pods])
+
+
+def t_ready(record: RunRecord) -> Latencies:
+    """Return creation to readiness, of the pods that were created in the window."""
+    return _latencies([(pod.created_s, pod.ready_s) for pod in record.pods])
+
+
+def t_post(record: RunRecord) -> Latencies:
+    """Return binding to readiness, of the pods that were bound in the window."""
+    return _latencies([(pod.bound_s, pod.ready_s) for pod in record.pods])
+
+
+def latency_metrics(record: RunRecord) -> Iterator[Metric]:
+    """Yield mean, percentiles, maximum and missing pods of each latency."""
+    for name, latencies in (
+        ("t_sched", t_sched(record)),
+        ("t_ready", t_ready(record)),
+        ("t_post", t_post(record)),
+    ):
+        yield from _metrics(name, latencies, record.resolution_s)
+
+
+def _latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Latencies:
+    begun = [(begin_s, end_s) for begin_s, end_s in spans_s if begin_s is not None]
+    samples = [end_s - begin_s for begin_s, end_s in begun if end_s is not None]
+    return Latencies(tuple(samples), len(begun) - len(samples))
+
+
+def _metrics(name: str, latencies: Latencies, resolution_s: float) -> Iterator[Metric]:
+    samples, missing = latencies.samples_s, latencies.missing
+    n = len(samples)
+    left_out = f"{missing} of {n + missing} pods have none" if missing else ""
+
+    def metric(what: str, value: float | None, reason: str) -> Metric:
+        note = "; ".join(filter(None, (reason, left_out)))
+        return Metric(f"{name}_{what}_s", value, "s", "lower", n, resolution_s, note)
+
+    nothing = "" if samples else "no samples"
+    yield metric("mean", fmean(samples) if samples else None, nothing)
+    for rank in RANKS:
+        found = percentile(samples, rank)
+        yield metric(f"p{rank:g}", found.value, found.reason)
+    yield metric("max", max(samples, default=None), nothing)
+    yield Metric(f"{name}_missing_pods", missing, "pods", "lower", n + missing, 1.0)

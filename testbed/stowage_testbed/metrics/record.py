@@ -1,0 +1,115 @@
+"""What is kept of one measured run: all that its metrics and pictures are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from stowage_testbed.hpa.record import HpaRecord
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """A node of the workload and what it can give; ``pods`` is its limit of pods."""
+
+    name: str
+    cpu_milli: int
+    memory_bytes: int
+    pods: int = 110
+
+
+@dataclass(frozen=True, slots=True)
+class PodRecord:
+    """A pod that was there in the measured window.
+
+    Attributes
+    ----------
+    node
+        Where it was bound last; empty for a pod that never was.
+    created_s, bound_s, ready_s, gone_s
+        Seconds from the window's start on the receipt clock; ``None`` for what was not
+        seen. A pod that was there before has no ``created_s``.
+    """
+
+    uid: str
+    name: str
+    workload: str
+    priority: int
+    cpu_milli: int
+    memory_bytes: int
+    node: str = ""
+    created_s: float | None = None
+    bound_s: float | None = None
+    ready_s: float | None = None
+    gone_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One scenario, once, with one scheduler.
+
+    Attributes
+    ----------
+    arm
+        Name of the scheduler's arm.
+    limits
+        ``own`` or ``equal``: whether the arms kept their own client limits.
+    round_number
+        From 1; runs of one round follow each other and are a pair.
+    window_s
+        Length of the measured window in seconds.
+    resolution_s
+        What two latencies of this run must differ by to differ at all.
+    audit_lag_s
+        Median of receipt minus audit stamp; ``None`` where no event was in both.
+    audit_beyond
+        Creations and bindings whose lag is off the median by more than the tolerance:
+        on these the two clocks disagree (see `stowage_testbed.observe.agreement`).
+    api_pods
+        Pods that the API server counts at the end; ``None`` where nobody asked.
+    moves, evictions
+        Over all plans of the window.
+    bound_placed
+        Most pods that could have been placed, as proved by the optimiser.
+    peak_memory_bytes, cpu_s
+        Of the scheduler's processes together.
+    warm
+        Whether the scheduler had placed pods before the window began.
+    recovery
+        What was seen of a service that was overloaded, if one was.
+    """
+
+    scenario_id: str
+    arm: str
+    limits: str
+    round_number: int
+    nodes: tuple[NodeRecord, ...]
+    pods: tuple[PodRecord, ...]
+    window_s: float
+    resolution_s: float = 0.001
+    audit_lag_s: float | None = None
+    audit_beyond: int = 0
+    api_pods: int | None = None
+    moves: int = 0
+    evictions: int = 0
+    bound_placed: int | None = None
+    peak_memory_bytes: int | None = None
+    cpu_s: float | None = None
+    warm: bool = False
+    error: str = ""
+    recovery: HpaRecord | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return the record as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """Return the record of a document that `document` gave."""
+        values = dict(document)
+        values["nodes"] = tuple(NodeRecord(**node) for node in values["nodes"])
+        values["pods"] = tuple(PodRecord(**pod) for pod in values["pods"])
+        if values.get("recovery"):
+            values["recovery"] = HpaRecord.of(values["recovery"])
+        return cls(**values)

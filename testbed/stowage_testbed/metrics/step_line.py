@@ -1,0 +1,47 @@
+"""A quantity that changes in steps: how many pods wait, how much is requested."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from stowage_testbed.metrics.lifetime import Span
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """``values[i]`` holds from ``times_s[i]`` until ``times_s[i + 1]``; 0 before."""
+
+    times_s: tuple[float, ...]
+    values: tuple[int, ...]
+
+    @property
+    def peak(self) -> int:
+        """The largest value, 0 where there is none."""
+        return max(self.values, default=0)
+
+    def mean(self, window_s: float) -> float:
+        """Return the average over time from 0 to ``window_s``, which is above 0."""
+        ends_s = (*self.times_s, max(window_s, *self.times_s, 0.0))
+        areas = (
+            value * (end_s - begin_s)
+            for value, (begin_s, end_s) in zip(
+                self.values, pairwise(ends_s), strict=True
+            )
+        )
+        return math.fsum(areas) / window_s
+
+
+def step_line(parts: Iterable[tuple[Span, int]]) -> StepLine:
+    """Return the sum of amounts that are each there for one span of time."""
+    changes: dict[float, int] = {}
+    for (begin_s, end_s), amount in parts:
+        changes[begin_s] = changes.get(begin_s, 0) + amount
+        changes[end_s] = changes.get(end_s, 0) - amount
+    times_s = sorted(changes)
+    return StepLine(
+        times_s=tuple(times_s),
+        values=tuple(accumulate(changes[time_s] for time_s in times_s)),
+    )

@@ -1,0 +1,61 @@
+"""Requested share of what the nodes have: at the end, as a change, and over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stowage_testbed.metrics.lifetime import placed_span
+from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.packing import utilisation
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record_state import state_at_end, state_at_start
+from stowage_testbed.metrics.resource import RESOURCES, Resource, amount
+from stowage_testbed.metrics.step_line import StepLine, step_line
+
+
+def requested(record: RunRecord, resource: Resource) -> StepLine:
+    """Return what the bound pods request, from the window's start to its end."""
+    spans = ((placed_span(pod, record.window_s), pod) for pod in record.pods)
+    return step_line(
+        (span, amount(resource, pod)) for span, pod in spans if span is not None
+    )
+
+
+def mean_utilisation(record: RunRecord, resource: Resource) -> float | None:
+    """Return the utilisation averaged over the window; ``None`` without time or nodes.
+
+    The nodes are taken as there for the whole window.
+    """
+    capacity = sum(amount(resource, node) for node in record.nodes)
+    if not capacity or record.window_s <= 0:
+        return None
+    return requested(record, resource).mean(record.window_s) / capacity
+
+
+def utilisation_metrics(record: RunRecord) -> Iterator[Metric]:
+    """Yield utilisation at the end, its change, and its average, per resource."""
+    before, after = (
+        utilisation(state) for state in (state_at_start(record), state_at_end(record))
+    )
+    n = len(record.nodes)
+    nothing = "" if n else "no nodes"
+    for resource in RESOURCES:
+        end, begin = after[resource], before[resource]
+        values = {
+            "end": float(end) if n else None,
+            "delta": float(end - begin) if n else None,
+            "mean": mean_utilisation(record, resource),
+        }
+        for what, value in values.items():
+            note = "no time passed" if n and value is None else nothing
+            # Only the average has to do with time.
+            blur = record.resolution_s / record.window_s if record.window_s else 0.0
+            yield Metric(
+                f"utilisation_{resource}_{what}",
+                value,
+                "ratio",
+                "higher",
+                n,
+                blur if what == "mean" else 0.0,
+                note,
+            )

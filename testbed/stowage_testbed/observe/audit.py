@@ -1,0 +1,286 @@
+"""Reading the API server's audit log: the second, independent clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from sys import intern
+from typing import BinaryIO
+
+import msgspec
+
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.errors import AuditLogMissingError
+
+NS_PER_US = 1000
+HTTP_FIRST_FAILURE = 300
+FINISHED = b'"stage":"ResponseComplete"'
+_LOOKS = 3
+"""A file that is renamed just now is under neither of its names in one look."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One finished request.
+
+    Attributes
+    ----------
+    stage_ns
+        Wall time of the answer in nanoseconds, from a stamp with microseconds.
+    uid
+        The UID that an eviction insists on; empty if it takes whoever has the name.
+    """
+
+    verb: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    user: str
+    code: int
+    stage_ns: int
+    uid: str = ""
+
+    def creates(self, resource: str, subresource: str) -> bool:
+        """Tell whether something of this kind was created with success."""
+        return (
+            self.verb == "create"
+            and self.resource == resource
+            and self.subresource == subresource
+            and self.code < HTTP_FIRST_FAILURE
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AuditMark:
+    """A place in a log that may be continued in another file.
+
+    Attributes
+    ----------
+    inode
+        The file, whatever it is called by now; 0 for the first one that there is.
+    offset
+        In bytes.
+    """
+
+    inode: int = 0
+    offset: int = 0
+
+
+BEGINNING = AuditMark()
+
+
+def audit_end(path: Path) -> AuditMark:
+    """Return where the log ends now: where later entries begin."""
+    if not path.is_file():
+        return BEGINNING
+    status = path.stat()
+    return AuditMark(status.st_ino, status.st_size)
+
+
+class AuditReader:
+    """Reads a log on, from wherever it was read to.
+
+    A log that has become too long is given another name, and goes on in a new file. The
+    oldest file is removed when there are too many.
+
+    Parameters
+    ----------
+    path
+        The log.
+    start
+        What `audit_end` gave earlier: a long run need not read a long log again.
+    """
+
+    def __init__(self, path: Path, start: AuditMark = BEGINNING) -> None:
+        self._path = path
+        self._mark = start
+
+    def entries(self) -> Iterator[AuditEntry]:
+        """Yield the finished requests since the last call, in order.
+
+        Raises
+        ------
+        AuditLogMissingError
+            There is no such file.
+        StowageError
+            Entries are gone that were not read yet.
+        """
+        return map(_entry, self.lines())
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the same as they are in the log.
+
+        A last line that is still being written is left for the next call.
+
+        Raises
+        ------
+        AuditLogMissingError
+            There is no such file.
+        StowageError
+            Entries are gone that were not read yet.
+        """
+        if not self._files():
+            raise AuditLogMissingError(self._path)
+        renamed = True
+        while renamed:
+            renamed = False
+            for path, inode in self._files():
+                try:
+                    file = path.open("rb")
+                except FileNotFoundError:
+                    renamed = True
+                    break
+                with file:
+                    renamed = os.fstat(file.fileno()).st_ino != inode
+                    if renamed:
+                        break
+                    yield from self._lines_of(file, inode)
+
+    def _files(self) -> list[tuple[Path, int]]:
+        """Return the files from the one being read on, the oldest first."""
+        for _ in range(_LOOKS):
+            files = list(self._all_files())
+            inodes = [inode for _, inode in files]
+            if self._mark.inode in inodes:
+                return files[inodes.index(self._mark.inode) :]
+            if not self._mark.inode:
+                return files
+        raise StowageError(
+            f"the audit log {self._path} has lost entries: what was read last has been "
+            "removed, as the API server keeps the last files alone; read it more often"
+        )
+
+    def _all_files(self) -> Iterator[tuple[Path, int]]:
+        # Those that were closed are named by the time at which they were.
+        closed = f"{self._path.stem}-*{self._path.suffix}"
+        for path in (*sorted(self._path.parent.glob(closed)), self._path):
+            # One may be renamed, or removed, between the search and this.
+            with suppress(FileNotFoundError):
+                yield path, path.stat().st_ino
+
+    def _lines_of(self, file: BinaryIO, inode: int) -> Iterator[bytes]:
+        offset = self._mark.offset if inode == self._mark.inode else 0
+        if 0 < offset <= os.fstat(file.fileno()).st_size:
+            # One byte earlier, to find the first whole line also if it begins here.
+            file.seek(offset - 1)
+            offset += len(file.readline()) - 1
+        else:
+            offset = 0
+        self._mark = AuditMark(inode, offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            offset += len(line)
+            self._mark = AuditMark(inode, offset)
+            if FINISHED in line:
+                yield line
+
+
+def audit_entries(path: Path, start: AuditMark = BEGINNING) -> Iterator[AuditEntry]:
+    """Yield the finished requests of an audit log in order, as `AuditReader` does.
+
+    Raises
+    ------
+    AuditLogMissingError
+        There is no such file.
+    """
+    return AuditReader(path, start).entries()
+
+
+def binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
+    """Return ``namespace/name`` of each pod bound with success, and when."""
+    return {
+        f"{entry.namespace}/{entry.name}": entry.stage_ns
+        for entry in entries
+        if entry.creates("pods", "binding")
+    }
+
+
+def creation_times_ns(entries: Iterable[AuditEntry], namespace: str) -> list[int]:
+    """Return when pods of a namespace were created with success, in order.
+
+    Which pod each of them is, the log does not tell: a controller leaves the name to
+    the server, and the log has the request's.
+    """
+    return sorted(
+        entry.stage_ns
+        for entry in entries
+        if entry.creates("pods", "") and entry.namespace == namespace
+    )
+
+
+class _Target(msgspec.Struct):
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class _User(msgspec.Struct):
+    username: str = ""
+
+
+class _Answer(msgspec.Struct):
+    code: int = 0
+
+
+class _Record(msgspec.Struct):
+    verb: str
+    stageTimestamp: str  # noqa: N815 - as the API has it
+    objectRef: _Target | None = None  # noqa: N815
+    user: _User = msgspec.field(default_factory=_User)
+    responseStatus: _Answer | None = None  # noqa: N815
+    requestObject: msgspec.Raw = msgspec.Raw(b"null")  # noqa: N815
+
+
+class _Preconditions(msgspec.Struct):
+    uid: str | None = None
+
+
+class _DeleteOptions(msgspec.Struct):
+    preconditions: _Preconditions | None = None
+
+
+class _Eviction(msgspec.Struct):
+    deleteOptions: _DeleteOptions | None = None  # noqa: N815
+
+
+_NOBODY = _Target()
+
+
+def _entry(line: bytes) -> AuditEntry:
+    record = msgspec.json.decode(line, type=_Record)
+    target = record.objectRef or _NOBODY
+    # A log of a large run has a few of these words, and each name several times.
+    return AuditEntry(
+        verb=intern(record.verb),
+        resource=intern(target.resource),
+        subresource=intern(target.subresource),
+        namespace=intern(target.namespace),
+        name=intern(target.name),
+        user=intern(record.user.username),
+        code=record.responseStatus.code if record.responseStatus else 0,
+        stage_ns=_nanoseconds(record.stageTimestamp),
+        uid=_demanded_uid(record.requestObject),
+    )
+
+
+def _demanded_uid(request: msgspec.Raw) -> str:
+    try:
+        asked = msgspec.json.decode(request, type=_Eviction | None)
+    except msgspec.ValidationError:
+        # Whoever may evict may send anything; the server has refused it then.
+        return ""
+    options = asked.deleteOptions if asked else None
+    demanded = options.preconditions if options else None
+    return intern(demanded.uid or "") if demanded else ""
+
+
+def _nanoseconds(stamp: str) -> int:
+    moment = datetime.fromisoformat(stamp)
+    return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * NS_PER_US

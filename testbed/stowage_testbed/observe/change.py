@@ -1,0 +1,82 @@
+"""One change of one object, stamped with the moment it was received."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from stowage_testbed.observe.raw_body import RawBody
+from stowage_testbed.observe.receipt import Receipt
+
+JsonObject = Mapping[str, Any]
+"""An object of the API as parsed JSON."""
+
+
+class Verb(StrEnum):
+    """How the object changed; ``LISTED`` was there before the watch began."""
+
+    LISTED = "LISTED"
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change, as it came."""
+
+    kind: str
+    verb: Verb
+    receipt: Receipt
+    body: JsonObject
+
+    @property
+    def uid(self) -> str:
+        """The object's UID, its only name that is never used twice."""
+        return uid_of(self.body)
+
+    @property
+    def namespace(self) -> str:
+        """The object's namespace; empty if it has none."""
+        return namespace_of(self.body)
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return name_of(self.body)
+
+    def record(self) -> dict[str, Any]:
+        """Return the change as one JSON record of a results bundle."""
+        return {
+            "monotonic_ns": self.receipt.monotonic_ns,
+            "wall": self.receipt.wall_text(),
+            "verb": self.verb.value,
+            "kind": self.kind,
+            "object": dict(self.body),
+        }
+
+
+def uid_of(body: JsonObject) -> str:
+    """Return an object's UID, for which one that lies on disk is not read."""
+    return body.uid if isinstance(body, RawBody) else str(body["metadata"]["uid"])
+
+
+def namespace_of(body: JsonObject) -> str:
+    """Return an object's namespace; empty if it has none."""
+    if isinstance(body, RawBody):
+        return body.namespace
+    return str(body["metadata"].get("namespace", ""))
+
+
+def name_of(body: JsonObject) -> str:
+    """Return an object's name."""
+    return body.name if isinstance(body, RawBody) else str(body["metadata"]["name"])
+
+
+def without_bookkeeping(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the object without managed fields, which no reader of a bundle wants."""
+    metadata = dict(body.get("metadata", {}))
+    metadata.pop("managedFields", None)
+    return {**body, "metadata": metadata}

@@ -1,0 +1,29 @@
+"""Events of the API as a table that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tabulate import tabulate
+
+from stowage_testbed.observe.change import JsonObject
+
+HEADERS = ("time", "from", "reason", "about", "message")
+
+
+def event_table(bodies: Iterable[JsonObject]) -> str:
+    """Return the events in their order in time, one a line."""
+    rows = [
+        [
+            body.get("eventTime") or body.get("firstTimestamp") or "-",
+            body.get("reportingComponent")
+            or (body.get("source") or {}).get("component", "-"),
+            body.get("reason", "-"),
+            f"{body['involvedObject'].get('kind', '')}/"
+            f"{body['involvedObject'].get('name', '')}",
+            body.get("message", ""),
+        ]
+        for body in bodies
+    ]
+    rows.sort(key=lambda row: str(row[0]))
+    return tabulate(rows, HEADERS, tablefmt="plain", disable_numparse=True) + "\n"

@@ -1,0 +1,95 @@
+"""A thread that follows one source and hands over what it sees."""
+
+from __future__ import annotations
+
+import threading
+
+from urllib3.exceptions import HTTPError, ProtocolError
+
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.arrivals import Arrivals, Broken, Relisted
+from stowage_testbed.observe.errors import WatchFailedError
+from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.observe.source import Source
+from stowage_testbed.observe.stream import HistoryGoneError, Stream
+
+JOIN_TIMEOUT_S = 5.0
+RETRY_S = 0.1
+"""Pause before a server that is away is asked again."""
+
+
+class Follower:
+    """Follows a source, whose list was already taken, until it is stopped.
+
+    Parameters
+    ----------
+    source, stream
+        What is followed, and the stream after its list.
+    arrivals
+        Where changes go.
+    clock
+        Stamps a new list.
+    patience_s
+        How long the server may be away before the watch counts as broken.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        stream: Stream,
+        arrivals: Arrivals,
+        clock: ReceiptClock,
+        patience_s: float = 0.0,
+    ) -> None:
+        self._source = source
+        self._stream = stream
+        self._arrivals = arrivals
+        self._clock = clock
+        self._patience_s = patience_s
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(
+            target=self._follow, name=f"watch-{source.kind}", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the watch and wait for the thread."""
+        self._stopping.set()
+        self._stream.close()
+        self._thread.join(JOIN_TIMEOUT_S)
+
+    def _follow(self) -> None:
+        heard = self._clock.now()
+        while not self._stopping.is_set():
+            began = self._clock.now()
+            try:
+                self._follow_once()
+            except (StowageError, HTTPError, OSError) as error:
+                if began.seconds_since(heard) >= self._patience_s:
+                    self._fail(error)
+                    return
+                self._stopping.wait(RETRY_S)
+            else:
+                heard = self._clock.now()
+
+    def _follow_once(self) -> None:
+        try:
+            for change in self._stream.watched():
+                self._arrivals.put(change)
+        except HistoryGoneError:
+            listed = tuple(self._stream.listed())
+            # What the list lacks went before it: by a later stamp it would seem to have
+            # been there together with what the list shows.
+            receipt = listed[0].receipt if listed else self._clock.now()
+            self._arrivals.put(Relisted(self._source, listed, receipt))
+        except ProtocolError:
+            # The connection was cut in the middle of a line; the next watch resumes
+            # from the last whole change, and fails if the server is gone.
+            return
+
+    def _fail(self, error: Exception) -> None:
+        if self._stopping.is_set():
+            return
+        if not isinstance(error, StowageError):
+            error = WatchFailedError(self._source.kind, str(error))
+        self._arrivals.put(Broken(error))

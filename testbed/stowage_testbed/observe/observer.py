@@ -1,0 +1,258 @@
+"""The watches of one process: one state, one journal, one clock, one condition."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kubernetes import client
+
+from stowage_testbed.ending import report
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.arrivals import (
+    Arrival,
+    Arrivals,
+    Broken,
+    Relisted,
+    Stopped,
+)
+from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.errors import (
+    NotSettledError,
+    UnreachableStateError,
+)
+from stowage_testbed.observe.follower import JOIN_TIMEOUT_S, Follower
+from stowage_testbed.observe.raw_body import BodyStore
+from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
+from stowage_testbed.observe.source import CORE_SOURCES, Source
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.stream import Stream
+from stowage_testbed.observe.verdict import Verdict
+
+T = TypeVar("T")
+
+PAUSES_PER_LOOK = 49
+"""The pause after a look is so many times as long: looking takes 2 % of one core."""
+
+
+GATHER_S = 0.02
+"""Changes that come amid others are applied so many seconds apart, many at a time: to
+wake two threads for each took as long as all the rest. Stamps are older than that, and
+a change after a pause is applied at once."""
+
+
+class Observer:
+    """Watches sources, each in a thread, into one state.
+
+    Use as a context manager: leaving it ends every watch.
+
+    Parameters
+    ----------
+    api
+        Client of the cluster.
+    sources
+        What to watch from the start; `watch` adds more.
+    clock
+        Stamps the changes.
+    patience_s
+        How long the server may be away before a watch counts as broken.
+    """
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        sources: Iterable[Source] = CORE_SOURCES,
+        clock: ReceiptClock | None = None,
+        patience_s: float = 0.0,
+    ) -> None:
+        self._patience_s = patience_s
+        self._api = api
+        self._sources = tuple(sources)
+        self._store = BodyStore()
+        self.clock = clock or ReceiptClock()
+        self._changed = threading.Condition()
+        self._state = State()
+        self._journal: list[Change] = []
+        self._arrivals = Arrivals()
+        self._followers: dict[str, Follower] = {}
+        self._failure: StowageError | None = None
+        self._failed = threading.Event()
+        self._stopped = threading.Event()
+        self._applier = threading.Thread(
+            target=self._apply_all, name="apply-changes", daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._applier.start()
+        try:
+            for source in self._sources:
+                self.watch(source)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def watch(self, source: Source) -> None:
+        """Watch a source from now on; its list is in the state on return."""
+        if source.kind in self._followers:
+            return
+        stream = Stream(self._api, source, self.clock, self._store)
+        listed = stream.listed()
+        with self._changed:
+            self._take(listed)
+            self._changed.notify_all()
+        self._followers[source.kind] = Follower(
+            source, stream, self._arrivals, self.clock, self._patience_s
+        )
+
+    def stop(self) -> None:
+        """End every watch and wait for its thread."""
+        for follower in self._followers.values():
+            follower.stop()
+        self._arrivals.put(Stopped())
+        self._applier.join(JOIN_TIMEOUT_S)
+
+    def read(self, look: Callable[[State], T]) -> T:
+        """Return what ``look`` reads from the state, while nothing changes it."""
+        with self._changed:
+            return look(self._state)
+
+    def take_journal(self) -> list[Change]:
+        """Return the changes since the last call, in order of receipt, and forget."""
+        with self._changed:
+            journal, self._journal = self._journal, []
+        return sorted(journal, key=lambda change: change.receipt)
+
+    def restart_journal(self) -> list[Change]:
+        """Forget the changes so far, and return what is there as a list shows it.
+
+        What is forgotten leaves the disk with whoever still holds a change of it.
+        """
+        with self._changed:
+            self._journal = []
+            if self._store.roll():
+                self._state.rewrite(self._store.moved)
+            return self._state.listed(self.clock.now())
+
+    def wait_for(
+        self,
+        what: str,
+        condition: Callable[[State], Verdict],
+        *,
+        timeout_s: float,
+        quiet_s: float = 0.0,
+        quiet_kinds: tuple[str, ...] = (),
+        quiet_after: Receipt | None = None,
+    ) -> None:
+        """Block until the condition holds.
+
+        The condition is looked at after every change, but for a pause that grows with
+        what a look costs: beside a burst of thousands of pods it would else take a core
+        from the very thing that is measured.
+
+        Parameters
+        ----------
+        what
+            The condition in words.
+        condition
+            Reads the state and gives a verdict.
+        timeout_s
+            Deadline from now, in seconds.
+        quiet_s, quiet_kinds
+            The state must also be stable: none of these kinds changed for so many
+            seconds.
+        quiet_after
+            The seconds count from this moment at the earliest: what was done then may
+            not have shown itself yet.
+
+        Raises
+        ------
+        NotSettledError
+            The deadline passed; carries the last state in words.
+        UnreachableStateError
+            The condition said that it can no longer be met.
+        WatchFailedError
+            A watch broke off.
+        """
+        deadline_ns = self.clock.now().monotonic_ns + int(timeout_s * NS_PER_S)
+        with self._changed:
+            while True:
+                self._raise_failure()
+                began_ns = self.clock.now().monotonic_ns
+                verdict = condition(self._state)
+                if verdict.error:
+                    raise UnreachableStateError(what, verdict.error)
+                now_ns = self.clock.now().monotonic_ns
+                quiet_ns = self._quiet_from(quiet_kinds, quiet_s, quiet_after)
+                if verdict.holds and now_ns >= quiet_ns:
+                    return
+                if now_ns >= deadline_ns:
+                    raise NotSettledError(what, timeout_s, verdict.state)
+                until_ns = min(deadline_ns, quiet_ns) if verdict.holds else deadline_ns
+                self._changed.wait((until_ns - now_ns) / NS_PER_S)
+                next_ns = now_ns + PAUSES_PER_LOOK * (now_ns - began_ns)
+                self._pause(min(next_ns, deadline_ns))
+
+    def _pause(self, until_ns: int) -> None:
+        """Let changes come in without being woken by them; a failure ends the pause."""
+        left_ns = until_ns - self.clock.now().monotonic_ns
+        if left_ns > 0:
+            self._changed.release()
+            try:
+                self._failed.wait(left_ns / NS_PER_S)
+            finally:
+                self._changed.acquire()
+
+    def _quiet_from(
+        self, kinds: tuple[str, ...], quiet_s: float, after: Receipt | None
+    ) -> int:
+        receipts = [after, *(self._state.last_change(kind) for kind in kinds)]
+        latest = max((r.monotonic_ns for r in receipts if r is not None), default=0)
+        return latest + int(quiet_s * NS_PER_S)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _take(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            self._state.apply(change)
+            self._journal.append(change)
+
+    def _apply_all(self) -> None:
+        while not self._stopped.wait(GATHER_S):
+            arrivals = self._arrivals.take_all()
+            with self._changed:
+                for arrival in arrivals:
+                    self._apply(arrival)
+                self._changed.notify_all()
+
+    def _apply(self, arrival: Arrival) -> None:
+        match arrival:
+            case Change():
+                self._take([arrival])
+            case Relisted(source, listed, receipt):
+                gone = self._state.vanished(source.kind, listed)
+                self._take(_deletion(source, body, receipt) for body in gone)
+                self._take(listed)
+            case Broken(error):
+                self._failure = error
+                self._failed.set()
+                report(error)
+            case Stopped():
+                self._stopped.set()
+
+
+def _deletion(source: Source, body: JsonObject, receipt: Receipt) -> Change:
+    """Return the deletion that happened while nobody watched."""
+    return Change(source.kind, Verb.DELETED, receipt, body)

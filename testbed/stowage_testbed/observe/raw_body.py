@@ -1,0 +1,248 @@
+"""An object of the API kept as bytes on disk, and parsed when it is looked at.
+
+A parsed pod is a hundred and fifty objects, and a burst of pods makes millions, each of
+which the collector of garbage visits again and again: beside 3,000 pods that was half
+of what the harness took, in pauses of up to half a second. The bytes alone are more
+than a gigabyte after a few changes of 50,000 pods, so they lie in a file.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from sys import intern
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from stowage_testbed.errors import StowageError
+
+T = TypeVar("T")
+
+HOT = 64
+"""Objects that are kept parsed, for those who look more than once."""
+
+ROLL_BYTES = 256 * 2**20
+"""How long a file may be before a new one is begun, where one may be."""
+
+
+class Metadata(msgspec.Struct, omit_defaults=True):
+    """ObjectMeta without managed fields; `UNSET` stands for what is not there."""
+
+    name: Any = msgspec.UNSET
+    generateName: Any = msgspec.UNSET  # noqa: N815 - as the API has it
+    namespace: Any = msgspec.UNSET
+    selfLink: Any = msgspec.UNSET  # noqa: N815
+    uid: Any = msgspec.UNSET
+    resourceVersion: Any = msgspec.UNSET  # noqa: N815
+    generation: Any = msgspec.UNSET
+    creationTimestamp: Any = msgspec.UNSET  # noqa: N815
+    deletionTimestamp: Any = msgspec.UNSET  # noqa: N815
+    deletionGracePeriodSeconds: Any = msgspec.UNSET  # noqa: N815
+    labels: Any = msgspec.UNSET
+    annotations: Any = msgspec.UNSET
+    ownerReferences: Any = msgspec.UNSET  # noqa: N815
+    finalizers: Any = msgspec.UNSET
+
+
+class Names(msgspec.Struct):
+    """What of its metadata is kept in memory of every object."""
+
+    uid: str = ""
+    namespace: str = ""
+    name: str = ""
+    resourceVersion: str = ""  # noqa: N815
+
+
+class Head(msgspec.Struct):
+    """What is read of an object as it comes; of an error, what it says."""
+
+    metadata: Names = msgspec.field(default_factory=Names)
+    code: int | None = None
+    message: str | None = None
+
+
+class Event(msgspec.Struct):
+    """A watch event, whose object has not been read."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class ListMetadata(msgspec.Struct):
+    """Where to watch from, and where the next page begins; empty on the last one."""
+
+    resourceVersion: str = ""  # noqa: N815
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class Page(msgspec.Struct):
+    """A page of a list, whose objects have not been read."""
+
+    metadata: ListMetadata
+    items: list[msgspec.Raw] | None = None
+
+
+class _Described(msgspec.Struct):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+class BodyFile:
+    """A file without a name, which is gone with the last body that lies in it.
+
+    Parameters
+    ----------
+    folder
+        Where it is made; without one, where temporary files are.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(tempfile.gettempdir())
+        file = tempfile.TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115
+        self._file = file
+        weakref.finalize(self, file.close)
+        self._lock = threading.Lock()
+        self.length = 0
+
+        @lru_cache(maxsize=HOT)
+        def parsed(at: int, length: int) -> dict[str, Any]:
+            found: dict[str, Any] = msgspec.json.decode(
+                os.pread(file.fileno(), length, at)
+            )
+            found.get("metadata", {}).pop("managedFields", None)
+            return found
+
+        self.parsed = parsed
+        """Returns the object that begins at a byte, without managed fields."""
+
+    def append(self, content: bytes | memoryview) -> int:
+        """Write at the end, and return where that was.
+
+        Raises
+        ------
+        StowageError
+            The disk is full.
+        """
+        with self._lock:
+            at, left = self.length, memoryview(content)
+            try:
+                while left:
+                    done = os.pwrite(
+                        self._file.fileno(), left, at + len(content) - len(left)
+                    )
+                    left = left[done:]
+            except OSError as error:
+                raise StowageError(
+                    f"cannot keep what the watches see: {error.strerror}; make room in "
+                    f"{self._folder}, or name another folder in TMPDIR"
+                ) from error
+            # What was cut off is written over.
+            self.length = at + len(content)
+            return at
+
+    def read(self, at: int, length: int) -> bytes:
+        """Return what was written."""
+        return os.pread(self._file.fileno(), length, at)
+
+
+class BodyStore:
+    """Where an observer keeps the objects that it sees.
+
+    Parameters
+    ----------
+    folder
+        Where its files are made; without one, where temporary files are.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._file = BodyFile(folder)
+
+    def keep(self, raw: bytes | memoryview, names: Names) -> RawBody:
+        """Return the body of an object that is given as JSON."""
+        file = self._file
+        return RawBody(file, file.append(raw), len(raw), names)
+
+    def roll(self) -> bool:
+        """Begin a new file if the one in use is long; tell whether it was.
+
+        The former one goes with the last body in it, so that who lives long must be
+        `moved`.
+        """
+        if self._file.length < ROLL_BYTES:
+            return False
+        self._file = BodyFile(self._folder)
+        return True
+
+    def moved(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a body that lies in the file in use."""
+        return body.moved_to(self._file) if isinstance(body, RawBody) else body
+
+
+class RawBody(Mapping[str, Any]):
+    """An object that lies in a file; reads like the parsed object.
+
+    Parameters
+    ----------
+    file, at, length
+        Where it lies.
+    names
+        What it is called, which is known without looking.
+    """
+
+    __slots__ = ("_at", "_digest", "_file", "_length", "name", "namespace", "uid")
+
+    def __init__(self, file: BodyFile, at: int, length: int, names: Names) -> None:
+        self._file = file
+        self._at = at
+        self._length = length
+        self._digest: object = None
+        # The changes of one object share their names.
+        self.uid = intern(names.uid)
+        self.namespace = intern(names.namespace)
+        self.name = intern(names.name)
+
+    def digest(self, read: Callable[[Mapping[str, Any]], T], form: Any) -> T:
+        """Return what ``read`` makes of the object, which it is asked only once.
+
+        A body has room for one digest: its callers agree on one ``read``.
+
+        Parameters
+        ----------
+        form
+            A TypedDict of what ``read`` looks at: nothing else is parsed.
+        """
+        if self._digest is None:
+            self._digest = read(self.decoded(form))
+        return cast("T", self._digest)
+
+    def decoded(self, form: type[T]) -> T:
+        """Return as much of the object as a type has."""
+        return msgspec.json.decode(self._file.read(self._at, self._length), type=form)
+
+    def moved_to(self, file: BodyFile) -> RawBody:
+        """Return the same object in another file."""
+        at = file.append(self._file.read(self._at, self._length))
+        names = Names(self.uid, self.namespace, self.name)
+        moved = RawBody(file, at, self._length, names)
+        moved._digest = self._digest
+        return moved
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "metadata":
+            return msgspec.to_builtins(self.decoded(_Described).metadata)
+        return self._parsed()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parsed())
+
+    def __len__(self) -> int:
+        return len(self._parsed())
+
+    def _parsed(self) -> dict[str, Any]:
+        return self._file.parsed(self._at, self._length)

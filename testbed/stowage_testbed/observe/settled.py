@@ -1,0 +1,150 @@
+"""When is a scenario at rest? Conditions on the watched state, one a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from stowage_testbed.observe.change import name_of
+from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
+
+Condition = Callable[[State], Verdict]
+
+SHOWN = 5
+"""Pods named in a state's text; more are counted."""
+
+
+def pods_decided(namespace: str, count: int) -> Condition:
+    """Hold when there are ``count`` live pods, each bound or found unschedulable."""
+
+    def condition(state: State) -> Verdict:
+        pods = state.pods(namespace)
+        decided = [pod for pod in pods if pod.bound or pod.unschedulable]
+        holds = len(pods) == count == len(decided) and not _leaving(state, namespace)
+        return Verdict(holds, pods_in_words(pods, count))
+
+    return condition
+
+
+def pods_placed(namespace: str, count: int) -> Condition:
+    """Hold when there are ``count`` live pods and each has a node."""
+
+    def condition(state: State) -> Verdict:
+        pods = state.pods(namespace)
+        placed = sum(pod.bound for pod in pods)
+        return Verdict(len(pods) == count == placed, pods_in_words(pods, count))
+
+    return condition
+
+
+def at_rest(namespace: str, count: int) -> Condition:
+    """Hold when no plan lives, and every pod is bound or found unschedulable.
+
+    A plan that failed or was given up makes the wait vain.
+    """
+    pods_are_decided = pods_decided(namespace, count)
+
+    def condition(state: State) -> Verdict:
+        plans = state.plans()
+        decided = pods_are_decided(state)
+        words = f"{decided.state}; {plans_in_words(plans)}"
+        broken = [plan for plan in plans if plan.broken]
+        if broken:
+            return Verdict(False, words, error=broken[-1].in_words())
+        return Verdict(decided.holds and all(p.finished for p in plans), words)
+
+    return condition
+
+
+def packed(namespace: str, count: int) -> Condition:
+    """Hold at rest, when all pods are placed or proved not to fit.
+
+    Proof is the newest plan: it found no improvement, or it was carried out and was
+    optimal.
+    """
+    is_at_rest = at_rest(namespace, count)
+
+    def condition(state: State) -> Verdict:
+        rest, plans = is_at_rest(state), state.plans()
+        placed = all(pod.bound for pod in state.pods(namespace))
+        proved = bool(plans) and plans[-1].conclusive
+        return replace(rest, holds=rest.holds and (placed or proved))
+
+    return condition
+
+
+def plan_finished(name: str) -> Condition:
+    """Hold when the named plan is finished."""
+
+    def condition(state: State) -> Verdict:
+        found = [plan for plan in state.plans() if plan.name == name]
+        if not found:
+            return Verdict(False, f"plan {name} is not there")
+        return Verdict(found[0].finished, found[0].in_words())
+
+    return condition
+
+
+def objects_gone(kind: str, names: Collection[str]) -> Condition:
+    """Hold when no object of a kind bears one of these names."""
+    unwanted = frozenset(names)
+
+    def condition(state: State) -> Verdict:
+        left = sorted(
+            name for body in state.bodies(kind) if (name := name_of(body)) in unwanted
+        )
+        return Verdict(not left, f"{kind} still there: {_named(left)}")
+
+    return condition
+
+
+def object_there(kind: str, namespace: str, name: str) -> Condition:
+    """Hold when an object is there."""
+
+    def condition(state: State) -> Verdict:
+        names = [name_of(body) for body in state.bodies(kind, namespace)]
+        words = f"{kind}s in {namespace}: {_named(sorted(names))}"
+        return Verdict(name in names, words)
+
+    return condition
+
+
+def pods_gone(namespace: str) -> Condition:
+    """Hold when a namespace has no pods, not even ones that go."""
+
+    def condition(state: State) -> Verdict:
+        left = [pod.name for pod in state.all_pods(namespace)]
+        return Verdict(not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}")
+
+    return condition
+
+
+def pods_in_words(pods: list[ObservedPod], expected: int) -> str:
+    """Return how many pods are placed, and why the others are not."""
+    pending = [pod for pod in pods if not pod.bound]
+    text = f"{len(pods)} of {expected} pods exist, {len(pending)} without a node"
+    if not pending:
+        return text
+    named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])
+    more = len(pending) - SHOWN
+    return f"{text} ({named}{f'; and {more} more' if more > 0 else ''})"
+
+
+def plans_in_words(plans: list[ObservedPlan]) -> str:
+    """Return the newest plan in words."""
+    if not plans:
+        return "no plan was made"
+    return f"{len(plans)} plans, the newest {plans[-1].in_words()}"
+
+
+def _leaving(state: State, namespace: str) -> bool:
+    return any(pod.terminating for pod in state.all_pods(namespace))
+
+
+def _named(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    shown = [*names[:SHOWN], *([f"and {more} more"] if more > 0 else ())]
+    return ", ".join(shown) or "none"

@@ -1,0 +1,185 @@
+"""List and watch one source over plain HTTP, as stamped changes.
+
+The client library's own watch turns every event into typed models before anyone can
+take the time, so the lines are read here and stamped as they arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from kubernetes import client
+from urllib3 import HTTPResponse
+
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.errors import ListFailedError, WatchFailedError
+from stowage_testbed.observe.raw_body import BodyStore, Event, Head, Page, RawBody
+from stowage_testbed.observe.receipt import Receipt, ReceiptClock
+from stowage_testbed.observe.source import Source
+
+HTTP_OK = 200
+HTTP_GONE = 410
+
+PAGE = 500
+"""Objects a request of a list, as the client library of Go has it."""
+
+
+class HistoryGoneError(Exception):
+    """The API server no longer keeps the version to resume from: list again."""
+
+
+class Stream:
+    """One list, and watches that go on from it.
+
+    Parameters
+    ----------
+    api
+        Client of the cluster.
+    source
+        What to watch.
+    clock
+        Stamps each change.
+    store
+        Keeps the objects; without one, a store of its own.
+    """
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        source: Source,
+        clock: ReceiptClock,
+        store: BodyStore | None = None,
+    ) -> None:
+        self._api = api
+        self._source = source
+        self._clock = clock
+        self._store = store or BodyStore()
+        self._version = ""
+        self._response: HTTPResponse | None = None
+        self._closed = False
+
+    def listed(self) -> list[Change]:
+        """Return all objects there are, and remember where to watch from.
+
+        They are asked for page by page, all of one version, and have one receipt: a
+        list shows one moment.
+
+        Raises
+        ------
+        ListFailedError
+            The server refused.
+        """
+        bodies: list[RawBody] = []
+        limit, token = PAGE, ""
+        while True:
+            query = [("limit", str(limit))] if limit else []
+            response = self._get([*query, *([("continue", token)] if token else [])])
+            if response.status == HTTP_GONE and token:
+                # The version of the first page is no longer kept: all in one answer.
+                bodies, limit, token = [], 0, ""
+                continue
+            if response.status != HTTP_OK:
+                text = response.data.decode()
+                raise ListFailedError(self._source.kind, response.status, text)
+            page = msgspec.json.decode(response.data, type=Page)
+            bodies += map(self._kept, page.items or ())
+            token = page.metadata.continue_
+            if not token:
+                break
+        self._version = page.metadata.resourceVersion
+        receipt = self._clock.now()
+        return [
+            Change(self._source.kind, Verb.LISTED, receipt, body) for body in bodies
+        ]
+
+    def watched(self) -> Iterator[Change]:
+        """Yield changes until the server ends the connection or `close` is called.
+
+        Raises
+        ------
+        HistoryGoneError
+            The list must be done again.
+        WatchFailedError
+            The server answered with another error.
+        """
+        response = self._get(
+            [
+                ("watch", "true"),
+                ("resourceVersion", self._version),
+                ("allowWatchBookmarks", "true"),
+            ]
+        )
+        if response.status == HTTP_GONE:
+            raise HistoryGoneError
+        if response.status != HTTP_OK:
+            raise WatchFailedError(self._source.kind, f"status {response.status}")
+        self._response = response
+        if self._closed:
+            return
+        for line, receipt in _stamped_lines(response, self._clock):
+            if self._closed:
+                # A socket that was shut down gives its last bytes as they came, which
+                # over TLS is noise.
+                return
+            change = self._change(line, receipt)
+            if change is not None:
+                yield change
+
+    def close(self) -> None:
+        """End the watch from another thread: its reader sees the end of the stream."""
+        self._closed = True
+        response, self._response = self._response, None
+        if response is None:
+            return
+        try:
+            response.shutdown()
+        except (ValueError, RuntimeError, OSError):
+            # The server was quicker: there is no connection left to end.
+            return
+
+    def _get(self, query: list[tuple[str, str]]) -> HTTPResponse:
+        request = self._api.param_serialize(
+            "GET",
+            self._source.path,
+            query_params=query,
+            header_params={"Accept": "application/json"},
+            auth_settings=["BearerToken"],
+        )
+        answer = self._api.call_api(*request)
+        response = answer.response
+        assert isinstance(response, HTTPResponse)  # noqa: S101 - narrows an untyped library
+        return response
+
+    def _change(self, line: bytes, receipt: Receipt) -> Change | None:
+        event = msgspec.json.decode(line, type=Event)
+        head = msgspec.json.decode(event.object, type=Head)
+        if event.type == "ERROR":
+            if head.code == HTTP_GONE:
+                raise HistoryGoneError
+            raise WatchFailedError(self._source.kind, head.message or line.decode())
+        version = head.metadata.resourceVersion
+        if event.type == "BOOKMARK":
+            self._version = version
+            return None
+        body = self._store.keep(memoryview(event.object), head.metadata)
+        # Not before it is kept: after an error the next watch has it again.
+        self._version = version
+        return Change(self._source.kind, Verb(event.type), receipt, body)
+
+    def _kept(self, item: msgspec.Raw) -> RawBody:
+        head = msgspec.json.decode(item, type=Head)
+        return self._store.keep(memoryview(item), head.metadata)
+
+
+def _stamped_lines(
+    response: HTTPResponse, clock: ReceiptClock
+) -> Iterator[tuple[bytes, Receipt]]:
+    """Yield whole lines, each with the receipt of the chunk that completed it."""
+    pending = b""
+    for chunk in response.stream(amt=None, decode_content=True):
+        receipt = clock.now()
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in lines:
+            if line.strip():
+                yield line, receipt

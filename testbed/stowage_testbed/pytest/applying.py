@@ -1,0 +1,144 @@
+"""Applying manifests for one test, in a namespace of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.pytest.dressing import dressed_for
+from stowage_testbed.pytest.kinds import Kind
+from stowage_testbed.pytest.manifests import Given, Manifest, read_manifests
+from stowage_testbed.pytest.plain import plain
+from stowage_testbed.pytest.stage import Stage
+from stowage_testbed.run.api_request import HTTP_NOT_FOUND, ask
+from stowage_testbed.wait import wait_until
+
+APPLY = "application/apply-patch+yaml"
+_MANAGER = [("fieldManager", "stowage-pytest"), ("force", "true")]
+_LONGEST = 50
+_PATIENCE_S = 30.0
+
+
+class Applier:
+    """Applies objects, and takes back what a sweep of namespaces would leave.
+
+    Parameters
+    ----------
+    stage
+        The session's cluster.
+    namespace
+        Where objects go that name none.
+    folder
+        Where relative paths begin.
+    """
+
+    def __init__(self, stage: Stage, namespace: str, folder: Path) -> None:
+        self._stage = stage
+        self._namespace = namespace
+        self._folder = folder
+        self._outside: list[str] = []
+
+    @plain
+    def __call__(self, *given: Given) -> list[Manifest]:
+        """Apply manifests, and return the objects as the server has them.
+
+        Parameters
+        ----------
+        given
+            Paths from the test's folder (of files, or folders of them), YAML text, and
+            dicts. Objects without a namespace go into the test's own. Pods that name
+            no scheduler get the one of `scheduler_arm`.
+
+        Raises
+        ------
+        ManifestError, NoFileError, UnknownKindError
+            They cannot be applied.
+        ApiRefusedError
+            The server refuses one.
+        """
+        manifests = read_manifests(given, self._folder)
+        return [self._apply(manifest) for manifest in manifests]
+
+    def take_back(self) -> None:
+        """Delete what was made outside the test's namespace, the last first."""
+        for path in reversed(self._outside):
+            ask(
+                self._stage.api,
+                "DELETE",
+                path,
+                f"delete {path}",
+                {"propagationPolicy": "Background"},
+                allowed={HTTP_NOT_FOUND},
+            )
+
+    def _apply(self, manifest: Manifest) -> Manifest:
+        kind = self._stage.kinds.kind(manifest["apiVersion"], manifest["kind"])
+        metadata = dict(manifest["metadata"])
+        if kind.namespaced:
+            metadata.setdefault("namespace", self._namespace)
+        body = dressed_for({**manifest, "metadata": metadata}, self._stage.dress)
+        made = self._send(kind, body)
+        if kind.name == "Namespace":
+            await_account(self._stage, metadata["name"])
+        if kind.name == "CustomResourceDefinition":
+            self._await_definition(kind.path(name=metadata["name"]))
+        return made
+
+    def _send(self, kind: Kind, body: Manifest) -> Manifest:
+        metadata, api = body["metadata"], self._stage.api
+        namespace = metadata.get("namespace", "")
+        if not metadata.get("name"):
+            what = f"create {kind.name} {metadata['generateName']}"
+            return ask(api, "POST", kind.path(namespace), what, body)
+        path = kind.path(namespace, metadata["name"])
+        what = f"apply {kind.name} {metadata['name']}"
+        if namespace != self._namespace:
+            there = ask(api, "GET", path, what, allowed={HTTP_NOT_FOUND})
+            if not there:
+                self._outside.append(path)
+        text = json.dumps(body)
+        return ask(api, "PATCH", path, what, text, content=APPLY, query=_MANAGER)
+
+    def _await_definition(self, path: str) -> None:
+        def established() -> list[str]:
+            status = ask(self._stage.api, "GET", path, f"read {path}").get("status")
+            conditions = (status or {}).get("conditions") or ()
+            return [one["type"] for one in conditions if one["status"] == "True"]
+
+        wait_until(
+            f"{path} to be established",
+            established,
+            lambda held: "Established" in held,
+            timeout_s=_PATIENCE_S,
+        )
+        self._stage.kinds.look_again()
+
+
+def fresh_namespace(stage: Stage, test: str) -> str:
+    """Make a namespace for a test, and return its name when it takes pods."""
+    words = re.sub(r"[^a-z0-9]+", "-", test.lower()).strip("-")
+    name = f"{words[:_LONGEST].strip('-') or 'test'}-{secrets.token_hex(2)}"
+    body: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name},
+    }
+    ask(stage.api, "POST", "/api/v1/namespaces", f"create Namespace {name}", body)
+    await_account(stage, name)
+    return name
+
+
+def await_account(stage: Stage, namespace: str) -> None:
+    """Wait for a namespace's default account, without which it takes no pods."""
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
+    wait_until(
+        f"the default account of namespace {namespace}",
+        lambda: ask(
+            stage.api, "GET", path, f"read {path}", allowed={HTTP_NOT_FOUND}
+        ).get("kind", "not there"),
+        lambda kind: kind == "ServiceAccount",
+        timeout_s=_PATIENCE_S,
+    )

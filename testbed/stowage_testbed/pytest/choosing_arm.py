@@ -1,0 +1,58 @@
+"""Which scheduler a test asks for, by a name of the catalogue or by an arm file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stowage_testbed.compare.catalogue import choose_arms
+from stowage_testbed.pytest.arms import SchedulerArm
+from stowage_testbed.pytest.errors import NoFileError
+from stowage_testbed.pytest.manifests import SUFFIXES
+from stowage_testbed.pytest.plain import plain
+from stowage_testbed.pytest.stage import Stage
+
+
+class ArmChooser:
+    """Puts schedulers on the session's cluster, one at a time.
+
+    Parameters
+    ----------
+    stage
+        The session's cluster.
+    folder
+        Where relative paths begin.
+    """
+
+    def __init__(self, stage: Stage, folder: Path) -> None:
+        self._stage = stage
+        self._folder = folder
+
+    @plain
+    def __call__(self, arm: str | Path) -> SchedulerArm:
+        """Put a scheduler on the cluster in the place of any other; it then serves.
+
+        Parameters
+        ----------
+        arm
+            ``default``, ``stowage`` or another name that `stowage compare --help`
+            lists; or an arm file of your own, from the test's folder.
+
+        Raises
+        ------
+        UnknownArmError, ArmFileFaultsError, NoFileError
+            There is no such arm.
+        ToolMissingError
+            Its program has not been built; names the command that does.
+        ArmStartError
+            It did not come up; carries the end of its log.
+        SecondSchedulerError
+            A release that is not the session's serves on the cluster.
+        """
+        if Path(arm).suffix not in SUFFIXES:
+            (chosen,) = choose_arms([str(arm)])
+            return self._stage.use(chosen)
+        file = self._folder / arm
+        if not file.is_file():
+            raise NoFileError(file)
+        (chosen,) = choose_arms((), [file])
+        return self._stage.use(chosen)

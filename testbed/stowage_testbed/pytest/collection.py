@@ -1,0 +1,77 @@
+"""Scenario files as test files: one test for each variant.
+
+A folder of scenarios opts in with a ``conftest.py`` that holds one line::
+
+    from stowage_testbed.pytest.collection import pytest_collect_file
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stowage_testbed.errors import StowageError
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
+
+if TYPE_CHECKING:
+    from stowage_testbed.pytest.scenario_session import ScenarioSession
+
+DEFAULT = "default"
+FULL = "full"
+MARKS = ("smoke", "short", FULL)
+"""Labels that are marks of pytest as well."""
+
+
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> ScenarioFile | None:
+    """Collect YAML files as scenarios."""
+    if file_path.suffix not in {".yaml", ".yml"}:
+        return None
+    made: ScenarioFile = ScenarioFile.from_parent(parent, path=file_path)
+    return made
+
+
+class ScenarioFile(pytest.File):
+    """A scenario file; its faults are collection errors without a traceback."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield a test for the default run and for each variant."""
+        try:
+            scenarios = load_file(self.path)
+        except StowageError as error:
+            raise self.CollectError(str(error)) from error
+        for scenario in scenarios:
+            if scenario.fault is not None:
+                continue  # for `stowage fault`, which tries it again and again
+            if FULL in scenario.labels and not self._is_asked_for():
+                continue  # takes long
+            item: pytest.Function = pytest.Function.from_parent(
+                self, name=scenario.variant or DEFAULT, callobj=_test_of(scenario)
+            )
+            item.add_marker("e2e")
+            for label in MARKS:
+                if label in scenario.labels:
+                    item.add_marker(label)
+            yield item
+
+    def _is_asked_for(self) -> bool:
+        """Tell whether `-m` speaks of long scenarios, or this very file is named."""
+        config = self.config
+        named = [
+            config.invocation_params.dir / arg.split("::")[0] for arg in config.args
+        ]
+        return FULL in str(config.getoption("-m")) or self.path in named
+
+
+def _test_of(scenario: Scenario) -> Callable[[ScenarioSession], None]:
+    def run(stowage_scenarios: ScenarioSession) -> None:
+        faults = stowage_scenarios.faults(scenario)
+        if faults:
+            pytest.fail(faults, pytrace=False)
+
+    return run

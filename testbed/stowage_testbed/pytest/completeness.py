@@ -1,0 +1,82 @@
+"""Have the controllers of a namespace made all their pods? One rule a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.source import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Source
+from stowage_testbed.observe.state import State
+
+DAEMON_SETS = Source("DaemonSet", "/apis/apps/v1/daemonsets")
+JOBS = Source("Job", "/apis/batch/v1/jobs")
+CONTROLLERS = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS, JOBS)
+"""What must be watched besides pods."""
+
+
+def missing_pods(state: State, namespace: str) -> list[str]:
+    """Return what is still to be created, one line a controller; empty if nothing."""
+    pods = [pod for pod in state.all_pods(namespace) if not pod.terminating]
+    return [
+        f"{body['kind']} {body['metadata']['name']} has {has} of {wants} pods"
+        for body, wants, has in _counted(state, namespace, pods)
+        if has < wants
+    ]
+
+
+def _counted(
+    state: State, namespace: str, pods: Sequence[ObservedPod]
+) -> Iterator[tuple[Mapping[str, Any], int, int]]:
+    for kind, count in _RULES.items():
+        for body in state.bodies(kind, namespace):
+            name = body["metadata"]["name"]
+            own = [p for p in pods if (p.owner_kind, p.owner_name) == (kind, name)]
+            yield {"kind": kind, "metadata": body["metadata"]}, *count(body, own)
+    for body in state.bodies("Deployment", namespace):
+        uid = body["metadata"]["uid"]
+        sets = [
+            one["spec"].get("replicas", 1)
+            for one in state.bodies("ReplicaSet", namespace)
+            if any(o["uid"] == uid for o in one["metadata"].get("ownerReferences", ()))
+        ]
+        wants = body["spec"].get("replicas", 1) if _is_seen(body) else sum(sets) + 1
+        yield {"kind": "Deployment", "metadata": body["metadata"]}, wants, sum(sets)
+
+
+def _of_replica_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
+    return body["spec"].get("replicas", 1), len(own)
+
+
+def _of_stateful_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
+    # Pods come one by one, each when the one before is ready.
+    stuck = any(pod.unschedulable for pod in own)
+    return (len(own) if stuck else body["spec"].get("replicas", 1)), len(own)
+
+
+def _of_daemon_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
+    status = body.get("status") or {}
+    seen = _is_seen(body)
+    return (status.get("desiredNumberScheduled", 0) if seen else len(own) + 1), len(own)
+
+
+def _of_job(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
+    spec = body["spec"]
+    at_once = spec.get("parallelism", 1)
+    wants = min(at_once, spec.get("completions") or at_once)
+    return (0 if spec.get("suspend") else wants), len(own)
+
+
+def _is_seen(body: JsonObject) -> bool:
+    """Tell whether the controller has seen the object as it is now."""
+    seen = (body.get("status") or {}).get("observedGeneration", 0)
+    return bool(seen >= body["metadata"].get("generation", 1))
+
+
+_RULES: Mapping[str, Callable[[JsonObject, Sequence[ObservedPod]], tuple[int, int]]] = {
+    "ReplicaSet": _of_replica_set,
+    "StatefulSet": _of_stateful_set,
+    "DaemonSet": _of_daemon_set,
+    "Job": _of_job,
+}

@@ -1,0 +1,106 @@
+"""What `apply` takes: files, folders, YAML text and plain objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stowage_testbed.pytest.errors import ManifestError, NoFileError
+
+Manifest = dict[str, Any]
+Given = str | Path | Mapping[str, Any] | Sequence["Given"]
+
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_FIRST = (
+    "Namespace",
+    "CustomResourceDefinition",
+    "PriorityClass",
+    "StorageClass",
+    "PersistentVolume",
+    "ResourceQuota",
+    "LimitRange",
+    "ServiceAccount",
+    "ClusterRole",
+    "Role",
+    "ConfigMap",
+    "Secret",
+)
+"""Kinds that others need; the order within a kind stays, and all others come after."""
+
+
+def read_manifests(given: Given, folder: Path) -> list[Manifest]:
+    """Return the objects in the order in which they can be created.
+
+    Parameters
+    ----------
+    given
+        A path, YAML text, an object, or several of these.
+    folder
+        Where relative paths begin.
+
+    Raises
+    ------
+    ManifestError
+        Something is no object, and where.
+    NoFileError
+        There is no such file.
+    """
+    rank = {kind: place for place, kind in enumerate(_FIRST)}
+    return sorted(
+        _read(given, folder), key=lambda one: rank.get(one["kind"], len(rank))
+    )
+
+
+def _read(given: Given, folder: Path) -> Iterator[Manifest]:
+    match given:
+        case Path():
+            yield from _of_path(folder / given)
+        case str() if "\n" not in given and Path(given).suffix in SUFFIXES:
+            yield from _of_path(folder / given)
+        case str():
+            yield from _of_text(given, "the text")
+        case Mapping():
+            yield from _checked(dict(given), "the object")
+        case _:
+            for one in given:
+                yield from _read(one, folder)
+
+
+def _of_path(path: Path) -> Iterator[Manifest]:
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+        for file in files:
+            yield from _of_text(file.read_text("utf-8"), str(file))
+    elif path.is_file():
+        yield from _of_text(path.read_text("utf-8"), str(path))
+    else:
+        raise NoFileError(path)
+
+
+def _of_text(text: str, place: str) -> Iterator[Manifest]:
+    try:
+        documents = list(yaml.safe_load_all(text))
+    except yaml.YAMLError as error:
+        raise ManifestError(place, f"not YAML: {error}") from error
+    for number, document in enumerate(documents, 1):
+        if document is not None:
+            yield from _checked(document, f"{place}, document {number}")
+
+
+def _checked(document: object, place: str) -> Iterator[Manifest]:
+    if not isinstance(document, dict):
+        raise ManifestError(place, f"{document!r} is no object")
+    missing = [key for key in ("apiVersion", "kind") if not document.get(key)]
+    if missing:
+        raise ManifestError(place, f"{' and '.join(missing)} missing")
+    if document["kind"] == "List":
+        for number, item in enumerate(document.get("items") or (), 1):
+            yield from _checked(item, f"{place}, item {number}")
+        return
+    metadata = document.get("metadata") or {}
+    if not (metadata.get("name") or metadata.get("generateName")):
+        raise ManifestError(place, f"{document['kind']} without metadata.name")
+    yield document

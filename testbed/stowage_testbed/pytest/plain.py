@@ -1,0 +1,42 @@
+"""Errors that point at the user's line, and not at the plugin's insides."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+import pytest
+
+from stowage_testbed.errors import StowageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def plain(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function whose known errors have a traceback that ends at its caller.
+
+    They keep their class, so that a test can expect one.
+    """
+
+    @functools.wraps(function)
+    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+        __tracebackhide__ = True
+        try:
+            return function(*args, **kwargs)
+        except StowageError as error:
+            raise error.with_traceback(None) from None
+
+    return told
+
+
+@contextmanager
+def failing_plainly() -> Iterator[None]:
+    """Turn a known error in the set-up of a fixture into its message alone."""
+    try:
+        yield
+    except StowageError as error:
+        # What pytest.fail raises would tell the error a second time.
+        raise pytest.fail.Exception(str(error), pytrace=False) from None

@@ -1,0 +1,108 @@
+"""Scenarios run by pytest: one cluster and one results bundle a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.report.environment import environment
+from stowage_testbed.report.evidence_keeper import EvidenceKeeper
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.divergence import divergences
+from stowage_testbed.run.listener import Listeners
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.run_id import new_run_id
+from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.scenario.model import Scenario
+
+
+class ScenarioSession:
+    """Runs scenarios one by one on a cluster that is up.
+
+    Parameters
+    ----------
+    bench
+        The cluster and its watches.
+    bundle
+        Takes the results.
+    beforehand
+        Called before each run, to make way for the scenario's own release.
+    """
+
+    def __init__(
+        self, bench: Bench, bundle: Bundle, beforehand: Callable[[], None]
+    ) -> None:
+        self._bench = bench
+        self._beforehand = beforehand
+        self._said: list[str] = []
+        keeper = EvidenceKeeper(bundle.folder, self._said.append)
+        self._listener = Listeners(bundle, keeper)
+        self._rounds: dict[str, int] = {}
+        self.outcomes: list[ScenarioOutcome] = []
+
+    def run(self, scenario: Scenario) -> ScenarioOutcome:
+        """Run a scenario once more and return its outcome."""
+        self._beforehand()
+        name = scenario.scenario_id
+        self._rounds[name] = self._rounds.get(name, 0) + 1
+        outcome = run_scenario(
+            self._bench, scenario, self._rounds[name], self._listener
+        )
+        self.outcomes.append(outcome)
+        return outcome
+
+    def faults(self, scenario: Scenario) -> str:
+        """Run a scenario and return what went wrong; empty if nothing did."""
+        return self.judged(scenario)[1]
+
+    def judged(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
+        """Run a scenario; return its outcome, and in words what went wrong.
+
+        A test of a scenario that needs what the cluster lacks is skipped with that.
+        """
+        self._said.clear()
+        outcome = self.run(scenario)
+        if outcome.skipped:
+            pytest.skip(outcome.skipped)
+        lines = [
+            f"{check.name}: expected {check.expected}, got {check.actual}"
+            for check in outcome.failed_checks
+        ]
+        if outcome.error:
+            lines.append(outcome.error)
+        return outcome, "\n".join([*lines, *self._said]) if lines else ""
+
+
+@contextmanager
+def scenario_session(
+    cluster: Cluster, results: Path, beforehand: Callable[[], None]
+) -> Iterator[ScenarioSession]:
+    """Watch the cluster and keep a bundle while scenarios run."""
+    run_id = new_run_id()
+    started = datetime.now(tz=UTC).isoformat(timespec="seconds")
+    bundle = Bundle(results, run_id, environment())
+    with cluster.api_client() as api, Observer(api) as observer:
+        bench = Bench(cluster, api, observer, tag=run_id[-4:], lasting=True)
+        session = ScenarioSession(bench, bundle, beforehand)
+        try:
+            yield session
+        finally:
+            outcomes = tuple(session.outcomes)
+            bundle.folder.mkdir(parents=True, exist_ok=True)
+            bundle.run_finished(
+                RunOutcome(
+                    run_id=run_id,
+                    started=started,
+                    cluster=cluster.name,
+                    outcomes=outcomes,
+                    divergences=divergences(outcomes),
+                    durations_s={},
+                )
+            )

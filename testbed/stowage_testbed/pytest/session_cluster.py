@@ -1,0 +1,167 @@
+"""The cluster of a session of pytest: a new one, one to use again, or a given one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from filelock import FileLock, Timeout
+from kubernetes.client import ApiException, VersionApi
+from urllib3.exceptions import HTTPError
+
+from stowage_testbed import layout
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.census import list_clusters
+from stowage_testbed.cluster.choice import existing_cluster
+from stowage_testbed.cluster.errors import RunEndedError
+from stowage_testbed.cluster.interruption import ending_cleanly, take_down
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.pytest.ending import ending_session
+from stowage_testbed.pytest.errors import SessionBusyError, SharedClusterError
+from stowage_testbed.run.cluster_needs import cluster_for
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.session import cluster_session
+from stowage_testbed.run.stopwatch import Stopwatch
+from stowage_testbed.toolchain import tool_path
+
+_NAME = "pytest"
+_BUILT_WITH = "pytest-tools"
+_TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """What the command line says of the session's cluster.
+
+    Attributes
+    ----------
+    named
+        A cluster that is up, and somebody else's.
+    keep, reuse
+        Whether the session's own outlives it; whether the next session is to find it.
+    worker, workers
+        Which worker of pytest-xdist this is, of how many; empty and 1 without.
+    backend
+        How the session's own is run.
+    results
+        Where results are written.
+    """
+
+    named: str | None
+    keep: bool
+    reuse: bool
+    worker: str
+    workers: int
+    backend: Backend = Backend.KWOK_BINARY
+    results: Path = Path("results")
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> ClusterOptions:
+        """Read the options of a session."""
+        worker = getattr(config, "workerinput", {})
+        return cls(
+            named=config.getoption("--stowage-cluster"),
+            keep=config.getoption("--stowage-keep-cluster"),
+            reuse=config.getoption("--stowage-reuse"),
+            backend=Backend(config.getoption("--stowage-backend")),
+            results=config.getoption("--stowage-results"),
+            worker=worker.get("workerid", ""),
+            workers=worker.get("workercount", 1),
+        )
+
+    @property
+    def own_name(self) -> str:
+        """The name of a cluster that sessions use again, another one a worker."""
+        return f"{_NAME}-{self.worker}" if self.worker else _NAME
+
+    def request(self, cluster: str | None) -> RunRequest:
+        """Return what is asked of a cluster: this one, or a new one."""
+        return RunRequest(
+            scenarios=(),
+            cluster=cluster,
+            keep_cluster=self.keep,
+            backend=self.backend,
+            folders=(self.results,),
+        )
+
+
+@contextmanager
+def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
+    """Yield a cluster that is up; one of the session's own is gone afterwards.
+
+    Raises
+    ------
+    SharedClusterError
+        Several workers were given one cluster.
+    SessionBusyError
+        Another session uses the one that is to be used again.
+    StowageError
+        It does not come up.
+    """
+    # By the time that this leaves the block, pytest has told of it and ends.
+    with suppress(RunEndedError), ExitStack() as stack:
+        name = options.named
+        if name is not None and options.workers > 1:
+            raise SharedClusterError(name, options.workers)
+        if name is None and options.reuse:
+            name = options.own_name
+            stack.enter_context(_alone_with(name))
+            _bring_up(name, options.request(None).backend)
+        asked = options.request(name)
+        session = cluster_session(asked, Listener(), Stopwatch())
+        cluster = stack.enter_context(session)
+        stack.enter_context(ending_session())
+        yield cluster
+
+
+@contextmanager
+def _alone_with(name: str) -> Iterator[None]:
+    """Keep other sessions away; the lock of one that was killed is free again."""
+    clusters = layout.clusters_folder()
+    clusters.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(clusters / f".{name}.session")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise SessionBusyError(name) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _bring_up(name: str, backend: Backend) -> None:
+    """Make sure of a cluster that outlives the session, with the tools of today."""
+    cluster, built_with = cluster_for(name, (), backend), _tools(backend)
+    # What was left of a cluster that died goes with the claim of its name.
+    there = any(one.name == name and one.state == "up" for one in list_clusters())
+    with ending_cleanly():
+        if there:
+            if _serves(cluster, built_with):
+                return
+            take_down(existing_cluster(name))
+        cluster.up()
+        (cluster.workdir / _BUILT_WITH).write_text(built_with, "utf-8")
+        cluster.keep()
+
+
+def _serves(cluster: Cluster, built_with: str) -> bool:
+    file = cluster.workdir / _BUILT_WITH
+    if not file.is_file() or file.read_text("utf-8") != built_with:
+        return False
+    try:
+        with cluster.api_client() as api:
+            VersionApi(api).get_code(_request_timeout=5)
+    except (ApiException, HTTPError, OSError):
+        return False
+    return True
+
+
+def _tools(backend: Backend) -> str:
+    """Return what the control plane of a cluster is made of."""
+    tools = [f"{name} {tool_path(name).parent.name}" for name in _TOOLS]
+    return "\n".join([str(backend), *tools])

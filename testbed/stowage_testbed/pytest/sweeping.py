@@ -1,0 +1,150 @@
+"""Removing what a test brought, so that the next one finds the cluster as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+
+from kubernetes.client import ApiClient
+
+from stowage_testbed.pytest.inventory import Thing, listed, sweepable
+from stowage_testbed.pytest.kinds import Kind, Kinds
+from stowage_testbed.run.api_request import HTTP_CONFLICT, HTTP_NOT_FOUND, ask
+from stowage_testbed.wait import wait_until
+
+SWEEP_TIMEOUT_S = 60.0
+_AT_ONCE = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+_FEW = 20
+"""Objects that are deleted one by one; more of them go by one request."""
+_SHOWN = 5
+
+
+def sweep(
+    api: ApiClient,
+    kinds: Kinds,
+    kept: Collection[str] = (),
+    *,
+    timeout_s: float = SWEEP_TIMEOUT_S,
+) -> None:
+    """Delete all that can be swept, and return when it is gone.
+
+    Parameters
+    ----------
+    kept
+        UIDs of objects that stay.
+
+    Raises
+    ------
+    WaitTimeoutError
+        Something did not go: it has a finaliser that nobody serves; names it.
+    """
+    # The test may have brought the definition of a kind.
+    kinds.look_again()
+    doomed = [one for one in sweepable(api, kinds) if one.uid not in kept]
+    namespaces = [one for one in doomed if one.kind.name == "Namespace"]
+    for one in namespaces:
+        _delete(api, one)
+    for one in namespaces:
+        _empty(api, kinds, one.name, timeout_s)
+    for kind, group in groupby(doomed, lambda one: one.kind):
+        if kind.name != "Namespace":
+            _delete_all(api, kind, list(group), kept)
+    if not doomed:
+        return
+    wait_until(
+        "what the test brought to go",
+        lambda: [one for one in sweepable(api, kinds) if one.uid not in kept],
+        lambda left: not left,
+        timeout_s=timeout_s,
+    )
+
+
+def _delete_all(
+    api: ApiClient, kind: Kind, things: Sequence[Thing], kept: Collection[str]
+) -> None:
+    there = {one.uid for one in things}
+    stays = [
+        item["name"]
+        for item in listed(api, kind, things[0].namespace)
+        if item["uid"] not in there
+    ]
+    can = "deletecollection" in kind.verbs and len(stays) <= _FEW < len(things)
+    if not can:
+        for one in things:
+            _delete(api, one)
+        return
+    selector = ",".join(f"metadata.name!={name}" for name in stays)
+    _delete_collection(api, kind, things[0].namespace, selector)
+
+
+def _delete(api: ApiClient, one: Thing) -> None:
+    ask(
+        api,
+        "DELETE",
+        one.path,
+        f"delete {one}",
+        _AT_ONCE,
+        allowed={HTTP_NOT_FOUND, HTTP_CONFLICT},
+    )
+
+
+def _delete_collection(
+    api: ApiClient, kind: Kind, namespace: str, selector: str = ""
+) -> bool:
+    """Delete the objects of a kind in a namespace, and tell whether there were any."""
+    answer = ask(
+        api,
+        "DELETE",
+        kind.path(namespace),
+        f"delete every {kind.name} of {namespace or 'the cluster'}",
+        _AT_ONCE,
+        allowed={HTTP_NOT_FOUND},
+        query=[("fieldSelector", selector)] if selector else (),
+    )
+    return bool(answer.get("items"))
+
+
+def _empty(api: ApiClient, kinds: Kinds, namespace: str, timeout_s: float) -> None:
+    """Do the namespace controller's work, which begins five seconds later.
+
+    Nothing can be created in a namespace that is going. Once it is empty it is let go.
+    """
+    had = [
+        kind
+        for kind in _of_namespaces(kinds)
+        if _delete_collection(api, kind, namespace)
+    ]
+    wait_until(
+        f"the objects of {namespace} to go",
+        lambda: list(_left(api, had, namespace)),
+        lambda left: not left,
+        timeout_s=timeout_s,
+    )
+    path = f"/api/v1/namespaces/{namespace}"
+    there = ask(
+        api, "GET", path, f"read Namespace {namespace}", allowed={HTTP_NOT_FOUND}
+    )
+    if there:
+        ask(
+            api,
+            "PUT",
+            f"{path}/finalize",
+            f"let Namespace {namespace} go",
+            {**there, "spec": {"finalizers": []}},
+            allowed={HTTP_NOT_FOUND, HTTP_CONFLICT},
+        )
+
+
+def _of_namespaces(kinds: Kinds) -> Iterator[Kind]:
+    for kind in kinds.all():
+        # An event is served by two groups.
+        twice = kind.group == "events.k8s.io"
+        clearable = kind.namespaced and "deletecollection" in kind.verbs
+        if clearable and kind.preferred and not twice:
+            yield kind
+
+
+def _left(api: ApiClient, kinds: Sequence[Kind], namespace: str) -> Iterator[str]:
+    for kind in kinds:
+        for item in listed(api, kind, namespace)[:_SHOWN]:
+            yield f"{kind.name} {item['name']}"

@@ -1,0 +1,278 @@
+"""Fixtures that other projects use to run their tests on a Stowage cluster.
+
+``stowage_cluster`` is a cluster with fake nodes, one a session and worker. On it,
+``fake_nodes`` creates nodes, ``scheduler_arm`` or ``stowage_release`` puts a scheduler
+there, ``apply`` applies manifests in a namespace of the test's own, and ``placements``
+says where the pods ended up. ``@pytest.mark.scenario`` runs a scenario for a test.
+Whatever a test brings is gone before the next one.
+
+Nothing is imported until a test asks for a fixture: every pytest of an environment with
+Stowage loads this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from stowage_testbed.cluster.protocol import Cluster
+    from stowage_testbed.helm import Release
+    from stowage_testbed.pytest.applying import Applier
+    from stowage_testbed.pytest.choosing_arm import ArmChooser
+    from stowage_testbed.pytest.fake_nodes import FakeNodes
+    from stowage_testbed.pytest.placing import Placements
+    from stowage_testbed.pytest.scenario_session import ScenarioSession
+    from stowage_testbed.pytest.stage import Stage
+    from stowage_testbed.run.outcome import ScenarioOutcome
+
+# ruff: noqa: PLC0415 - imports wait for the fixtures that need them, see above
+
+_OUTCOME = pytest.StashKey["ScenarioOutcome"]()
+_FAULTS = pytest.StashKey[str]()
+_OF_MARK = ("stowage_cluster", "stowage_scenarios", "_marked_scenario")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("stowage", "clusters with fake nodes")
+    group.addoption(
+        "--stowage-cluster",
+        metavar="NAME",
+        help="use this cluster, which is up, instead of making one; what tests bring "
+        "is removed from it, what was there before stays",
+    )
+    group.addoption(
+        "--stowage-keep-cluster",
+        action="store_true",
+        help="leave the session's own cluster up",
+    )
+    group.addoption(
+        "--stowage-reuse",
+        action="store_true",
+        help="use the cluster `pytest` (with xdist `pytest-gw0` and so on) if it is "
+        "up, else make it, and keep it for the next session; `stowage down pytest` "
+        "ends it",
+    )
+    group.addoption(
+        "--stowage-backend",
+        metavar="BACKEND",
+        default="kwok-binary",
+        choices=["kwok-binary", "kwok-docker", "kind"],
+        help="how the session's own cluster is run: kwok-binary (default), "
+        "kwok-docker or kind; `stowage doctor` tells which work here",
+    )
+    group.addoption(
+        "--stowage-results",
+        metavar="DIR",
+        type=Path,
+        default=Path("results"),
+        help="folder of the results bundles of scenarios (default: results)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks that collected scenarios bear, and the one for tests."""
+    config.addinivalue_line("markers", "e2e: needs a fake-node cluster")
+    config.addinivalue_line("markers", "smoke: a scenario that every change must pass")
+    config.addinivalue_line("markers", "short: a scenario that takes seconds")
+    config.addinivalue_line("markers", "full: a scenario that takes long; -m full")
+    config.addinivalue_line(
+        "markers",
+        "scenario(file_or_name, variant=None): run a Stowage scenario before the test, "
+        "which fails if that does; a file beside the test, or a name like "
+        "paper/figure-1; the fixture scenario_outcome has the outcome",
+    )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let a marked test have its scenario run, whether it takes the outcome or not."""
+    names: list[str] | None = getattr(item, "fixturenames", None)
+    if names is not None and item.get_closest_marker("scenario"):
+        names += [name for name in _OF_MARK if name not in names]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Fail a marked test, in place of its body, with what its scenario says."""
+    faults = pyfuncitem.stash.get(_FAULTS, "")
+    if faults:
+        pytest.fail(faults, pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def stowage_cluster(pytestconfig: pytest.Config) -> Iterator[Cluster]:
+    """Yield a cluster that is up; it is gone after the session, however that ends.
+
+    With ``--stowage-reuse`` it stays for the next session.
+    """
+    from stowage_testbed.pytest.plain import failing_plainly
+    from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
+
+    with ExitStack() as stack:
+        with failing_plainly():
+            options = ClusterOptions.of(pytestconfig)
+            cluster = stack.enter_context(session_cluster(options))
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def _stowage_stage(
+    stowage_cluster: Cluster, pytestconfig: pytest.Config
+) -> Iterator[Stage]:
+    """Yield what stands on the session's cluster."""
+    from stowage_testbed.pytest.plain import failing_plainly
+    from stowage_testbed.pytest.stage import open_stage
+
+    owned = pytestconfig.getoption("--stowage-cluster") is None
+    with open_stage(stowage_cluster, owned=owned) as stage:
+        if pytestconfig.getoption("--stowage-reuse") and owned:
+            with failing_plainly():
+                stage.clear()
+        yield stage
+
+
+@pytest.fixture(autouse=True)
+def _stowage_swept(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Remove what a test brought to the cluster, if it uses one."""
+    if "stowage_cluster" not in request.fixturenames:
+        yield
+        return
+    stage: Stage = request.getfixturevalue("_stowage_stage")
+    with stage.test(request.fixturenames):
+        yield
+
+
+@pytest.fixture(scope="session")
+def stowage_release(_stowage_stage: Stage) -> Callable[..., Release]:
+    """Return a function that puts the chart's release on the cluster.
+
+    ``stowage_release("optimizer", optimizer_enabled=True, values={...})`` returns when
+    the release serves; called again, it changes the release. The chart's profiles are
+    ``default``, ``score-cache``, ``deterministic``, ``optimizer`` and
+    ``optimizer-deterministic``. It stays for the tests after, and gives way to a
+    `scheduler_arm`.
+    """
+    from stowage_testbed.pytest.plain import plain
+    from stowage_testbed.pytest.releases import Wanted
+
+    @plain
+    def install(
+        profile: str = "deterministic",
+        *,
+        optimizer_enabled: bool = False,
+        values: Mapping[str, object] | None = None,
+    ) -> Release:
+        return _stowage_stage.release(Wanted(profile, optimizer_enabled, values or {}))
+
+    return install
+
+
+@pytest.fixture
+def scheduler_arm(_stowage_stage: Stage, request: pytest.FixtureRequest) -> ArmChooser:
+    """Return a function that puts a scheduler on the cluster, and returns it serving.
+
+    ``scheduler_arm("default")`` is Kubernetes' own, ``scheduler_arm("stowage")`` ours
+    with the optimiser beside it, ``scheduler_arm("mine.yaml")`` one of your own by an
+    arm file beside the test. Pods that are applied afterwards are placed by it.
+    """
+    from stowage_testbed.pytest.choosing_arm import ArmChooser
+
+    return ArmChooser(_stowage_stage, request.path.parent)
+
+
+@pytest.fixture
+def fake_nodes(_stowage_stage: Stage) -> FakeNodes:
+    """Return a function that creates fake nodes, and returns their names when Ready.
+
+    ``fake_nodes("count=3,cpu=4,memory=8Gi", "name=gpu,cpu=8,memory=16Gi")``.
+    """
+    from stowage_testbed.pytest.fake_nodes import FakeNodes
+
+    return FakeNodes(_stowage_stage)
+
+
+@pytest.fixture
+def stowage_namespace(_stowage_stage: Stage, request: pytest.FixtureRequest) -> str:
+    """Return the name of a fresh namespace, the test's own."""
+    from stowage_testbed.pytest.applying import fresh_namespace
+
+    return fresh_namespace(_stowage_stage, request.node.name)
+
+
+@pytest.fixture
+def apply(
+    _stowage_stage: Stage, stowage_namespace: str, request: pytest.FixtureRequest
+) -> Iterator[Applier]:
+    """Yield a function that applies manifests, and returns the objects.
+
+    ``apply("web.yaml", {"apiVersion": "v1", ...}, yaml_text)``: paths are taken from
+    the test's folder, and objects go into the test's namespace if they name none.
+    """
+    from stowage_testbed.pytest.applying import Applier
+
+    applier = Applier(_stowage_stage, stowage_namespace, request.path.parent)
+    yield applier
+    applier.take_back()
+
+
+@pytest.fixture
+def placements(_stowage_stage: Stage, stowage_namespace: str) -> Placements:
+    """Return a function that waits until placement is decided, and says where pods are.
+
+    ``placements()`` maps each pod of the test's namespace to its node, or to ``None``
+    if no node takes it.
+    """
+    from stowage_testbed.pytest.placing import Placements
+
+    return Placements(_stowage_stage, stowage_namespace)
+
+
+@pytest.fixture(scope="session")
+def stowage_scenarios(
+    _stowage_stage: Stage, stowage_cluster: Cluster, pytestconfig: pytest.Config
+) -> Iterator[ScenarioSession]:
+    """Yield a session that runs scenarios and keeps their results bundle."""
+    from stowage_testbed.pytest.scenario_session import scenario_session
+
+    results = pytestconfig.getoption("--stowage-results")
+    beforehand = _stowage_stage.make_way_for_scenario
+    with scenario_session(stowage_cluster, results, beforehand) as session:
+        yield session
+
+
+@pytest.fixture
+def _marked_scenario(
+    stowage_scenarios: ScenarioSession, request: pytest.FixtureRequest
+) -> None:
+    """Run the scenario that the test is marked with."""
+    from stowage_testbed.pytest.plain import failing_plainly
+    from stowage_testbed.pytest.scenario_mark import marked_scenario
+
+    mark = request.node.get_closest_marker("scenario")
+    if mark is None:
+        return
+    root = request.config.rootpath
+    with failing_plainly():
+        folder = request.path.parent
+        scenario = marked_scenario(mark, request.node.nodeid, folder, root)
+        outcome, faults = stowage_scenarios.judged(scenario)
+    request.node.stash[_OUTCOME] = outcome
+    request.node.stash[_FAULTS] = faults
+
+
+@pytest.fixture
+def scenario_outcome(
+    _marked_scenario: None, request: pytest.FixtureRequest
+) -> ScenarioOutcome:
+    """Return the outcome of the scenario that the test is marked with."""
+    outcome: ScenarioOutcome | None = request.node.stash.get(_OUTCOME, None)
+    if outcome is None:
+        from stowage_testbed.pytest.errors import ScenarioNotRunError
+
+        pytest.fail(str(ScenarioNotRunError(request.node.nodeid)), pytrace=False)
+    return outcome

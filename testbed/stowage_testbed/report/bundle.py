@@ -1,0 +1,103 @@
+"""The results bundle: a folder from which every table can be made again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from stowage_testbed.observe.change import Change
+from stowage_testbed.report.document import run_document, scenario_document
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.scenario.steps.world import replayed_files
+
+RUN_FILE = "run.json"
+EVENTS_FILE = "events.jsonl"
+
+
+class Bundle(Listener):
+    """Writes a run's folder while the run goes on: what was had is never lost.
+
+    Parameters
+    ----------
+    results
+        Folder that holds the runs' folders.
+    run_id
+        Name of this run's folder.
+    environment
+        Versions and machine, as in `stowage_testbed.report.environment.environment`.
+    """
+
+    def __init__(
+        self, results: Path, run_id: str, environment: Mapping[str, Any]
+    ) -> None:
+        self.folder = results / run_id
+        self._environment = environment
+        self._configs: dict[str, str] = {}
+
+    def run_started(self, run_id: str, total: int) -> None:
+        """Make the run's folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Write the scenario's outcome and its records."""
+        folder = self.folder / scenario_folder(outcome)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "outcome.json", scenario_document(outcome))
+        write_changes(folder / EVENTS_FILE, material.changes)
+        if outcome.scenario.path is not None:
+            shutil.copyfile(outcome.scenario.path, folder / "scenario.yaml")
+            self._hash("scenario", folder / "scenario.yaml", outcome)
+            for name in replayed_files(outcome.scenario.steps):
+                copy = folder / Path(name).name
+                shutil.copyfile(outcome.scenario.path.parent / name, copy)
+                self._hash(name, copy, outcome)
+        for phase, values in material.values.items():
+            path = folder / f"values-{phase}.yaml"
+            path.write_text(yaml.safe_dump(dict(values)), encoding="utf-8")
+            self._hash(f"values-{phase}", path, outcome)
+        for phase, config in material.scheduler_config.items():
+            path = folder / f"scheduler-{phase}.yaml"
+            path.write_text(config, encoding="utf-8")
+            self._hash(f"scheduler-{phase}", path, outcome)
+
+    def run_finished(self, outcome: RunOutcome) -> None:
+        """Write the run's document."""
+        environment = {**self._environment, "config_hashes": self._configs}
+        write_json(self.folder / RUN_FILE, run_document(outcome, environment))
+
+    def _hash(self, what: str, path: Path, outcome: ScenarioOutcome) -> None:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        self._configs[f"{outcome.scenario.scenario_id}: {what}"] = digest
+
+
+def scenario_folder(outcome: ScenarioOutcome) -> Path:
+    """Return a scenario run's folder inside the run's folder."""
+    return round_folder(outcome.scenario.scenario_id, outcome.repeat)
+
+
+def round_folder(scenario_id: str, repeat: int) -> Path:
+    """Return the folder of one round of a scenario inside the run's folder."""
+    name = scenario_id.replace("/", "-").replace("@", "-")
+    return Path(name) / f"round-{repeat}"
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON document that a person can read too."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def write_changes(path: Path, changes: Iterable[Change]) -> None:
+    """Write changes as JSON lines, in order of receipt."""
+    with path.open("wb") as file:
+        for change in changes:
+            file.write(msgspec.json.encode(change.record()) + b"\n")

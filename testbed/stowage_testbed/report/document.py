@@ -1,0 +1,147 @@
+"""A run as one JSON document: every table can be made from it again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from stowage_testbed.metrics.packing import pods_per_node
+from stowage_testbed.metrics.placement import placements
+from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.report.steps_document import steps_document
+from stowage_testbed.run.latency import Latency
+from stowage_testbed.run.outcome import (
+    Divergence,
+    PhaseOutcome,
+    RunOutcome,
+    ScenarioOutcome,
+)
+from stowage_testbed.scenario.check import CheckResult
+
+FORMAT = "stowage.dev/run/v1"
+
+
+def run_document(outcome: RunOutcome, environment: dict[str, Any]) -> dict[str, Any]:
+    """Return the document of a run; ``environment`` holds versions and the machine."""
+    return {
+        "format": FORMAT,
+        "run": outcome.run_id,
+        "started": outcome.started,
+        "cluster": outcome.cluster,
+        "passed": outcome.passed,
+        "error": outcome.error,
+        "durations_s": dict(outcome.durations_s),
+        "environment": environment,
+        "scenarios": [scenario_document(item) for item in outcome.outcomes],
+        "divergences": [_divergence(item) for item in outcome.divergences],
+    }
+
+
+def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
+    """Return the document of one scenario run."""
+    scenario = outcome.scenario
+    return {
+        "scenario": scenario.name,
+        "variant": scenario.variant,
+        "repeat": outcome.repeat,
+        "seed": scenario.instance.seed if scenario.instance else None,
+        "parameters": dict(scenario.parameters),
+        "passed": outcome.passed,
+        "error": outcome.error,
+        "skipped": outcome.skipped,
+        "before": _phase(outcome.before),
+        "after": _phase(outcome.after),
+        "end": _phase(outcome.end),
+        "stepped": steps_document(outcome.stepped),
+        "metrics": [asdict(metric) for metric in outcome.metrics],
+        "moves": outcome.moves,
+        "evictions": outcome.evictions,
+        "optimal": outcome.optimal,
+        "plans": [plan_document(plan) for plan in outcome.plans],
+        "durations_s": dict(outcome.durations_s or {}),
+    }
+
+
+def _phase(phase: PhaseOutcome | None) -> dict[str, Any] | None:
+    if phase is None:
+        return None
+    return {
+        "placed": phase.placed,
+        "pending": phase.pending,
+        "utilisation": {
+            resource: float(share) for resource, share in phase.utilisation.items()
+        },
+        "placement_hash": phase.placement_hash,
+        "placements": {
+            workload: list(nodes) for workload, nodes in placements(phase.state).items()
+        },
+        "pods_per_node": pods_per_node(phase.state),
+        "latency": _latency(phase.latency),
+        "duration_s": phase.duration_s,
+        "checks": [_check(check) for check in phase.checks],
+    }
+
+
+def _latency(latency: Latency) -> dict[str, Any]:
+    return {
+        "what": "pod created to bound",
+        "n": latency.n,
+        "clock": latency.clock,
+        "resolution_s": latency.resolution_s,
+        "audit_lag_s": latency.audit_lag_s,
+        "percentiles_s": {
+            f"p{item.rank:g}": item.value for item in latency.percentiles
+        },
+        "left_out": [item.reason for item in latency.percentiles if item.reason],
+    }
+
+
+def _check(check: CheckResult) -> dict[str, Any]:
+    return {
+        "name": check.name,
+        "passed": check.passed,
+        "expected": check.expected,
+        "actual": check.actual,
+        "message": check.message,
+    }
+
+
+def plan_document(plan: ObservedPlan) -> dict[str, Any]:
+    """Return one PackingPlan's summary."""
+    return {
+        "name": plan.name,
+        "trigger": plan.trigger,
+        "mode": plan.mode,
+        "phase": plan.phase,
+        "strategy": plan.strategy,
+        "end_reason": plan.end_reason,
+        "optimal": plan.optimal,
+        "message": plan.message,
+        "solve_s": plan.solve_s,
+        "placements": plan.placements,
+        "moves": plan.moves,
+        "evictions": plan.evictions,
+        "refusals": list(plan.refusals),
+        "tiers": [
+            {
+                "priority": tier.priority,
+                "placed_before": tier.placed_before,
+                "placed": tier.placed,
+                "upper_bound": tier.upper_bound,
+                "optimal": tier.optimal,
+            }
+            for tier in plan.tiers
+        ],
+    }
+
+
+def _divergence(divergence: Divergence) -> dict[str, Any]:
+    return {
+        "scenario": divergence.scenario_id,
+        "repeat": divergence.repeat,
+        "first_hash": divergence.first_hash,
+        "other_hash": divergence.other_hash,
+        "workload": divergence.workload,
+        "first_nodes": list(divergence.first_nodes),
+        "other_nodes": list(divergence.other_nodes),
+    }

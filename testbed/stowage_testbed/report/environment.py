@@ -1,0 +1,73 @@
+"""The machine and the versions that a result was got with."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from stowage_testbed import layout
+from stowage_testbed.toolchain.manifest import load_manifest
+
+PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
+GIT_TIMEOUT_S = 10
+
+
+def machine() -> dict[str, Any]:
+    """Return what of the machine bears on a figure."""
+    return {
+        "system": platform.platform(),
+        "architecture": platform.machine(),
+        "cpus": os.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "python": platform.python_version(),
+    }
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of the Python packages that decide a result."""
+    return {name: importlib.metadata.version(name) for name in PACKAGES}
+
+
+def source_version(checkout: Path | None) -> dict[str, Any]:
+    """Return the commit of a checkout and whether files differ from it.
+
+    Both are ``None`` outside a Git checkout or without Git. An installed package may
+    lie in a checkout too, which is its user's.
+    """
+    if checkout is None:
+        return {"commit": None, "modified": None}
+    commit = _git(checkout, "rev-parse", "HEAD")
+    status = _git(checkout, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "modified": None if status is None else bool(status)}
+
+
+def environment() -> dict[str, Any]:
+    """Return the machine and every version, as a results bundle records them."""
+    tools = load_manifest().tools
+    return {
+        "machine": machine(),
+        "source": source_version(layout.checkout()),
+        "packages": package_versions(),
+        "tools": {name: tool.version for name, tool in tools.items()},
+    }
+
+
+def _git(checkout: Path, *arguments: str) -> str | None:
+    git = shutil.which("git")
+    if git is None:
+        return None
+    answer = subprocess.run(
+        [git, "-C", str(checkout), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=GIT_TIMEOUT_S,
+        check=False,
+    )
+    return answer.stdout.strip() if answer.returncode == 0 else None

@@ -1,0 +1,108 @@
+"""The evidence of a failure: all that is needed to understand it, in one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+from tabulate import tabulate
+
+from stowage_testbed.observe.audit import AuditReader
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.errors import AuditLogMissingError
+from stowage_testbed.observe.event_table import event_table
+from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import ScenarioOutcome
+
+
+def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -> Path:
+    """Write the evidence of a failed scenario and return its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "what-failed.txt", _what_failed(outcome))
+    _write(folder / "pods.txt", _pods(material.bodies.get("Pod", [])))
+    _write(folder / "nodes.txt", _nodes(material.bodies.get("Node", [])))
+    _write(folder / "events.txt", event_table(material.bodies.get("Event", [])))
+    plans = material.bodies.get("PackingPlan", [])
+    _write(folder / "plans.yaml", yaml.safe_dump_all([dict(plan) for plan in plans]))
+    for name, text in material.log_texts.items():
+        _write(folder / f"{name}.log", text)
+    _write_audit(folder / "audit.jsonl", material)
+    if outcome.stepped and outcome.stepped.evidence:
+        caught = folder / "caught"
+        caught.mkdir(exist_ok=True)
+        for name, text in outcome.stepped.evidence.items():
+            _write(caught / name, text)
+    return folder
+
+
+def _what_failed(outcome: ScenarioOutcome) -> str:
+    lines = [f"{outcome.scenario.scenario_id}, round {outcome.repeat}"]
+    if outcome.error:
+        lines.append(f"error: {outcome.error}")
+    lines += [
+        f"{check.name}: expected {check.expected}, got {check.actual}"
+        for check in outcome.failed_checks
+    ]
+    lines += [plan.in_words() for plan in outcome.plans]
+    return "\n".join(lines) + "\n"
+
+
+def _pods(bodies: Iterable[JsonObject]) -> str:
+    pods = sorted((observed_pod(body) for body in bodies), key=lambda pod: pod.key)
+    rows = [
+        [
+            pod.name,
+            pod.workload,
+            pod.priority,
+            "Terminating" if pod.terminating else pod.phase,
+            pod.node or "-",
+            f"{pod.waiting_reason} {pod.waiting_message}".strip(),
+        ]
+        for pod in pods
+    ]
+    return _table(("pod", "workload", "priority", "phase", "node", "waits for"), rows)
+
+
+def _nodes(bodies: Iterable[JsonObject]) -> str:
+    rows = [
+        [
+            body["metadata"]["name"],
+            _ready(body),
+            body["status"].get("allocatable", {}).get("cpu", "-"),
+            body["status"].get("allocatable", {}).get("memory", "-"),
+            ", ".join(
+                f"{taint['key']}:{taint['effect']}"
+                for taint in body.get("spec", {}).get("taints") or []
+            ),
+        ]
+        for body in sorted(bodies, key=lambda body: str(body["metadata"]["name"]))
+    ]
+    return _table(("node", "ready", "cpu", "memory", "taints"), rows)
+
+
+def _ready(body: JsonObject) -> str:
+    for condition in body["status"].get("conditions") or []:
+        if condition["type"] == "Ready":
+            return str(condition["status"])
+    return "Unknown"
+
+
+def _write_audit(path: Path, material: Material) -> None:
+    log = AuditReader(material.audit_log, material.audit_start)
+    try:
+        with path.open("wb") as file:
+            file.writelines(log.lines())
+    except AuditLogMissingError as error:
+        _write(path, json.dumps({"error": str(error)}) + "\n")
+
+
+def _table(headers: tuple[str, ...], rows: list[list[object]]) -> str:
+    table = tabulate(rows, headers=headers, tablefmt="plain", disable_numparse=True)
+    return table + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

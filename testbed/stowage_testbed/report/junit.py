@@ -1,0 +1,89 @@
+"""JUnit XML: one test case for each scenario, variant and round.
+
+Written by hand because it is forty lines; the structure is the one that Jenkins, GitLab
+and GitHub's report actions read.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from stowage_testbed.report.limits import first_lines
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+
+# What XML 1.0 cannot hold, not even escaped.
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_xml(outcome: RunOutcome) -> str:
+    """Return the run as a JUnit document."""
+    suite = ET.Element("testsuite", name="stowage", timestamp=outcome.started)
+    for item in outcome.outcomes:
+        suite.append(_case(item))
+    for divergence in outcome.divergences:
+        case = ET.Element(
+            "testcase",
+            classname="stowage.determinism",
+            name=f"{divergence.scenario_id} round {divergence.repeat}",
+        )
+        _problem(case, "failure", [divergence.in_words()])
+        suite.append(case)
+    if outcome.error:
+        case = ET.Element("testcase", classname="stowage.run", name=outcome.run_id)
+        _problem(case, "error", [outcome.error])
+        suite.append(case)
+    _count(suite, sum(outcome.durations_s.values()))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def write_junit(outcome: RunOutcome, path: Path) -> None:
+    """Write the run as a JUnit file, with its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(junit_xml(outcome), encoding="utf-8")
+
+
+def _case(outcome: ScenarioOutcome) -> ET.Element:
+    scenario = outcome.scenario
+    topic, _, behaviour = scenario.name.rpartition("/")
+    variant = f"@{scenario.variant}" if scenario.variant else ""
+    duration_s = sum((outcome.durations_s or {}).values())
+    case = ET.Element(
+        "testcase",
+        classname=f"scenarios.{topic.replace('/', '.')}" if topic else "scenarios",
+        name=f"{behaviour}{variant} round {outcome.repeat}",
+        time=f"{duration_s:.3f}",
+    )
+    if outcome.skipped:
+        _problem(case, "skipped", [outcome.skipped])
+    elif outcome.error:
+        _problem(case, "error", [outcome.error])
+    elif outcome.failed_checks:
+        lines = [
+            f"{check.name}: expected {check.expected}, got {check.actual}"
+            for check in outcome.failed_checks
+        ]
+        _problem(case, "failure", lines)
+    return case
+
+
+def _problem(case: ET.Element, kind: str, lines: list[str]) -> None:
+    shown = [_printable(line) for line in first_lines(lines)]
+    problem = ET.SubElement(case, kind, message=shown[0])
+    problem.text = "\n".join(shown)
+
+
+def _count(suite: ET.Element, duration_s: float) -> None:
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", str(len(suite.findall("testcase/error"))))
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+    suite.set("time", f"{duration_s:.3f}")
+
+
+def _printable(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)

@@ -1,0 +1,106 @@
+"""Live progress on standard error: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from stowage_testbed.report.limits import first_lines
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.scenario.model import Scenario
+
+
+class LiveProgress(Listener):
+    """One bar over all scenario runs, and one line for each that is done.
+
+    Without a terminal there is no bar: every step is a line of its own, as logs want.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._live = self._console.is_terminal
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            refresh_per_second=4,
+            disable=not self._live,
+        )
+        self._task = self._bar.add_task("starting", total=None)
+        self._current = ""
+
+    def say(self, text: str) -> None:
+        """Print one line above the bar."""
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Take the bar away; safe to call twice."""
+        self._bar.stop()
+
+    def begin(self, text: str, total: int) -> None:
+        """Show the bar."""
+        self.say(text)
+        self._bar.update(self._task, total=total)
+        self._bar.start()
+
+    def point(self, text: str) -> None:
+        """Show which of them begins."""
+        self._current = text
+        self._show(text)
+
+    def advance(self) -> None:
+        """Take note that it is done."""
+        self._bar.advance(self._task)
+
+    def run_started(self, run_id: str, total: int) -> None:
+        """Show the bar."""
+        self.begin(f"run {run_id}: {total} scenario runs", total)
+
+    def stage(self, text: str) -> None:
+        """Show a step of the run as a whole."""
+        self._show(text)
+
+    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
+        """Show which scenario begins."""
+        round_text = f" round {repeat}" if repeat > 1 else ""
+        self.point(f"{scenario.scenario_id}{round_text}")
+
+    def phase(self, text: str) -> None:
+        """Show what the scenario waits for."""
+        self._show(f"{self._current}: {text}")
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Print the verdict."""
+        seconds = sum((outcome.durations_s or {}).values())
+        verdict = "passed" if outcome.passed else "FAILED"
+        self.say(f"{verdict} {self._current} in {seconds:.1f} s")
+        failed = [
+            f"{check.name}: expected {check.expected}, got {check.actual}"
+            for check in outcome.failed_checks
+        ]
+        for line in first_lines(failed):
+            self.say(f"  {line}")
+        if outcome.error:
+            self.say(f"  {outcome.error}")
+        self.advance()
+
+    def run_finished(self, outcome: RunOutcome) -> None:
+        """Take the bar away."""
+        self.close()
+
+    def _show(self, text: str) -> None:
+        if self._live:
+            self._bar.update(self._task, description=text)
+        else:
+            self.say(text)

@@ -1,0 +1,131 @@
+"""One deployment: create all of it at once, wait, look, and take it away."""
+
+from __future__ import annotations
+
+from stowage_testbed.observe.errors import NotSettledError
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.settled import (
+    Condition,
+    objects_gone,
+    pods_decided,
+    pods_gone,
+    pods_placed,
+)
+from stowage_testbed.observe.state import State
+from stowage_testbed.reproduce.boreas.arms import Contender
+from stowage_testbed.reproduce.boreas.rows import DeploymentRow
+from stowage_testbed.reproduce.boreas.scene import Scene
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.site import await_account, make_namespace
+from stowage_testbed.run.steps.dress import dressed
+from stowage_testbed.scenario.manifests import workload_manifest
+
+DECIDED_S = 60.0
+"""Many times what a run takes on two idle cores."""
+
+ROUNDS = 20
+"""Of quiet that something broke, after which a scheduler is said to be at no rest."""
+
+
+def deploy(
+    bench: Bench, scene: Scene, contender: Contender, number: int
+) -> DeploymentRow:
+    """Return what came of it; nothing of it is left on the cluster.
+
+    Raises
+    ------
+    NotSettledError
+        The scheduler decided nothing about some pods, or they did not go.
+    """
+    namespace = f"{scene.name}-{contender.name}-{number}-{bench.tag}"
+    make_namespace(bench, namespace)
+    try:
+        await_account(bench, namespace)
+        took_s = _deployed(bench, scene, contender, namespace)
+        return bench.observer.read(
+            lambda state: DeploymentRow(
+                scene=scene.name,
+                arm=contender.name,
+                number=number,
+                pods=scene.pods,
+                where=_where(state, namespace),
+                took_s=took_s,
+                solves=len(state.plans()),
+                solve_s=sum(plan.solve_s for plan in state.plans()),
+                moves=sum(plan.moves for plan in state.plans() if plan.executes),
+            )
+        )
+    finally:
+        _clear(bench, namespace, plans=contender.plans)
+
+
+def _deployed(
+    bench: Bench, scene: Scene, contender: Contender, namespace: str
+) -> float:
+    """Return the seconds until all had nodes, 0 once it is known that some have none.
+
+    A pod that was left out may be tried again when another one has found its node, so
+    that quiet is waited for.
+    """
+    observer = bench.observer
+    began = observer.clock.now()
+    for workload in scene.workload:
+        manifest = workload_manifest(workload, namespace)
+        bench.objects.create(dressed(manifest, contender.arm.dress))
+    placed = pods_placed(namespace, scene.pods)
+    for _ in range(ROUNDS):
+        before = _last_change(observer)
+        if _came_true(observer, placed, contender.quiet_s):
+            return observer.clock.now().seconds_since(began)
+        if _last_change(observer) == before:
+            break
+    if not contender.plans:
+        observer.wait_for(
+            f"the pods of {namespace} to be placed or found unschedulable",
+            pods_decided(namespace, scene.pods),
+            timeout_s=DECIDED_S,
+        )
+    return 0.0
+
+
+def _came_true(observer: Observer, condition: Condition, timeout_s: float) -> bool:
+    try:
+        observer.wait_for("every pod to be placed", condition, timeout_s=timeout_s)
+    except NotSettledError:
+        return False
+    return True
+
+
+def _last_change(observer: Observer) -> Receipt | None:
+    return observer.read(lambda state: state.last_change("Pod"))
+
+
+def _where(state: State, namespace: str) -> tuple[str, ...]:
+    pods = [pod for pod in state.pods(namespace) if pod.bound]
+    return tuple(sorted(f"{pod.workload}/{pod.node}" for pod in pods))
+
+
+def _clear(bench: Bench, namespace: str, *, plans: bool) -> None:
+    """Take everything away, the controllers before the pods that they would replace."""
+    for kind in ("Deployment", "ReplicaSet", "Pod"):
+        bench.objects.delete_all(kind, namespace)
+    bench.observer.wait_for(
+        f"the pods of {namespace} to go",
+        pods_gone(namespace),
+        timeout_s=bench.timeouts.cleanup_s,
+    )
+    if plans:
+        clear_plans(bench)
+    bench.objects.delete("Namespace", namespace)
+
+
+def clear_plans(bench: Bench) -> None:
+    """Take all plans away: those of one deployment must not count for another."""
+    names = bench.observer.read(lambda state: [one.name for one in state.plans()])
+    bench.objects.delete_all("PackingPlan")
+    bench.observer.wait_for(
+        "the plans to go",
+        objects_gone("PackingPlan", names),
+        timeout_s=bench.timeouts.cleanup_s,
+    )

@@ -1,0 +1,123 @@
+"""Deploying every scene by every arm, on one real cluster."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from stowage_testbed.cluster import create_nodes
+from stowage_testbed.cluster.supervision import needing_host_pods
+from stowage_testbed.compare.session.warming import warm_up
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.settled import objects_gone
+from stowage_testbed.observe.source import PACKING_PLANS
+from stowage_testbed.reproduce.boreas.arms import Contender
+from stowage_testbed.reproduce.boreas.deploying import clear_plans, deploy
+from stowage_testbed.reproduce.boreas.request import BoreasRequest, run_id
+from stowage_testbed.reproduce.boreas.rows import DeploymentRow
+from stowage_testbed.reproduce.boreas.scene import Scene
+from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.parquet import frame_of, write_frame
+from stowage_testbed.reproduce.sweep.shard import WHOLE
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.session import cluster_session
+from stowage_testbed.run.stopwatch import Stopwatch
+
+KIND = "boreas"
+ROWS = "deployments"
+WARM_UP_PODS = 3
+"""They fit on the smallest scene; a scheduler's first pods are slow."""
+
+Run = tuple[Contender, Scene, int]
+
+
+def deploy_all(
+    request: BoreasRequest, path: Path, listener: SweepListener
+) -> tuple[DeploymentRow, ...]:
+    """Deploy what has not been deployed yet, and return all rows that were asked for.
+
+    Raises
+    ------
+    FolderBusyError, OtherSweepError
+        The folder cannot be used.
+    StowageError
+        The cluster or a scheduler failed. What was had is kept.
+    """
+    folder = SweepFolder(path)
+    with folder.opened(KIND, request.document(), WHOLE):
+        journal = folder.journal(ROWS, DeploymentRow)
+        runs = list(request.runs())
+        missing = [one for one in runs if run_id(*one) not in journal]
+        if missing:
+            listener.begun("deployments", len(runs), len(runs) - len(missing), 1)
+            try:
+                _run_all(missing, journal, listener, path)
+            finally:
+                listener.ended()
+        rows = tuple(row for one in runs for row in journal.get(run_id(*one)))
+        write_frame(path / f"{ROWS}.parquet", frame_of(rows, DeploymentRow))
+    return rows
+
+
+def _run_all(
+    runs: Sequence[Run],
+    journal: Journal[DeploymentRow],
+    listener: SweepListener,
+    path: Path,
+) -> None:
+    with _bench(path) as bench, TemporaryDirectory(prefix="sto-boreas-") as folder:
+        for name, of_arm in groupby(runs, key=lambda one: one[0].name):
+            ones = list(of_arm)
+            contender = ones[0][0]
+            with contender.arm.running(bench.cluster, Path(folder) / name, None) as arm:
+                if contender.plans:
+                    bench.observer.watch(PACKING_PLANS)
+                for scene, of_scene in groupby(ones, key=lambda one: one[1]):
+                    with _nodes_of(bench, scene):
+                        _warm(bench, contender, scene)
+                        for _, _, number in of_scene:
+                            with needing_host_pods(bench.cluster):
+                                row = deploy(bench, scene, contender, number)
+                            journal.add(run_id(contender, scene, number), (row,))
+                            listener.over(run_id(contender, scene, number), "")
+                            arm.check()
+
+
+@contextmanager
+def _bench(path: Path) -> Iterator[Bench]:
+    asked = RunRequest((), folders=(path,))
+    with (
+        cluster_session(asked, Listener(), Stopwatch()) as cluster,
+        cluster.api_client() as api,
+        Observer(api) as observer,
+    ):
+        yield Bench(cluster, api, observer, tag=secrets.token_hex(2))
+
+
+@contextmanager
+def _nodes_of(bench: Bench, scene: Scene) -> Iterator[None]:
+    """Make the nodes of a scene for the block."""
+    names = create_nodes(bench.api, [scene.pool])
+    yield
+    for name in names:
+        bench.objects.delete("Node", name)
+    bench.observer.wait_for(
+        f"the nodes of {scene.name} to go",
+        objects_gone("Node", names),
+        timeout_s=bench.timeouts.nodes_s(len(names)),
+    )
+
+
+def _warm(bench: Bench, contender: Contender, scene: Scene) -> None:
+    namespace = f"warm-{scene.name}-{contender.name}-{bench.tag}"
+    warm_up(bench, contender.arm.dress, WARM_UP_PODS, namespace)
+    if contender.plans:
+        clear_plans(bench)

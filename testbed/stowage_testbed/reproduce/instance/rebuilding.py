@@ -1,0 +1,236 @@
+"""Rebuilding an evaluation: find its instances, solve them, keep the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from stowage_testbed.bench.cell import Cell
+from stowage_testbed.reproduce.instance.evaluation import Evaluation, SolvedT
+from stowage_testbed.reproduce.instance.rows import ResultRow
+from stowage_testbed.reproduce.instance.solving import Solve, SolveTask, Started
+from stowage_testbed.reproduce.sweep.carrying_out import carry_out
+from stowage_testbed.reproduce.sweep.engine import Engine
+from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
+from stowage_testbed.reproduce.sweep.shard import Shard
+from stowage_testbed.reproduce.sweep.task import Task
+from stowage_testbed.scenario.model import Scenario
+
+INSTANCES, RESULTS = "instances", "results"
+
+
+class Case(Protocol):
+    """An instance that is to be found."""
+
+    @property
+    def id(self) -> str:
+        """Return its name."""
+        ...
+
+    @property
+    def cell(self) -> Cell:
+        """Return where in the grid it is."""
+        ...
+
+
+CaseT = TypeVar("CaseT", bound=Case)
+CaseT_co = TypeVar("CaseT_co", bound=Case, covariant=True)
+InstanceT = TypeVar("InstanceT", bound=Started)
+
+
+class Request(Protocol[CaseT_co]):
+    """What is asked of an evaluation."""
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """Return who solves."""
+        ...
+
+    @property
+    def limits_s(self) -> tuple[float, ...]:
+        """Return the time limits."""
+        ...
+
+    @property
+    def shard(self) -> Shard:
+        """Return the part of the instances that is dealt with."""
+        ...
+
+    @property
+    def deterministic(self) -> bool:
+        """Return whether work is counted in steps."""
+        ...
+
+    def cases(self) -> Sequence[CaseT_co]:
+        """Return the instances of the shard."""
+        ...
+
+    def document(self) -> dict[str, Any]:
+        """Return what was asked for, as JSON values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
+    """How one paper's evaluation is rebuilt.
+
+    Attributes
+    ----------
+    kind
+        Its name.
+    row_type
+        Of its instances.
+    request_of
+        Reads what was asked for from a folder's header.
+    select
+        Makes the task of finding a case's instance.
+    scenario_of
+        Generates an instance anew.
+    pair
+        Puts a result beside its instance.
+    """
+
+    kind: str
+    row_type: type[InstanceT]
+    request_of: Callable[[Mapping[str, Any], Shard], Request[CaseT]]
+    select: Callable[[CaseT], Task[InstanceT]]
+    scenario_of: Callable[[InstanceT], Scenario]
+    pair: Callable[[InstanceT, ResultRow], SolvedT]
+
+    def rebuild(
+        self,
+        request: Request[CaseT],
+        path: Path,
+        engine: Engine,
+        listener: SweepListener,
+    ) -> Evaluation[SolvedT]:
+        """Do what is left to do, write the Parquet files, and return all results.
+
+        Raises
+        ------
+        FolderBusyError, OtherSweepError
+            The folder cannot be used.
+        """
+        return self.read(path, self._carry_out(request, path, engine, listener))
+
+    def _carry_out(
+        self,
+        request: Request[CaseT],
+        path: Path,
+        engine: Engine,
+        listener: SweepListener,
+    ) -> Mapping[str, str]:
+        """Return why, of each task that could not be carried out."""
+        folder = SweepFolder(path)
+        with folder.opened(self.kind, request.document(), request.shard):
+            instances = folder.journal(INSTANCES, self.row_type)
+            results = folder.journal(RESULTS, ResultRow)
+            selects = [self.select(case) for case in request.cases()]
+            unfound = carry_out("instances", selects, instances, engine, listener)
+            solves = self._solves(request, instances, alternating=True)
+            unsolved = carry_out("solves", solves, results, engine, listener)
+            self._write(path, request, instances, results)
+        return {**unfound, **unsolved}
+
+    def rebuild_tables(self, path: Path) -> None:
+        """Write the Parquet files of a folder whose journals are there.
+
+        Raises
+        ------
+        NoSweepError
+            They are not.
+        """
+        folder = SweepFolder(path)
+        self._write(
+            path,
+            self._request(folder),
+            folder.journal(INSTANCES, self.row_type),
+            folder.journal(RESULTS, ResultRow),
+        )
+
+    def read(
+        self, path: Path, failures: Mapping[str, str] | None = None
+    ) -> Evaluation[SolvedT]:
+        """Return what the folder's Parquet files hold.
+
+        Raises
+        ------
+        NoSweepError
+            It has none.
+        """
+        request = self._request(SweepFolder(path))
+        rows = read_rows(path / f"{INSTANCES}.parquet", self.row_type)
+        instances = {row.case: row for row in rows}
+        results = read_rows(path / f"{RESULTS}.parquet", ResultRow)
+        return Evaluation(
+            solved=tuple(self.pair(instances[one.case], one) for one in results),
+            strategies=request.strategies,
+            limits_s=request.limits_s,
+            missing=Counter(
+                case.cell.name for case in request.cases() if case.id not in instances
+            ),
+            failures=dict(failures or {}),
+        )
+
+    def _request(self, folder: SweepFolder) -> Request[CaseT]:
+        header = folder.header()
+        return self.request_of(header.scope, Shard.parse(header.shards[0]))
+
+    def _write(
+        self,
+        path: Path,
+        request: Request[CaseT],
+        instances: Journal[InstanceT],
+        results: Journal[ResultRow],
+    ) -> None:
+        """Write both files in one order, however the rows came.
+
+        Each result stands beside its whole instance.
+        """
+        known = frame_of(
+            [row for case in request.cases() for row in instances.get(case.id)],
+            self.row_type,
+        )
+        found = frame_of(
+            [
+                row
+                for task in self._solves(request, instances, alternating=False)
+                for row in results.get(task.id)
+            ],
+            ResultRow,
+        )
+        write_frame(path / f"{INSTANCES}.parquet", known)
+        joined = found.join(known, on="case", how="left", maintain_order="left")
+        write_frame(path / f"{RESULTS}.parquet", joined)
+
+    def _solves(
+        self,
+        request: Request[CaseT],
+        instances: Journal[InstanceT],
+        *,
+        alternating: bool,
+    ) -> list[Task[ResultRow]]:
+        """Return what is to be solved: A B for one instance and B A for the next."""
+        arms = [
+            (strategy, limit_s)
+            for limit_s in request.limits_s
+            for strategy in request.strategies
+        ]
+        return [
+            SolveTask(
+                Solve(instance.case, strategy, limit_s, request.deterministic),
+                instance,
+                self.scenario_of,
+            )
+            for number, case in enumerate(request.cases())
+            for instance in instances.get(case.id)
+            for strategy, limit_s in (
+                reversed(arms) if alternating and number % 2 else arms
+            )
+        ]

@@ -1,0 +1,44 @@
+"""Tables and figures of an evaluation, as files and for a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.bench.figures.figure import Figure, table
+from stowage_testbed.bench.whole_file import write_whole
+from stowage_testbed.compare.tables.markdown import markdown_text
+from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.compare.tables.terminal import terminal_text
+from stowage_testbed.report.environment import environment
+
+TABLES = "tables.md"
+
+
+def write_tables(
+    folder: Path,
+    figures_file: Path,
+    tables: Sequence[Table],
+    figures: Sequence[Figure],
+    facts: Mapping[str, Any],
+) -> str:
+    """Write tables and figures, and return what a terminal shows.
+
+    Parameters
+    ----------
+    folder
+        Gets the tables.
+    figures_file
+        Where the figures go, as JSON.
+    facts
+        Of the run, as JSON values, which stand beside those of the machine.
+    """
+    write_whole(folder / TABLES, markdown_text(tables))
+    content = {
+        "environment": {**environment(), **facts},
+        "figures": [one.document() for one in figures],
+    }
+    write_whole(figures_file, json.dumps(content, indent=1) + "\n")
+    return f"{terminal_text(tables)}\n\n{table(figures)}\n\nfigures: {figures_file}"

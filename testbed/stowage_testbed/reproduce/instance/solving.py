@@ -1,0 +1,183 @@
+"""Putting an instance to the optimiser, under the paper's own policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Generic, Protocol, TypeVar
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.bench.errors import CallFailedError, NoAnswerError
+from stowage_testbed.bench.service import RunningService
+from stowage_testbed.bench.snapshot import snapshot_of
+from stowage_testbed.reproduce.instance.errors import StepsCutShortError
+from stowage_testbed.reproduce.instance.pods import pod_names
+from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
+from stowage_testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.scenario.model import Scenario
+
+OVERRAN = "the solver overran its time limit"
+"""How the service says that it killed a solve, by the wall clock."""
+
+SEED = 1
+"""Of the strategies' own random choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solve:
+    """One strategy with one limit on one instance.
+
+    Attributes
+    ----------
+    deterministic
+        Count work in steps, not seconds, on one core: the same plan anywhere.
+    """
+
+    case: str
+    strategy: str
+    limit_s: float
+    deterministic: bool = False
+
+    @property
+    def id(self) -> str:
+        """Return instance, strategy and limit as one name."""
+        steps = " in steps" if self.deterministic else ""
+        return f"{self.case} {self.strategy} {self.limit_s:g} s{steps}"
+
+    def of(self, scenario: Scenario, start: Where, tools: Tools) -> ResultRow:
+        """Return what the strategy made of it.
+
+        Parameters
+        ----------
+        scenario
+            The instance; its pods are called ``<workload>-<number>``.
+        start
+            Where they are, in the order of arrival.
+
+        Raises
+        ------
+        CallFailedError, StepsCutShortError
+            There is no result.
+        """
+        cores = 1 if self.deterministic else tools.cores
+        nodes = [name for pool in scenario.nodes for name in pool.node_names()]
+        names = pod_names(scenario)
+        placed = {
+            name: None if at == PENDING else nodes[at]
+            for name, at in zip(names, start, strict=True)
+        }
+        request = pb.SolveRequest(
+            snapshot=snapshot_of(scenario, placed),
+            options=pb.SolveOptions(
+                strategy=self.strategy,
+                time_limit_s=self.limit_s,
+                policy=pb.POLICY_PAPER,
+                seed=SEED,
+                deterministic=self.deterministic,
+                workers=cores,
+            ),
+        )
+        service = tools.service
+        began = perf_counter()
+        last = self._answer(service, request)
+        wall_s = perf_counter() - began
+        plan = last.plan
+        return ResultRow(
+            case=self.case,
+            strategy=self.strategy,
+            limit_s=self.limit_s,
+            cores=cores,
+            end_reason=pb.EndReason.Name(last.end_reason).removeprefix("END_REASON_"),
+            message=last.message,
+            optimal=plan.optimal,
+            plan=carried_out(start, plan, names, nodes),
+            moves=len(plan.moves),
+            evictions=len(plan.evictions),
+            tiers=tuple(_tier(tier) for tier in plan.tiers),
+            wall_s=wall_s,
+            solve_s=last.durations.solve_s,
+        )
+
+    def _answer(
+        self, service: RunningService, request: pb.SolveRequest
+    ) -> pb.SolveUpdate:
+        try:
+            last = service.last_answer(request)
+        except NoAnswerError as error:
+            raise CallFailedError(self.case, self.strategy, str(error)) from None
+        if self.deterministic and last.message.startswith(OVERRAN):
+            raise StepsCutShortError(self.id, self.limit_s)
+        return last
+
+
+class Started(Protocol):
+    """An instance that was found, and where a heuristic left its pods."""
+
+    @property
+    def case(self) -> str:
+        """Return its name."""
+        ...
+
+    @property
+    def start(self) -> Where:
+        """Return where the pods are, in the order of arrival."""
+        ...
+
+
+StartedT = TypeVar("StartedT", bound=Started)
+
+
+@dataclass(frozen=True, slots=True)
+class SolveTask(Generic[StartedT]):
+    """One solve of one instance.
+
+    Attributes
+    ----------
+    scenario_of
+        Generates the instance anew; a function of a module, as it is pickled.
+    """
+
+    solve: Solve
+    instance: StartedT
+    scenario_of: Callable[[StartedT], Scenario]
+
+    @property
+    def id(self) -> str:
+        """Return instance, strategy and limit as one name."""
+        return self.solve.id
+
+    def carry_out(self, tools: Tools) -> tuple[ResultRow, ...]:
+        """Return what the strategy made of it."""
+        scenario = self.scenario_of(self.instance)
+        return (self.solve.of(scenario, self.instance.start, tools),)
+
+
+def carried_out(
+    start: Where, plan: pb.Plan, names: Sequence[str], nodes: Sequence[str]
+) -> Where:
+    """Return where the pods are when ``plan`` is carried out from ``start``.
+
+    A pod's UID is its name.
+    """
+    where = dict(zip(names, start, strict=True))
+    numbers = {name: number for number, name in enumerate(nodes)}
+    for placement in plan.placements:
+        where[placement.pod_uid] = numbers[placement.node]
+    for move in plan.moves:
+        where[move.pod_uid] = numbers[move.to_node]
+    for eviction in plan.evictions:
+        where[eviction.pod_uid] = PENDING
+    return tuple(where[name] for name in names)
+
+
+def _tier(tier: pb.TierResult) -> TierRow:
+    return TierRow(
+        priority=tier.priority,
+        placed_before=tier.placed_before,
+        placed=tier.placed,
+        upper_bound=tier.upper_bound,
+        optimal=tier.optimal,
+        disruption=tier.disruption,
+        disruption_lower_bound=tier.disruption_lower_bound,
+    )

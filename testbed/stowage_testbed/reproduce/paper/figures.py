@@ -1,0 +1,149 @@
+"""The evaluation as figures with targets, for ``results/reproduce-*.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean, median
+
+from stowage_optimizer.model.options import DEFAULT_STRATEGY
+from stowage_testbed.bench.figures.figure import (
+    Figure,
+    at_least,
+    at_most,
+    figure,
+    share_percent,
+)
+from stowage_testbed.reproduce.instance.worth import tier_worth
+from stowage_testbed.reproduce.paper.category import Baseline, Category
+from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
+from stowage_testbed.reproduce.paper.live.rows import LiveRow
+from stowage_testbed.reproduce.paper.page.differences import no_calls_percent
+from stowage_testbed.reproduce.paper.placed import placed_by_priority
+from stowage_testbed.reproduce.paper.published import HEADLINES
+from stowage_testbed.reproduce.paper.request import PUBLISHED_STRATEGY
+from stowage_testbed.reproduce.paper.tables.live_table import full_ratio, ratio
+
+FASTER = 100
+"""How many times faster simulations are to find instances."""
+
+BETTER = (Category.BETTER, Category.BETTER_OPTIMAL)
+
+
+def evaluation_figures(
+    evaluation: Evaluation, live: Sequence[LiveRow]
+) -> Iterator[Figure]:
+    """Yield the shares, our strategy against the paper's, and the live sample."""
+    yield from _share_figures(evaluation)
+    yield from _rivalry_figures(evaluation)
+    yield from _instance_figures(evaluation)
+    yield from _live_figures(live)
+
+
+def _share_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    for limit_s in evaluation.limits_s:
+        published = HEADLINES.get(limit_s)
+        for strategy in evaluation.strategies:
+            found = evaluation.of(strategy, limit_s)
+            for baseline in Baseline:
+                theirs = published if baseline is Baseline.STOCK else None
+                name = f"{strategy} at {limit_s:g} s against {baseline}"
+                yield _share(
+                    f"{name}: better", found, baseline, BETTER,
+                    f"> {theirs.better:g} %" if theirs else "",
+                )  # fmt: skip
+                yield _share(
+                    f"{name}: better and proved optimal", found, baseline,
+                    (Category.BETTER_OPTIMAL,), "",
+                )  # fmt: skip
+                yield _share(
+                    f"{name}: default proved optimal", found, baseline,
+                    (Category.DEFAULT_OPTIMAL,),
+                    f"> {theirs.default_optimal:g} %" if theirs else "",
+                )  # fmt: skip
+                yield _share(
+                    f"{name}: failures", found, baseline, (Category.FAILURES,), ""
+                )
+            yield figure(
+                f"{strategy} at {limit_s:g} s: mean call", "s",
+                [one.result.wall_s for one in found], fmean,
+            )  # fmt: skip
+            yield figure(
+                f"{strategy} at {limit_s:g} s: longest call", "s",
+                [one.result.wall_s for one in found], max,
+            )  # fmt: skip
+
+
+def _share(
+    name: str,
+    found: Sequence[Judged],
+    baseline: Baseline,
+    wanted: Sequence[Category],
+    published: str,
+) -> Figure:
+    hits = [float(one.category(baseline) in wanted) for one in found]
+    return figure(
+        name, "%", hits, share_percent, spread=False, prototype=published,
+    )  # fmt: skip
+
+
+def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """Yield how often ours ends worse than the paper's strategy, in the same time."""
+    for limit_s in evaluation.limits_s:
+        pairs = list(evaluation.pairs(DEFAULT_STRATEGY, PUBLISHED_STRATEGY, limit_s))
+        worse = [ours for ours, theirs in pairs if worth(ours) < worth(theirs)]
+        yield figure(
+            f"ours at {limit_s:g} s: worse than the paper's strategy", "instances",
+            [float(one in worse) for one, _ in pairs], sum, at_most(0), spread=False,
+            note=", ".join(one.instance.case for one in worse[:5]),
+        )  # fmt: skip
+        yield figure(
+            f"ours at {limit_s:g} s: better than the paper's strategy", "instances",
+            [float(worth(ours) > worth(theirs)) for ours, theirs in pairs], sum,
+            spread=False,
+        )  # fmt: skip
+
+
+def worth(one: Judged) -> tuple[tuple[int, int], ...]:
+    """Return what Algorithm 1 maximises, tier by tier: placed, then undisturbed."""
+    return tier_worth(one.result, placed_by_priority(one.instance, one.result.plan))
+
+
+def _instance_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    yield Figure("instances", evaluation.instances, "instances")
+    missing = evaluation.missing
+    yield Figure(
+        "cases without such an instance", float(sum(missing.values())), "cases",
+        note=", ".join(f"{cell}: {count}" for cell, count in missing.items()),
+    )  # fmt: skip
+    yield Figure(
+        "tasks that could not be carried out", float(len(evaluation.failures)), "tasks",
+        target="<= 0", met=not evaluation.failures,
+        note="; ".join(evaluation.failures.values())[:200],
+    )  # fmt: skip
+    yield Figure(
+        "stock scheduler places all (No Calls)", no_calls_percent(evaluation), "%"
+    )
+    took = {one.instance.case: one.instance.simulated_s for one in evaluation.solved}
+    yield figure("simulation of one instance", "s", list(took.values()), median)
+
+
+def _live_figures(live: Sequence[LiveRow]) -> Iterator[Figure]:
+    different = [row for row in live if row.difference]
+    yield figure(
+        "live: placed otherwise than simulated", "instances",
+        [float(bool(row.difference)) for row in live], sum, at_most(0), spread=False,
+        note="; ".join(f"{row.case}: {row.difference}" for row in different),
+    )  # fmt: skip
+    yield figure(
+        "live: full cluster run over simulation", "x",
+        [full_ratio(row) for row in live], median, at_least(FASTER, "x"),
+        note="with the cluster's start, as the published runs make one for each",
+    )  # fmt: skip
+    yield figure(
+        "live: on a running cluster over simulation", "x",
+        [ratio(row) for row in live], median, note="nodes made and pods settled",
+    )  # fmt: skip
+    yield figure(
+        "live: fewer run than the sweep's plan says", "instances",
+        [float(row.executed < row.planned) for row in live], sum, spread=False,
+    )  # fmt: skip

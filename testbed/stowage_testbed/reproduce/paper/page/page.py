@@ -1,0 +1,97 @@
+"""Puts the page together: tables, pictures, and what differs."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from importlib.resources import files
+
+import matplotlib as mpl
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from stowage_testbed.compare.plots.style import SETTINGS
+from stowage_testbed.report.offline_page import policy_hash, templates_of
+from stowage_testbed.reproduce.paper.category import Baseline
+from stowage_testbed.reproduce.paper.judged import Evaluation
+from stowage_testbed.reproduce.paper.live.rows import LiveRow
+from stowage_testbed.reproduce.paper.page.differences import differences
+from stowage_testbed.reproduce.paper.plots.figure_3 import figure_3
+from stowage_testbed.reproduce.paper.plots.figure_4 import figure_4, shown_limit
+from stowage_testbed.reproduce.paper.selecting import SEEDS_TRIED
+from stowage_testbed.reproduce.paper.tables.headline_table import (
+    headline_sentences,
+    headline_table,
+)
+from stowage_testbed.reproduce.paper.tables.live_table import live_table
+from stowage_testbed.reproduce.paper.tables.table_1 import table_1
+from stowage_testbed.reproduce.sweep.folder import Header
+
+PACKAGE = "stowage_testbed.reproduce.paper.page"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure as the page carries it."""
+
+    caption: str
+    svg_base64: str
+
+
+def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
+    """Return the evaluation as HTML that loads nothing from anywhere."""
+    with mpl.rc_context(SETTINGS):
+        return _rendered(evaluation, live, header)
+
+
+def _rendered(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
+    style = (files(PACKAGE) / "assets" / "page.css").read_text(encoding="utf-8")
+    return (
+        templates_of(PACKAGE)
+        .get_template("page.html.j2")
+        .render(
+            evaluation=evaluation,
+            header=header,
+            limits=", ".join(f"{limit:g} s" for limit in evaluation.limits_s),
+            sentences=headline_sentences(evaluation),
+            headlines=[headline_table(evaluation, one) for one in Baseline],
+            figures_3=_figures_3(evaluation),
+            figures_4=_figures_4(evaluation),
+            table_1=table_1(evaluation),
+            live=live_table(live),
+            differences=differences(evaluation),
+            seeds_tried=SEEDS_TRIED,
+            style=Markup(style),  # noqa: S704 - a file of this package
+            style_hash=policy_hash(style),
+        )
+    )
+
+
+def _figures_3(evaluation: Evaluation) -> list[Picture]:
+    return [
+        _picture(
+            f"Strategy {strategy}, against the {baseline} scheduler; one bar a limit, "
+            "usages together.",
+            figure_3(evaluation, strategy, baseline),
+        )
+        for baseline in Baseline
+        for strategy in evaluation.strategies
+    ]
+
+
+def _figures_4(evaluation: Evaluation) -> list[Picture]:
+    return [
+        _picture(
+            f"Strategy {strategy} at {shown_limit(evaluation):g} s, against the stock "
+            "scheduler; 4 pods a node, 4 priorities.",
+            figure_4(evaluation, strategy, Baseline.STOCK),
+        )
+        for strategy in evaluation.strategies
+    ]
+
+
+def _picture(caption: str, figure: Figure) -> Picture:
+    content = io.BytesIO()
+    figure.savefig(content, format="svg", metadata={"Date": None})
+    return Picture(caption, base64.b64encode(content.getvalue()).decode())

@@ -1,0 +1,90 @@
+"""The thesis's grid, and the instances of a cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
+
+from stowage_testbed.bench.case import Case, Family
+from stowage_testbed.bench.cell import Cell
+from stowage_testbed.bench.snapshot import REQUIRED
+from stowage_testbed.cluster.node_pool import ZONE_LABEL
+from stowage_testbed.reproduce.thesis.published import (
+    BINS,
+    PODS_PER_BIN,
+    PRIORITIES,
+    RATIOS_PERCENT,
+)
+from stowage_testbed.scenario.model import Scenario, Workload
+
+LABELS = ("a", "b")
+"""Every second node has the one, the others the other."""
+
+NEAR_SHARE, OFF_SHARE = 0.2, 0.2
+"""Of the ReplicaSets: with the affinity label ``a``, and with that anti-affinity."""
+
+
+def thesis_grid() -> tuple[Cell, ...]:
+    """Return the thesis's 64 cells."""
+    return tuple(
+        Cell(*values)
+        for values in product(BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ThesisCase:
+    """The ``number``-th instance of a cell.
+
+    Attributes
+    ----------
+    labelled
+        With affinity and anti-affinity to labels of nodes: the thesis has them in its
+        program, and leaves them out of its evaluation (section 4.4.1).
+    """
+
+    cell: Cell
+    number: int
+    labelled: bool = False
+
+    @property
+    def id(self) -> str:
+        """Return a name that is also a file name."""
+        family = "labels" if self.labelled else "thesis"
+        return f"{family}-{self.cell.name}-{self.number}"
+
+    def seed(self, attempt: int) -> int:
+        """Return the seed of the ``attempt``-th try to find an instance: 63 bits."""
+        return self._case.seed(attempt)
+
+    def scenario(self, attempt: int) -> Scenario:
+        """Return nodes and workload of the ``attempt``-th try."""
+        scenario = replace(self._case.scenario(attempt), name=self.id)
+        return _labelled(scenario, self.seed(attempt)) if self.labelled else scenario
+
+    @property
+    def _case(self) -> Case:
+        return Case(Family.PAPER, self.cell, self.number)
+
+
+def _labelled(scenario: Scenario, seed: int) -> Scenario:
+    draw = Random(seed)  # noqa: S311 - not for secrets
+    (pool,) = scenario.nodes
+    return replace(
+        scenario,
+        nodes=(replace(pool, zones=LABELS),),
+        workload=tuple(_demanding(one, draw.random()) for one in scenario.workload),
+    )
+
+
+def _demanding(workload: Workload, chosen: float) -> Workload:
+    if chosen < NEAR_SHARE:
+        operator = "In"
+    elif chosen < NEAR_SHARE + OFF_SHARE:
+        operator = "NotIn"
+    else:
+        return workload
+    demand = {"key": ZONE_LABEL, "operator": operator, "values": [LABELS[0]]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [demand]}]}
+    return replace(workload, pod={"affinity": {"nodeAffinity": {REQUIRED: terms}}})

@@ -1,0 +1,99 @@
+"""Which of two results is better: as the thesis counts it, and tier by tier."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stowage_testbed.reproduce.instance.rows import PENDING
+from stowage_testbed.reproduce.instance.worth import tier_worth
+from stowage_testbed.reproduce.thesis.evaluation import ThesisSolved
+
+
+class Outcome(StrEnum):
+    """What became of an instance (section 4.4.4)."""
+
+    OPTIMAL = "optimal"
+    BETTER = "better"
+    NOTHING = "no better"
+
+
+def outcome(one: ThesisSolved) -> Outcome:
+    """Return what became of an instance: better means that more pods have a node.
+
+    An answer that is proved, and no better than the start, counts as nothing: the
+    thesis's plugin would discard it.
+    """
+    if placed_by_priority(one) <= _start_by_priority(one):
+        return Outcome.NOTHING
+    return Outcome.OPTIMAL if one.result.optimal else Outcome.BETTER
+
+
+def published_worth(one: ThesisSolved) -> tuple[int, int, int]:
+    """Return what the thesis compares before time: pods added, removed, moved."""
+    added = sum(
+        before == PENDING != after
+        for before, after in zip(one.instance.start, one.result.plan, strict=True)
+    )
+    return added, -one.result.evictions, -one.result.moves
+
+
+def placed_by_priority(one: ThesisSolved) -> tuple[int, ...]:
+    """Return how many pods the plan places of each priority, the highest first."""
+    return _by_priority(one, one.result.plan)
+
+
+def _start_by_priority(one: ThesisSolved) -> tuple[int, ...]:
+    return _by_priority(one, one.instance.start)
+
+
+def _by_priority(one: ThesisSolved, where: Iterable[int]) -> tuple[int, ...]:
+    counts = Counter(
+        priority
+        for priority, node in zip(one.instance.pod_priority, where, strict=True)
+        if node != PENDING
+    )
+    priorities = sorted(set(one.instance.pod_priority), reverse=True)
+    return tuple(counts[priority] for priority in priorities)
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """How often one solver is better than another.
+
+    Attributes
+    ----------
+    better, worse, same
+        By pods added, then removed, then moved.
+    faster
+        Of those that are the same: the first took less time.
+    """
+
+    better: int
+    worse: int
+    same: int
+    faster: int
+
+
+def duel(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> Duel:
+    """Return the counts of pairs, from the first one's side."""
+    better = worse = same = faster = 0
+    for one, other in pairs:
+        mine, theirs = published_worth(one), published_worth(other)
+        better += mine > theirs
+        worse += mine < theirs
+        if mine == theirs:
+            same += 1
+            faster += one.result.wall_s < other.result.wall_s
+    return Duel(better, worse, same, faster)
+
+
+def losses(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> list[str]:
+    """Return the instances on which the first of a pair ends worse, tier by tier."""
+    return [one.instance.case for one, other in pairs if _worth(one) < _worth(other)]
+
+
+def _worth(one: ThesisSolved) -> tuple[tuple[int, int], ...]:
+    return tier_worth(one.result, placed_by_priority(one))

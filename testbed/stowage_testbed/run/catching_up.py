@@ -1,0 +1,79 @@
+"""What API server, watch and audit log have of a namespace, once they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from kubernetes.client import CoreV1Api
+
+from stowage_testbed.compare.pod_count import pod_count
+from stowage_testbed.compare.recording import PodCount
+from stowage_testbed.observe.audit import AuditEntry, AuditMark, AuditReader, binding_times_ns
+from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.errors import AuditLogMissingError
+from stowage_testbed.observe.timeline import pod_timelines
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.wait import WaitTimeoutError, wait_until
+
+CATCH_UP_S = 10.0
+"""How long watch and audit log may take to show what is already done."""
+
+
+def counted(bench: Bench, namespace: str) -> PodCount:
+    """Return both counts of a namespace, as soon as they are equal or as they stay."""
+    core = CoreV1Api(bench.api)
+
+    def look() -> PodCount:
+        watched = bench.observer.read(lambda state: len(state.all_pods(namespace)))
+        return PodCount(pod_count(core, namespace), watched)
+
+    try:
+        return wait_until(
+            "the watch to show every pod of the API server",
+            look,
+            lambda count: count.api == count.watched,
+            timeout_s=CATCH_UP_S,
+        )
+    except WaitTimeoutError as error:
+        last: PodCount = error.last_state
+        return last
+
+
+def audit_of(
+    bench: Bench, start: AuditMark, changes: Iterable[Change], namespace: str
+) -> list[AuditEntry]:
+    """Return a window's entries; a binding is logged after it is answered.
+
+    Parameters
+    ----------
+    start
+        Where the window's part of the log begins.
+    changes
+        What the watch saw: the log is to have every binding of them.
+    """
+    missing = {
+        f"{line.namespace}/{line.name}"
+        for line in pod_timelines(changes, namespace)
+        if line.bound
+    }
+    log, entries = AuditReader(bench.cluster.audit_log, start), list[AuditEntry]()
+
+    def look() -> int:
+        try:
+            new = list(log.entries())
+        except AuditLogMissingError:
+            missing.clear()
+            return 0
+        entries.extend(new)
+        missing.difference_update(binding_times_ns(new))
+        return len(missing)
+
+    with suppress(WaitTimeoutError):
+        wait_until(
+            "the audit log to have every binding",
+            look,
+            lambda left: not left or not entries,
+            timeout_s=CATCH_UP_S,
+        )
+    return entries

@@ -1,0 +1,62 @@
+"""What the cluster must be like that scenarios are to run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stowage_testbed.cluster.backend import CANNOT, Backend, Need
+from stowage_testbed.cluster.choice import new_cluster
+from stowage_testbed.cluster.folder_cluster import FolderCluster
+from stowage_testbed.hpa.live.cluster import recovery_cluster
+from stowage_testbed.hpa.settings import Timing
+from stowage_testbed.run.errors import ClusterNeedsError
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.model import Overload
+
+
+def missing_at(backend: Backend, scenario: Scenario) -> str:
+    """Return why a scenario cannot run on a kind of cluster; empty if it can."""
+    reasons = [
+        f"{backend} has no {need}: {CANNOT[backend][need]}"
+        for need in _needs(scenario)
+        if need in CANNOT[backend]
+    ]
+    return "; ".join(reasons)
+
+
+def _needs(scenario: Scenario) -> list[Need]:
+    overloads = any(isinstance(step.action, Overload) for step in scenario.steps)
+    return [Need.USAGE] * overloads
+
+
+def cluster_for(
+    name: str,
+    scenarios: Iterable[Scenario],
+    backend: Backend = Backend.KWOK_BINARY,
+) -> FolderCluster:
+    """Return a cluster, not yet up, that suits every scenario that can run there.
+
+    Raises
+    ------
+    ClusterNeedsError
+        Two of them overload a service, and measure its usage at different times.
+    """
+    needs = {
+        scenario.scenario_id: step.action.settings.timing
+        for scenario in scenarios
+        for step in scenario.steps
+        if isinstance(step.action, Overload)
+    }
+    if not needs or Need.USAGE in CANNOT[backend]:
+        return new_cluster(backend, name)
+    timing, *others = set(needs.values())
+    if others:
+        raise ClusterNeedsError({who: _in_words(what) for who, what in needs.items()})
+    return recovery_cluster(name, timing)
+
+
+def _in_words(timing: Timing) -> str:
+    return (
+        f"usage measured every {timing.resolution_s} s and looked at every "
+        f"{timing.sync_s} s"
+    )

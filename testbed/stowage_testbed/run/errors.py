@@ -1,0 +1,64 @@
+"""What can go wrong while scenarios run, one class a cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from stowage_testbed.errors import StowageError
+
+
+class ApiRefusedError(StowageError):
+    """The API server refused a change that a run must make."""
+
+    def __init__(self, what: str, status: int, body: str) -> None:
+        self.status = status
+        super().__init__(
+            f"the API server refused to {what} with {status}: {body.strip()[:400]}"
+        )
+
+
+class ApiUnreachableError(StowageError):
+    """The API server gave no answer."""
+
+    def __init__(self, what: str, cause: str) -> None:
+        super().__init__(
+            f"no answer from the API server when asked to {what} ({cause}); "
+            "the cluster has stopped: see `stowage list` and its logs"
+        )
+
+
+class UnknownVariantError(StowageError):
+    """No chosen scenario has the variant."""
+
+    exit_code = 2
+
+    def __init__(self, variant: str, known: Sequence[str]) -> None:
+        there = ", ".join(known) or "none"
+        super().__init__(
+            f"no chosen scenario has a variant {variant!r}; there are: {there}"
+        )
+
+
+class NothingToRunError(StowageError):
+    """The choice of scenarios is empty."""
+
+    exit_code = 2
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no scenario was chosen; name a file, a folder or a name that "
+            "`stowage scenario list` prints"
+        )
+
+
+class ClusterNeedsError(StowageError):
+    """Scenarios need clusters that differ."""
+
+    exit_code = 2
+
+    def __init__(self, needs: Mapping[str, str]) -> None:
+        told = "; ".join(f"{scenario} needs {need}" for scenario, need in needs.items())
+        super().__init__(
+            f"no cluster suits all of them: {told}; run them apart, as in "
+            "`stowage run SCENARIO --variant VARIANT`"
+        )

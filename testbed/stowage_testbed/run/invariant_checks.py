@@ -1,0 +1,41 @@
+"""What must hold in every run, as checks beside those that a scenario asks for."""
+
+from __future__ import annotations
+
+from stowage_testbed.invariants import History, check
+from stowage_testbed.observe.audit import audit_entries
+from stowage_testbed.observe.source import (
+    BUDGETS,
+    PACKING_PLANS,
+    REPLICA_SETS,
+    RESERVATIONS,
+    STATEFUL_SETS,
+)
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.diary import Diary
+from stowage_testbed.scenario.check import CheckResult
+
+WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS, STATEFUL_SETS)
+"""What the rules look at beside pods and nodes."""
+
+NAME = "invariants"
+
+
+def invariant_checks(bench: Bench, diary: Diary) -> tuple[CheckResult, ...]:
+    """Check a run that has come to rest; every violation is a failed check."""
+    entries = audit_entries(bench.cluster.audit_log, diary.audit_start)
+    # What was there comes first: a change that was on its way then was stamped earlier.
+    changes = sorted(diary.changes(), key=lambda change: change.receipt)
+    violations = check(History((*diary.there_before, *changes), tuple(entries)))
+    if not violations:
+        return (CheckResult(NAME, passed=True, expected="kept", actual="kept"),)
+    return tuple(
+        CheckResult(
+            NAME,
+            passed=False,
+            expected="kept",
+            actual=violation.rule,
+            message=violation.in_words(),
+        )
+        for violation in violations
+    )

@@ -1,0 +1,53 @@
+"""Percentiles of one phase's latencies, with all that is needed to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from stowage_testbed.metrics.percentile import Percentile, percentile
+from stowage_testbed.observe.agreement import spread_s
+from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S
+
+RANKS = (50.0, 90.0, 99.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Created-to-bound latencies of pods, in seconds.
+
+    Attributes
+    ----------
+    n
+        Number of pods whose two moments were both seen.
+    resolution_s
+        What two latencies must differ by to differ at all: the spread of the watch's
+        lag behind the audit log, and never less than a receipt's own resolution.
+    audit_lag_s
+        Median of that lag; ``None`` where nothing was bound.
+    """
+
+    n: int
+    percentiles: tuple[Percentile, ...]
+    clock: str = CLOCK_NAME
+    resolution_s: float = RESOLUTION_S
+    audit_lag_s: float | None = None
+
+
+def latency_of(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> Latency:
+    """Return the percentiles of the samples; those with too small an n are empty.
+
+    Parameters
+    ----------
+    samples_s
+        One latency a pod, in seconds.
+    audit_lags_s
+        Watch receipt minus audit stamp of the same bindings, in seconds.
+    """
+    return Latency(
+        n=len(samples_s),
+        percentiles=tuple(percentile(samples_s, rank) for rank in RANKS),
+        resolution_s=max(RESOLUTION_S, spread_s(audit_lags_s)),
+        audit_lag_s=median(audit_lags_s) if audit_lags_s else None,
+    )

@@ -1,0 +1,69 @@
+"""Who wants to know how a run goes: progress, bundle, evidence."""
+
+from __future__ import annotations
+
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.scenario.model import Scenario
+
+
+class Listener:
+    """Is told of every step, in order, from the run's own thread.
+
+    Does nothing by itself: a listener overrides what it cares for.
+    """
+
+    def run_started(self, run_id: str, total: int) -> None:
+        """Take note that so many scenario runs will come."""
+
+    def stage(self, text: str) -> None:
+        """Take note of a step of the run as a whole, as in "cluster x: up"."""
+
+    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
+        """Take note that a scenario begins."""
+
+    def phase(self, text: str) -> None:
+        """Take note of what the scenario waits for now."""
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Take the outcome and its records, before the scenario is cleaned up."""
+
+    def run_finished(self, outcome: RunOutcome) -> None:
+        """Take the outcome of the whole run."""
+
+
+class Listeners(Listener):
+    """Several listeners as one."""
+
+    def __init__(self, *listeners: Listener) -> None:
+        self._listeners = listeners
+
+    def run_started(self, run_id: str, total: int) -> None:
+        """Tell every listener."""
+        for listener in self._listeners:
+            listener.run_started(run_id, total)
+
+    def stage(self, text: str) -> None:
+        """Tell every listener."""
+        for listener in self._listeners:
+            listener.stage(text)
+
+    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
+        """Tell every listener."""
+        for listener in self._listeners:
+            listener.scenario_started(scenario, repeat)
+
+    def phase(self, text: str) -> None:
+        """Tell every listener."""
+        for listener in self._listeners:
+            listener.phase(text)
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Tell every listener."""
+        for listener in self._listeners:
+            listener.scenario_finished(outcome, material)
+
+    def run_finished(self, outcome: RunOutcome) -> None:
+        """Tell every listener."""
+        for listener in self._listeners:
+            listener.run_finished(outcome)

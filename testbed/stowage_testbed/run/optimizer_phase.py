@@ -1,0 +1,107 @@
+"""Second half of a scenario: the scheduler with the optimiser packs what is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.observe.settled import Condition, at_rest, packed
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.capture import capture
+from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks
+from stowage_testbed.run.manual_plan import carry_out_manual_plan
+from stowage_testbed.run.measure import measured
+from stowage_testbed.run.outcome import PhaseOutcome
+from stowage_testbed.run.release import switch_release
+from stowage_testbed.run.site import Site
+from stowage_testbed.scenario.check import OptimizerRecord, check_optimizer
+from stowage_testbed.scenario.model import OptimizerSettings, Scenario
+from stowage_testbed.simulate import EVERY_HARM
+
+PROFILE = "optimizer"
+
+QUIET_MARGIN_S = 0.5
+"""Beyond the settle time, in which a trigger that comes again would show itself."""
+
+_MODES = {"on-unschedulable": "OnUnschedulable", "manual": "Manual"}
+_POLICIES = {"strict": "Strict", "paper": "Paper"}
+
+
+def run_optimizer(
+    bench: Bench, scenario: Scenario, site: Site, diary: Diary, before: ClusterState
+) -> PhaseOutcome:
+    """Put the optimiser beside the scheduler, wait for its last plan, and measure."""
+    values = optimizer_values(scenario.optimizer)
+    seen = len(diary.changes())
+    with diary.step("release optimizer"):
+        diary.read_logs()
+        diary.released(
+            switch_release(bench, PROFILE, optimizer_enabled=True, values=values)
+        )
+        for source in WATCHED:
+            bench.observer.watch(source)
+    with diary.step("optimizer"):
+        if scenario.optimizer.trigger == "manual":
+            carry_out_manual_plan(bench, scenario)
+            # One plan was asked for, and one is made, whether it is the best or not.
+            _await(bench, scenario, at_rest(site.namespace, scenario.pod_count))
+        else:
+            _await(bench, scenario, packed(site.namespace, scenario.pod_count))
+    after, plans = bench.observer.read(lambda state: _read(state, scenario, site))
+    return measured(
+        bench,
+        after,
+        diary.changes()[seen:],
+        site.namespace,
+        diary.audit_start,
+        duration_s=diary.durations_s["optimizer"],
+        checks=(
+            *check_optimizer(scenario, before, after, optimizer_record(plans)),
+            *invariant_checks(bench, diary),
+        ),
+    )
+
+
+def optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
+    """Return the Helm values that carry a scenario's optimiser settings."""
+    return {
+        "priorityOptimizer": {
+            "mode": _MODES[settings.trigger],
+            "settleSeconds": settings.settle_s,
+            "timeLimitSeconds": settings.time_limit_s,
+            "policy": _POLICIES[settings.policy],
+            "strategy": settings.strategy,
+            **(EVERY_HARM if settings.harm == "any" else {}),
+        }
+    }
+
+
+def optimizer_record(plans: list[ObservedPlan]) -> OptimizerRecord:
+    """Sum the plans up; without any, nothing was moved and nothing is proved."""
+    return OptimizerRecord(
+        solves=len(plans),
+        moves=sum(plan.moves for plan in plans if plan.executes),
+        evictions=sum(plan.evictions for plan in plans if plan.executes),
+        optimal=bool(plans) and plans[-1].optimal,
+        phases=Counter(plan.phase or "Pending" for plan in plans),
+    )
+
+
+def _await(bench: Bench, scenario: Scenario, condition: Condition) -> None:
+    bench.observer.wait_for(
+        f"the optimiser to be done with {scenario.scenario_id}",
+        condition,
+        timeout_s=bench.timeouts.plan_s(scenario),
+        quiet_s=scenario.optimizer.settle_s + QUIET_MARGIN_S,
+        quiet_kinds=("Pod", "PackingPlan"),
+    )
+
+
+def _read(
+    state: State, scenario: Scenario, site: Site
+) -> tuple[ClusterState, list[ObservedPlan]]:
+    return capture(state, scenario, site.namespace, site.nodes), state.plans()

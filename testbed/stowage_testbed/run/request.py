@@ -1,0 +1,119 @@
+"""What a run is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.run.errors import NothingToRunError, UnknownVariantError
+from stowage_testbed.scenario.catalogue import select
+from stowage_testbed.scenario.model import Scenario
+
+DEFAULT_VARIANT = "default"
+"""Names the run of a scenario without any variant."""
+
+FULL = "full"
+METRICS = "metrics"
+APART = frozenset({FULL, METRICS})
+"""Labels of scenarios that run only if they are asked for: those that take long, and
+those that need a cluster that measures usage."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """Scenarios, rounds, and the cluster to run on.
+
+    Attributes
+    ----------
+    cluster
+        Name of a cluster that is up; ``None`` makes one for the run.
+    keep_cluster
+        Leave the run's own cluster up.
+    backend
+        How the run's own cluster is run.
+    folders
+        Where results are written.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    repeat: int = 1
+    cluster: str | None = None
+    keep_cluster: bool = False
+    backend: Backend = Backend.KWOK_BINARY
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Number of scenario runs."""
+        return len(self.scenarios) * self.repeat
+
+
+def choose_scenarios(
+    asked: Sequence[str],
+    *,
+    folder: Path,
+    variant: str | None = None,
+    labels: Sequence[str] = (),
+) -> tuple[Scenario, ...]:
+    """Read and check every scenario that is meant.
+
+    Parameters
+    ----------
+    asked, folder, labels
+        As `stowage_testbed.scenario.catalogue.select` takes them.
+    variant
+        Only this variant of each scenario; ``default`` is the run without one.
+
+    Raises
+    ------
+    UnknownVariantError
+        No scenario has it.
+    NothingToRunError
+        Nothing was chosen.
+
+    Notes
+    -----
+    A scenario with the label `full` or `metrics` is chosen only by that label or by its
+    own name.
+    """
+    found = select(asked, folder=folder, labels=labels)
+    # A fault is no run with an expected end: `stowage fault` tries it again and again.
+    chosen = tuple(item for item in found if item.fault is None)
+    named = {item.name for word in asked for item in found if _names(word, item)}
+    apart = APART - set(labels)
+    chosen = tuple(i for i in chosen if not apart & set(i.labels) or i.name in named)
+    if variant is not None:
+        known = sorted({item.variant or DEFAULT_VARIANT for item in chosen})
+        if variant not in known:
+            raise UnknownVariantError(variant, known)
+        chosen = tuple(
+            item for item in chosen if (item.variant or DEFAULT_VARIANT) == variant
+        )
+    if not chosen:
+        raise NothingToRunError
+    return chosen
+
+
+def _names(word: str, scenario: Scenario) -> bool:
+    """Tell whether a word means this very scenario, and not one of many."""
+    path = Path(word)
+    if path.suffix in {".yaml", ".yml"}:
+        return scenario.path is not None and path.resolve() == scenario.path.resolve()
+    return word in {scenario.name, scenario.scenario_id}
+
+
+def choose_faults(asked: Sequence[str], *, folder: Path) -> tuple[Scenario, ...]:
+    """Read and check every scenario with a fault that is meant.
+
+    Raises
+    ------
+    NothingToRunError
+        Nothing was chosen.
+    """
+    found = select(asked, folder=folder)
+    chosen = tuple(item for item in found if item.fault is not None)
+    if not chosen:
+        raise NothingToRunError
+    return chosen

@@ -1,0 +1,80 @@
+"""The cluster of a run: made for it, or one that was there before."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stowage_testbed.cluster.backend import TOOLS, Backend
+from stowage_testbed.cluster.census import purge_clusters
+from stowage_testbed.cluster.choice import existing_cluster
+from stowage_testbed.cluster.interruption import ending_cleanly, take_down
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.supervision import supervised
+from stowage_testbed.run.cluster_needs import cluster_for
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.stopwatch import Stopwatch
+from stowage_testbed.toolchain import tool_path
+
+
+@contextmanager
+def cluster_session(
+    request: RunRequest, listener: Listener, stopwatch: Stopwatch
+) -> Iterator[Cluster]:
+    """Yield the cluster of a run; one that was made for it is gone afterwards.
+
+    Leftovers of runs that were killed are removed first. A cluster that the user named
+    is never brought down, and one of the run's own stays if it is to be kept.
+
+    Raises
+    ------
+    RunEndedError
+        The block cannot go on, as `supervised` says.
+    """
+    with ending_cleanly():
+        if request.cluster is not None:
+            cluster = existing_cluster(request.cluster)
+            with supervised(cluster, request.folders):
+                yield cluster
+            return
+        for name in purge_clusters():
+            listener.stage(f"leftover cluster {name}: removed")
+        cluster = cluster_for(
+            f"run-{secrets.token_hex(3)}", request.scenarios, request.backend
+        )
+        try:
+            listener.stage(f"cluster {cluster.name}: up")
+            with stopwatch.step("cluster up"):
+                cluster.up()
+            if request.keep_cluster:
+                cluster.keep()
+            with supervised(cluster, request.folders):
+                yield cluster
+        finally:
+            with stopwatch.step("cluster down"):
+                _end(cluster, request, listener)
+
+
+def check_tools(backend: Backend = Backend.KWOK_BINARY) -> None:
+    """Check that every tool a run needs is installed.
+
+    Raises
+    ------
+    ToolMissingError
+        One is not; names the command that installs it.
+    """
+    for name in TOOLS[backend]:
+        tool_path(name)
+
+
+def _end(cluster: Cluster, request: RunRequest, listener: Listener) -> None:
+    if request.keep_cluster:
+        listener.stage(
+            f"cluster {cluster.name} is kept; use it with KUBECONFIG="
+            f"{cluster.kubeconfig}, end it with: stowage down {cluster.name}"
+        )
+    else:
+        listener.stage(f"cluster {cluster.name}: down")
+        take_down(cluster)

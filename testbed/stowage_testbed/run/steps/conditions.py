@@ -1,0 +1,132 @@
+"""When pods, or one object, have come as far as a step waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
+from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.settled import SHOWN, Condition
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
+
+PLAN_ORDER = ("", "Pending", "Solving", "Proposed", "Executing", "Completed")
+"""A plan passes through its phases so fast that a watcher may miss one."""
+
+FINAL_PHASES = frozenset({"Failed", "Succeeded", *PLAN_OVER})
+
+
+def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Condition:
+    """Hold when ``count`` pods are of a kind; `decided` and `gone` are of all.
+
+    Parameters
+    ----------
+    namespace, of
+        Whose pods: of these workloads, or of all if none is named.
+    count
+        How many, at least.
+    kind
+        A condition of `stowage_testbed.scenario.steps.model.Wait`, save `phase`.
+    """
+    if kind == "gone":
+        return _gone(namespace, of)
+    if kind == "decided":
+        return _decided(namespace, of, count)
+    is_such = _KINDS[kind]
+
+    def condition(state: State) -> Verdict:
+        pods = _pods(state, namespace, of)
+        number = sum(is_such(pod) for pod in pods)
+        words = f"{number} of {count} pods are {kind}; {_why_not(pods)}"
+        return Verdict(number >= count, words)
+
+    return condition
+
+
+def in_phase(kind: str, name: str, phase: str, namespace: str) -> Condition:
+    """Hold when an object is in a phase; a plan also when it has gone on from it."""
+
+    def condition(state: State) -> Verdict:
+        where = namespace if kind == "Pod" else None
+        bodies = [
+            body
+            for body in state.bodies(kind, where)
+            if body["metadata"]["name"] == name
+        ]
+        if not bodies:
+            return Verdict(False, f"{kind} {name} is not there")
+        status = bodies[0].get("status") or {}
+        now = str(status.get("phase", ""))
+        words = f"{kind} {name} is {now or 'in no phase yet'}{_reasons(status)}"
+        if now == phase or (kind == "PackingPlan" and _is_past(now, phase)):
+            return Verdict(True, words)
+        return Verdict(False, words, error=words if now in FINAL_PHASES else "")
+
+    return condition
+
+
+def _gone(namespace: str, of: Collection[str]) -> Condition:
+    def condition(state: State) -> Verdict:
+        left = [p for p in _pods(state, namespace, of) if not p.finished]
+        names = ", ".join(pod.name for pod in left[:SHOWN])
+        return Verdict(not left, f"{len(left)} pods are left: {names}")
+
+    return condition
+
+
+def _decided(namespace: str, of: Collection[str], count: int) -> Condition:
+    def condition(state: State) -> Verdict:
+        pods = _pods(state, namespace, of)
+        leaving = sum(pod.terminating for pod in pods)
+        number = sum(_is_bound(pod) or _is_refused(pod) for pod in pods)
+        holds = number >= count and not leaving and number == len(pods)
+        words = f"{number} of {count} pods are decided, {leaving} are leaving"
+        return Verdict(holds, f"{words}; {_why_not(pods)}")
+
+    return condition
+
+
+def _pods(state: State, namespace: str, of: Collection[str]) -> list[ObservedPod]:
+    pods = state.all_pods(namespace)
+    return [pod for pod in pods if pod.workload in of] if of else pods
+
+
+def _is_bound(pod: ObservedPod) -> bool:
+    """Tell whether the pod has its node, or had it until it was done."""
+    return pod.bound and not pod.terminating
+
+
+def _is_refused(pod: ObservedPod) -> bool:
+    return pod.unschedulable and not pod.terminating
+
+
+_KINDS: dict[str, Callable[[ObservedPod], bool]] = {
+    "bound": _is_bound,
+    "ready": lambda pod: pod.ready or pod.finished,
+    "refused": _is_refused,
+    "leaving": lambda pod: pod.terminating,
+}
+
+
+def _why_not(pods: list[ObservedPod]) -> str:
+    pending = [pod for pod in pods if not pod.bound]
+    text = f"{len(pods)} exist, {len(pending)} without a node"
+    named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])
+    more = f"; and {len(pending) - SHOWN} more" if len(pending) > SHOWN else ""
+    return f"{text} ({named}{more})" if pending else text
+
+
+def _is_past(now: str, phase: str) -> bool:
+    known = now in PLAN_ORDER and phase in PLAN_ORDER
+    return known and PLAN_ORDER.index(now) > PLAN_ORDER.index(phase)
+
+
+def _reasons(status: object) -> str:
+    """Return what the conditions that do not hold say."""
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    said = [
+        f"{one.get('reason', '')}: {one.get('message', '')}".strip(": ")
+        for one in conditions or ()
+        if one.get("status") != "True"
+    ]
+    return f" ({'; '.join(filter(None, said))})" if any(said) else ""

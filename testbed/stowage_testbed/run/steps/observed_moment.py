@@ -1,0 +1,75 @@
+"""One moment of a stepped scenario, read from what the watches have seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowage_testbed.invariants.pod import live, node_of, priority_of, requests_of
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.state import State
+from stowage_testbed.quantity import parse_cpu, parse_memory
+from stowage_testbed.run.optimizer_phase import optimizer_record
+from stowage_testbed.run.steps.course import Course
+from stowage_testbed.scenario.check_moment import Moment
+from stowage_testbed.scenario.manifests import CLUSTER_WIDE, WORKLOAD_LABEL
+from stowage_testbed.scenario.steps.world import triggered_plans
+
+
+def observed_moment(state: State, course: Course) -> Moment:
+    """Return nodes, pods, plans and objects as they are now."""
+    return Moment(
+        state=observed_state(state, course),
+        plans=optimizer_record(state.plans()),
+        objects=_objects(state, course),
+        workload_of={
+            pod.name: pod.workload for pod in state.all_pods(course.namespace)
+        },
+    )
+
+
+def observed_state(state: State, course: Course) -> ClusterState:
+    """Return the scenario's nodes that are there, and its pods that claim room."""
+    ours = {name for pool in course.scenario.node_pools for name in pool.node_names()}
+    nodes = [body for body in state.bodies("Node") if _name(body) in ours]
+    pods = [body for body in state.bodies("Pod", course.namespace) if live(body)]
+    return ClusterState(
+        nodes=tuple(_node(body) for body in sorted(nodes, key=_name)),
+        pods=tuple(_pod(body) for body in sorted(pods, key=_name)),
+    )
+
+
+def _objects(state: State, course: Course) -> dict[str, JsonObject]:
+    kinds = dict.fromkeys(triggered_plans(course.scenario.steps), "PackingPlan")
+    kinds |= {name: str(one.kind) for name, one in course.scenario.objects.items()}
+    found: dict[str, JsonObject] = {}
+    for kind in set(kinds.values()):
+        wide = kind in {*CLUSTER_WIDE, "PackingPlan"}
+        for body in state.bodies(kind, None if wide else course.namespace):
+            if kinds.get(_name(body)) == kind:
+                found[_name(body)] = body
+    return found
+
+
+def _node(body: JsonObject) -> NodeState:
+    allocatable = body["status"]["allocatable"]
+    return NodeState(
+        _name(body), parse_cpu(allocatable["cpu"]), parse_memory(allocatable["memory"])
+    )
+
+
+def _pod(body: JsonObject) -> PodState:
+    requests = requests_of(body)
+    labels: dict[str, Any] = body["metadata"].get("labels") or {}
+    return PodState(
+        workload=labels.get(WORKLOAD_LABEL, ""),
+        node=node_of(body) or None,
+        cpu_milli=requests.get("cpu", 0),
+        memory_bytes=requests.get("memory", 0),
+        priority=priority_of(body),
+        name=_name(body),
+    )
+
+
+def _name(body: JsonObject) -> str:
+    return str(body["metadata"]["name"])

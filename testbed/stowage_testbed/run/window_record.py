@@ -1,0 +1,90 @@
+"""The record of the window that a scenario's steps measure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stowage_testbed.compare.footprint import UNKNOWN, Footprint
+from stowage_testbed.compare.recording import (
+    Disturbance,
+    Observations,
+    PodCount,
+    RunLabel,
+    node_records,
+    recorded,
+)
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record_state import state_at_end
+from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.catching_up import audit_of
+from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.optimizer_phase import optimizer_record
+from stowage_testbed.run.site import Site
+from stowage_testbed.run.steps.outcome import SteppedOutcome
+from stowage_testbed.scenario.model import Scenario
+
+
+def window_record(
+    bench: Bench,
+    scenario: Scenario,
+    site: Site,
+    stepped: SteppedOutcome,
+    diary: Diary,
+    *,
+    label: RunLabel,
+    footprint: Footprint = UNKNOWN,
+    count: PodCount | None = None,
+) -> RunRecord | None:
+    """Return what the diary has of the window, as metrics are made from it.
+
+    ``None`` is returned where the steps measured none.
+
+    Parameters
+    ----------
+    label
+        What the run is called.
+    footprint
+        Memory and CPU time of the scheduler in the window, if they were gauged.
+    count
+        The pods of the API server and of the watch, if they were counted.
+
+    Notes
+    -----
+    Moves and evictions are those of all plans of the run.
+    """
+    window = stepped.window
+    if window is None:
+        return None
+    ours = {name for pool in scenario.node_pools for name in pool.node_names()}
+    bodies, plans = bench.observer.read(
+        lambda state: (state.bodies("Node"), state.plans())
+    )
+    changes = [*diary.there_before, *diary.changes()]
+    of_plans = optimizer_record(plans)
+    seen = Observations(
+        namespace=site.namespace,
+        start=window.start,
+        stop=window.stop,
+        nodes=node_records(b for b in bodies if b["metadata"]["name"] in ours),
+        changes=changes,
+        audit=audit_of(bench, diary.audit_start, changes, site.namespace),
+        count=count,
+        footprint=footprint,
+    )
+    record = recorded(label, seen, Disturbance(of_plans.moves, of_plans.evictions))
+    return replace(
+        record, bound_placed=_bound(record, plans), recovery=stepped.recovery
+    )
+
+
+def _bound(record: RunRecord, plans: list[ObservedPlan]) -> int | None:
+    """Return the most pods that could have been placed, as the last plan proves it.
+
+    A plan counts the pods of the whole cluster, so that only what it leaves out of its
+    bound is taken from it.
+    """
+    if not plans or not plans[-1].tiers:
+        return None
+    lowest = min(plans[-1].tiers, key=lambda tier: tier.priority)
+    return len(state_at_end(record).bound) + lowest.upper_bound - lowest.placed

@@ -1,0 +1,153 @@
+"""Reading trace files: CSV with a header line, or JSON, a list of mappings.
+
+Every fault of a file is found before any is told, with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import yaml
+
+from stowage_testbed.scenario.arrivals.trace import TraceRow, traced_pods
+from stowage_testbed.scenario.arrivals.trace_row import FIELDS, row_of
+from stowage_testbed.scenario.errors import Fault
+
+SUFFIXES = (".csv", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFile:
+    """What a trace file holds, and its faults; or why it could not be read."""
+
+    rows: tuple[TraceRow, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    unreadable: str = ""
+
+
+@dataclass(slots=True)
+class _Table:
+    """Rows as they stand in a file, each with a place; `line_of` gives its line."""
+
+    path: Path
+    rows: list[tuple[int, Mapping[str, object]]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    line_of: Callable[[int], int] = lambda place: place
+
+    def complain(self, place: int, message: str, column: int = 1) -> None:
+        self.faults.append(Fault(self.path, self.line_of(place), column, message))
+
+
+def read_trace(path: Path) -> TraceFile:
+    """Read a trace; a file with faults has no rows."""
+    if path.suffix not in SUFFIXES:
+        return TraceFile(unreadable=f"it is not one of {' and '.join(SUFFIXES)}")
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        return TraceFile(unreadable=str(error.strerror))
+    except UnicodeDecodeError:
+        return TraceFile(unreadable="it is not UTF-8 text")
+    read = _csv_table if path.suffix == ".csv" else _json_table
+    return _judged(read(path, text))
+
+
+def _judged(table: _Table) -> TraceFile:
+    good: list[TraceRow] = []
+    places: list[int] = []
+    for place, fields in table.rows:
+        row, wrong = row_of(fields)
+        for message in wrong:
+            table.complain(place, message)
+        if row is not None:
+            good.append(row)
+            places.append(place)
+    _find_namesakes(table, good, places)
+    if not good and not table.faults:
+        table.complain(1, "there are no arrivals; write at least one")
+    if table.faults:
+        return TraceFile(faults=tuple(table.faults))
+    return TraceFile(tuple(good))
+
+
+def _find_namesakes(table: _Table, rows: list[TraceRow], places: list[int]) -> None:
+    """Complain about pods that would bear the name of an earlier one."""
+    # Rows of one moment keep their order, as they do when they are replayed.
+    order = sorted(range(len(rows)), key=lambda index: rows[index].at_s)
+    seen: dict[str, int] = {}
+    pods = traced_pods(rows)
+    for index in order:
+        for pod in islice(pods, rows[index].replicas):
+            first = seen.setdefault(pod.name, places[index])
+            if first != places[index]:
+                message = f"pod {pod.name!r} came already in line"
+                message = f"{message} {table.line_of(first)}; give it another name"
+                table.complain(places[index], message)
+
+
+def _csv_table(path: Path, text: str) -> _Table:
+    table, header = _Table(path), list[str]()
+    reader = csv.reader(io.StringIO(text), strict=True)
+    try:
+        for cells in reader:
+            values = [cell.strip() for cell in cells]
+            if not any(values) or values[0].startswith("#"):
+                continue
+            if not header:
+                header = values
+            elif len(values) != len(header):
+                message = f"{len(values)} fields, the header has {len(header)}"
+                table.complain(reader.line_num, f"{message}; mend one of them")
+            else:
+                pairs = zip(header, values, strict=True)
+                filled = {name: value for name, value in pairs if value}
+                table.rows.append((reader.line_num, filled))
+    except csv.Error as error:
+        message = f"this is not CSV: {error}; look at its quotes"
+        table.complain(reader.line_num, message)
+    if not header:
+        table.complain(1, f"there is no header; begin with {','.join(FIELDS)}")
+    return table
+
+
+def _json_table(path: Path, text: str) -> _Table:
+    table = _Table(path)
+    try:
+        items = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"this is not JSON: {error.msg}; mend it"
+        table.complain(error.lineno, message, error.colno)
+        return table
+    if not isinstance(items, list):
+        table.complain(1, "a trace is a list of mappings; put the arrivals into [ ]")
+        return table
+    table.line_of = _lines(text)
+    for index, item in enumerate(items):
+        if isinstance(item, dict):
+            filled = {name: value for name, value in item.items() if value is not None}
+            table.rows.append((index, filled))
+        else:
+            table.complain(index, "an arrival is a mapping; write {...}")
+    return table
+
+
+def _lines(text: str) -> Callable[[int], int]:
+    """Return what tells where each item of a JSON list begins.
+
+    JSON is YAML, whose parser keeps the places; it is slow, so only faults ask for it.
+    """
+
+    @functools.cache
+    def places() -> list[int]:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        root = yaml.compose(text, Loader=loader)
+        return [node.start_mark.line + 1 for node in root.value] if root else []
+
+    return lambda index: places()[index] if index < len(places()) else 1

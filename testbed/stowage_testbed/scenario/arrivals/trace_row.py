@@ -1,0 +1,118 @@
+"""One row of a trace file, from what stands there to values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stowage_testbed.quantity import QuantityError, parse_cpu, parse_memory
+from stowage_testbed.scenario.arrivals.trace import Template, TraceRow
+from stowage_testbed.scenario.words import is_label
+
+LARGEST_PRIORITY = 1_000_000_000
+MOST_REPLICAS = 100_000
+
+
+class FieldError(ValueError):
+    """A field does not hold what it should; says what that is."""
+
+
+def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
+    """Return the row, and what is wrong with it; a row with faults is none.
+
+    Parameters
+    ----------
+    values
+        What stands in each field, as text or as JSON; fields that are empty are left
+        out.
+    """
+    faults = [
+        f"unknown field {name!r}; known are {', '.join(FIELDS)}"
+        for name in values
+        if name not in FIELDS
+    ]
+    faults += [
+        f"field {name!r} is missing; it is {FIELDS[name][1]}"
+        for name in REQUIRED
+        if name not in values
+    ]
+    if "pod" in values and "replicas" in values:
+        faults.append("`pod` names a single pod; leave `replicas` out, or the name")
+    read: dict[str, Any] = {}
+    for name, (parse, what) in FIELDS.items():
+        if name not in values:
+            continue
+        try:
+            read[name] = parse(values[name])
+        except (FieldError, QuantityError, ValueError):
+            faults.append(f"{name} must be {what}, not {values[name]!r}")
+    return (None, faults) if faults else (_row(read), [])
+
+
+def _row(read: Mapping[str, Any]) -> TraceRow:
+    return TraceRow(
+        at_s=read["arrival_s"],
+        owner=read["owner"],
+        template=Template(read["cpu"], read["memory"], read.get("priority", 0)),
+        replicas=read.get("replicas", 1),
+        pod=read.get("pod", ""),
+        lifetime_s=read.get("lifetime_s"),
+    )
+
+
+def _seconds(value: object) -> float:
+    seconds = float(_number(value))
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise FieldError
+    return seconds
+
+
+def _positive_seconds(value: object) -> float:
+    seconds = _seconds(value)
+    if not seconds:
+        raise FieldError
+    return seconds
+
+
+def _whole(low: int, high: int) -> Callable[[object], int]:
+    def parse(value: object) -> int:
+        text = str(_number(value))
+        number = int(text)
+        if not low <= number <= high:
+            raise FieldError
+        return number
+
+    return parse
+
+
+def _label(value: object) -> str:
+    if not isinstance(value, str) or not is_label(value):
+        raise FieldError
+    return value
+
+
+def _number(value: object) -> str | int | float:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise FieldError
+    return value
+
+
+_NAME = "a name of lower-case letters, digits and '-', as in web-1"
+
+FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+    "arrival_s": (_seconds, "seconds from the trace's start, 0 or more"),
+    "owner": (_label, _NAME),
+    "cpu": (lambda value: parse_cpu(_number(value)), "an amount, as in 100m"),
+    "memory": (lambda value: parse_memory(_number(value)), "an amount, as in 512Mi"),
+    "priority": (
+        _whole(-LARGEST_PRIORITY, LARGEST_PRIORITY),
+        "a whole number, as in 10",
+    ),
+    "replicas": (_whole(1, MOST_REPLICAS), "a whole number, 1 or more"),
+    "pod": (_label, _NAME),
+    "lifetime_s": (_positive_seconds, "seconds, more than 0"),
+}
+"""How each field is read, and what it holds in words."""
+
+REQUIRED = ("arrival_s", "owner", "cpu", "memory")

@@ -1,0 +1,114 @@
+"""From plain values that passed the schema to the model's parts.
+
+Every function takes one part of the file and returns one part of the model. Parts that
+the schema refused have been taken out before, so that the rest can still be judged.
+"""
+
+from __future__ import annotations
+
+from stowage_testbed.quantity import parse_cpu, parse_memory
+from stowage_testbed.scenario.build_expectations import Plain
+from stowage_testbed.scenario.model import (
+    CatchItem,
+    FaultSettings,
+    InstanceSpec,
+    NodePool,
+    ObjectSpec,
+    OptimizerSettings,
+    SchedulerSettings,
+    Taint,
+    Workload,
+)
+
+
+def node_pool(plain: Plain) -> NodePool:
+    """Return a kind of nodes."""
+    return NodePool(
+        name_prefix=plain.get("prefix", "node"),
+        count=int(plain["count"]),
+        cpu_milli=parse_cpu(plain["cpu"]),
+        memory_bytes=parse_memory(plain["memory"]),
+        pods=int(plain.get("pods", 110)),
+        labels=dict(plain.get("labels", {})),
+        taints=tuple(Taint(**taint) for taint in plain.get("taints", ())),
+        zones=tuple(plain.get("zones", ())),
+    )
+
+
+def workload(plain: Plain) -> Workload:
+    """Return a controller; own containers' requests count as the pod's."""
+    pod = dict(plain.get("pod", {}))
+    cpu_milli = parse_cpu(plain.get("cpu", 0))
+    memory_bytes = parse_memory(plain.get("memory", 0))
+    for container in pod.get("containers", ()):
+        requests = container.get("resources", {}).get("requests", {})
+        cpu_milli += parse_cpu(requests.get("cpu", 0))
+        memory_bytes += parse_memory(requests.get("memory", 0))
+    return Workload(
+        name=plain["name"],
+        replicas=int(plain.get("replicas", 0)),
+        cpu_milli=cpu_milli,
+        memory_bytes=memory_bytes,
+        kind=plain.get("kind", "ReplicaSet"),
+        priority=int(plain.get("priority", 0)),
+        image=plain.get("image", "pause"),
+        labels=dict(plain.get("labels", {})),
+        annotations=dict(plain.get("annotations", {})),
+        pod=pod,
+        ends_in_s=float(plain.get("ends_in_s", 0)),
+        controllers=int(plain.get("controllers", 1)),
+    )
+
+
+def object_spec(name: str, plain: Plain) -> ObjectSpec:
+    """Return an object besides the workload."""
+    metadata = plain.get("metadata", {})
+    return ObjectSpec(
+        name=name,
+        kind=plain["kind"],
+        spec=dict(plain["spec"]),
+        labels=dict(metadata.get("labels", {})),
+        annotations=dict(metadata.get("annotations", {})),
+    )
+
+
+def scheduler_settings(plain: Plain) -> SchedulerSettings:
+    """Return the release that places a stepped scenario's pods."""
+    return SchedulerSettings(**plain)
+
+
+def catch_item(plain: str | Plain) -> CatchItem:
+    """Return what to collect when something fails."""
+    if isinstance(plain, str):
+        return CatchItem("events" if plain == "events" else "logs")
+    ((what, of),) = plain.items()
+    return CatchItem("objects" if what == "objects" else "describe", of)
+
+
+def instance_spec(plain: Plain) -> InstanceSpec:
+    """Return the parameters of a generated instance."""
+    return InstanceSpec(
+        seed=int(plain["seed"]),
+        nodes=int(plain["nodes"]),
+        pods_per_node=int(plain["pods_per_node"]),
+        priorities=int(plain["priorities"]),
+        usage=float(plain["usage"]),
+    )
+
+
+def optimizer_settings(plain: Plain) -> OptimizerSettings:
+    """Return the optimiser's settings; defaults are the model's."""
+    numbers = {
+        key: float(plain[key]) for key in ("time_limit_s", "settle_s") if key in plain
+    }
+    return OptimizerSettings(**{**plain, **numbers})
+
+
+def fault_settings(plain: Plain) -> FaultSettings:
+    """Return what goes wrong; defaults are the model's."""
+    values = {key: plain[key] for key in plain if key != "with"}
+    for key in ("after_s", "lasts_s"):
+        if key in plain:
+            low, high = plain[key]
+            values[key] = (float(low), float(high))
+    return FaultSettings(**values, way=plain.get("with", ""))

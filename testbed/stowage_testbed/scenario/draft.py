@@ -1,0 +1,182 @@
+"""A scenario on its way: the parts of a file that could be read, with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.scenario import build, build_expectations
+from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
+from stowage_testbed.scenario.complaints import Complaint
+from stowage_testbed.scenario.document import Document, Place
+from stowage_testbed.scenario.instances import generate
+from stowage_testbed.scenario.model import (
+    Expectations,
+    InstanceSpec,
+    NodePool,
+    ObjectSpec,
+    Workload,
+    pods_brought,
+)
+from stowage_testbed.scenario.steps.build import action
+from stowage_testbed.scenario.steps.model import AddNodes, Step
+from stowage_testbed.scenario.steps.world import replayed_owners
+
+_UNIT_DEPTH = {
+    "nodes": 2,
+    "workload": 2,
+    "objects": 2,
+    "steps": 2,
+    "catch": 2,
+    "expect": 3,
+}
+"""How deep the parts lie that are left out whole when something in them is wrong."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """The readable parts of one scenario.
+
+    ``nodes_whole`` and so on tell whether none had to be left out: only then can
+    something be called missing.
+    """
+
+    document: Document
+    sound: Mapping[str, Any]
+    nodes: dict[Place, NodePool] = field(default_factory=dict)
+    workload: dict[Place, Workload] = field(default_factory=dict)
+    expect: Expectations = field(default_factory=Expectations)
+    instance: InstanceSpec | None = None
+    objects: dict[str, ObjectSpec] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    traces: dict[str, TraceFile] = field(default_factory=dict)
+    nodes_whole: bool = True
+    workload_whole: bool = True
+    objects_whole: bool = True
+    steps_whole: bool = True
+
+    @property
+    def stepped(self) -> bool:
+        """Return whether the scenario has steps."""
+        data = self.document.data
+        return isinstance(data, Mapping) and "steps" in data
+
+    @property
+    def pools(self) -> dict[Place, NodePool]:
+        """Return all kinds of nodes, also those that steps add."""
+        added: dict[Place, NodePool] = {
+            ("steps", step.number - 1, step.kind): step.action.pool
+            for step in self.steps
+            if isinstance(step.action, AddNodes)
+        }
+        return {**self.nodes, **added}
+
+    @property
+    def node_names(self) -> list[str]:
+        """Return the names of all nodes."""
+        return [name for pool in self.pools.values() for name in pool.node_names()]
+
+    @property
+    def workload_names(self) -> list[str]:
+        """Return the names of all workloads."""
+        return [workload.name for workload in self.workload.values()]
+
+    @property
+    def pods_by_name(self) -> dict[str, int]:
+        """Return how many pods come with each workload and object that has any."""
+        return pods_brought(self.workload.values(), self.objects.values())
+
+    @property
+    def pod_names(self) -> list[str]:
+        """Return all names under which pods are known."""
+        return [*self.pods_by_name, *replayed_owners(self.steps)]
+
+
+def draft(
+    document: Document, complaints: Sequence[Complaint], folder: Path = Path()
+) -> Draft:
+    """Build what can be built of a document, given what the schema said of it.
+
+    The files that it names are looked up in ``folder``.
+    """
+    gone = {c.place if c.harmless else _unit(c.place) for c in complaints}
+    sections = {place[0] for place in gone if place}
+    data = document.data if isinstance(document.data, Mapping) else {}
+    sound = _without(data, (), gone - {()})
+    made = Draft(
+        document,
+        sound,
+        nodes_whole=not sections & {"nodes", "instance"},
+        workload_whole=not sections & {"workload", "instance"},
+        objects_whole="objects" not in sections,
+        steps_whole="steps" not in sections,
+    )
+    for place, item in _items(sound, "nodes"):
+        made.nodes[place] = build.node_pool(item)
+    for place, item in _items(sound, "workload"):
+        made.workload[place] = build.workload(item)
+    if "instance" in sound:
+        _expand(made, build.instance_spec(sound["instance"]))
+    for name, item in sound.get("objects", {}).items():
+        made.objects[name] = build.object_spec(name, item)
+    _take_steps(made, folder)
+    made.expect = build_expectations.expectations(sound.get("expect", {}))
+    return made
+
+
+def _take_steps(made: Draft, folder: Path) -> None:
+    items = [
+        (place, kind, plain)
+        for place, item in _items(made.sound, "steps")
+        for kind, plain in item.items()
+    ]
+    for _, kind, plain in items:
+        if kind == "replay" and plain["file"] not in made.traces:
+            made.traces[plain["file"]] = read_trace(folder / plain["file"])
+    rows = {name: trace.rows for name, trace in made.traces.items()}
+    bursts = {plain["workload"] for _, kind, plain in items if kind == "burst"}
+    controllers = [name for name in made.workload_names if name not in bursts]
+    for place, kind, plain in items:
+        line = made.document.mark(place).line
+        does = action(kind, plain, controllers, rows)
+        made.steps.append(Step(int(place[1]) + 1, kind, line, does))
+    if any(trace.faults or trace.unreadable for trace in made.traces.values()):
+        made.steps_whole = False
+
+
+def _expand(made: Draft, spec: InstanceSpec) -> None:
+    generated = generate(
+        spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage
+    )
+    made.instance = spec
+    made.nodes[("instance", "nodes")] = generated.node_pool()
+    for number, workload in enumerate(generated.workload()):
+        made.workload[("instance", number)] = workload
+
+
+def _unit(place: Place) -> Place:
+    return place[: _UNIT_DEPTH.get(str(place[0]), 1)] if place else place
+
+
+def _without(value: Any, place: Place, gone: set[Place]) -> Any:
+    """Return a copy of a value without the places that are gone; None in lists."""
+    if isinstance(value, Mapping):
+        return {
+            key: _without(inner, (*place, key), gone)
+            for key, inner in value.items()
+            if (*place, key) not in gone
+        }
+    if isinstance(value, list):
+        return [
+            None if (*place, i) in gone else _without(inner, (*place, i), gone)
+            for i, inner in enumerate(value)
+        ]
+    return value
+
+
+def _items(sound: Mapping[str, Any], section: str) -> Iterator[tuple[Place, Any]]:
+    for number, item in enumerate(sound.get(section, ())):
+        if item is not None:
+            yield (section, number), item

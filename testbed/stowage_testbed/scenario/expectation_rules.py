@@ -1,0 +1,149 @@
+"""Whether what a scenario expects can be expected of it at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from stowage_testbed.scenario.complaints import Complaint, unknown_name
+from stowage_testbed.scenario.document import Place
+from stowage_testbed.scenario.draft import Draft
+from stowage_testbed.scenario.steps.demand import most_pods_each
+from stowage_testbed.scenario.steps.model import Check
+from stowage_testbed.scenario.steps.world import replayed_pods, triggered_plans
+
+_BOUNDED = ("placed", "pods_per_node", "moves", "evictions", "solves")
+
+
+def expected_workloads_exist(draft: Draft) -> Iterator[Complaint]:
+    """An expectation names only workloads that the scenario has."""
+    if not _pods_known(draft):
+        return
+    known = draft.pod_names if draft.stepped else draft.workload_names
+    for base, state in _phases(draft):
+        for place, name in _workloads_named(base, state):
+            if name not in known:
+                message = unknown_name("workload", name, known)
+                yield Complaint(place, message, of_key=True)
+
+
+def expected_nodes_exist(draft: Draft) -> Iterator[Complaint]:
+    """Placements name only nodes that the scenario has."""
+    if not (draft.nodes_whole and draft.steps_whole):
+        return
+    known = draft.node_names
+    for base, state in _phases(draft):
+        for name, one in state.get("objects", {}).items():
+            if one.get("nodeName", known[0]) not in known:
+                place = (*base, "objects", name, "nodeName")
+                yield Complaint(place, unknown_name("node", one["nodeName"], known))
+        for name, nodes in state.get("placements", {}).items():
+            for number, node in enumerate(nodes):
+                if node not in known:
+                    place = (*base, "placements", name, number)
+                    yield Complaint(place, unknown_name("node", node, known))
+
+
+def expected_objects_exist(draft: Draft) -> Iterator[Complaint]:
+    """An expectation names only objects and plans that the scenario has."""
+    if not (draft.objects_whole and draft.steps_whole):
+        return
+    known = [*draft.objects, *triggered_plans(draft.steps)]
+    for base, state in _phases(draft):
+        for name in state.get("objects", {}):
+            if name not in known:
+                message = unknown_name("object", name, known)
+                yield Complaint((*base, "objects", name), message, of_key=True)
+
+
+def expected_counts_are_possible(draft: Draft) -> Iterator[Complaint]:
+    """No expectation counts more pods than the scenario has."""
+    scaled = any(o.kind == "HorizontalPodAutoscaler" for o in draft.objects.values())
+    if not _pods_known(draft) or scaled:
+        return
+    replicas = draft.pods_by_name
+    if draft.stepped:
+        replicas = most_pods_each(draft.steps, replicas)
+    by_priority = Counter(
+        str(pod.template.priority) for pod in replayed_pods(draft.steps)
+    )
+    for workload in draft.workload.values():
+        count = replicas.get(workload.name, 0)
+        by_priority[str(workload.priority)] += count
+    for base, state in _phases(draft):
+        for place, whose, count in _counts(base, state):
+            have = sum(replicas.values())
+            if "placed_by_priority" in place:
+                have = by_priority[str(place[-1])]
+            elif len(place) > len(base) + 1:
+                have = replicas.get(str(place[-1]), count)
+            if count > have:
+                message = f"{whose} has only {have} pods; expect no more of them"
+                yield Complaint(place, message)
+
+
+def bounds_are_not_empty(draft: Draft) -> Iterator[Complaint]:
+    """`min` is not above `max`."""
+    for base, state in _phases(draft):
+        named = {(*base, key): state[key] for key in _BOUNDED if key in state}
+        for priority, bounds in state.get("placed_by_priority", {}).items():
+            named[(*base, "placed_by_priority", priority)] = bounds
+        for place, bounds in named.items():
+            if isinstance(bounds, Mapping) and {"min", "max"} <= set(bounds):
+                low, high = bounds["min"], bounds["max"]
+                if low > high:
+                    message = f"min {low} is above max {high}; exchange them"
+                    yield Complaint(place, message)
+
+
+EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
+    expected_workloads_exist,
+    expected_nodes_exist,
+    expected_objects_exist,
+    expected_counts_are_possible,
+    bounds_are_not_empty,
+)
+
+
+def _phases(draft: Draft) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    expect = draft.sound.get("expect", {})
+    for phase in ("deterministic", "optimizer", "end"):
+        yield ("expect", phase), expect.get(phase, {})
+    for step in draft.steps:
+        if isinstance(step.action, Check):
+            index = step.number - 1
+            yield ("steps", index, "check"), draft.sound["steps"][index]["check"]
+
+
+def _pods_known(draft: Draft) -> bool:
+    return draft.workload_whole and draft.objects_whole and draft.steps_whole
+
+
+def _workloads_named(
+    base: Place, state: Mapping[str, Any]
+) -> Iterator[tuple[Place, str]]:
+    for key in ("pending", "placements"):
+        for name in state.get(key, {}):
+            yield (*base, key, name), name
+    for number, group in enumerate(state.get("groups", ())):
+        for position, name in enumerate(group):
+            yield (*base, "groups", number, position), name
+    for name, one in state.get("objects", {}).items():
+        for owner in one.get("currentOwners", {}):
+            yield (*base, "objects", name, "currentOwners", owner), owner
+
+
+def _counts(base: Place, state: Mapping[str, Any]) -> Iterator[tuple[Place, str, int]]:
+    for name, count in state.get("pending", {}).items():
+        yield (*base, "pending", name), f"workload {name!r}", count
+    for name, nodes in state.get("placements", {}).items():
+        yield (*base, "placements", name), f"workload {name!r}", len(nodes)
+    for priority, bounds in state.get("placed_by_priority", {}).items():
+        place = (*base, "placed_by_priority", priority)
+        yield place, f"priority {priority}", _least(bounds)
+    yield (*base, "placed"), "the scenario", _least(state.get("placed", 0))
+
+
+def _least(bounds: Any) -> int:
+    return int(bounds.get("min", 0) if isinstance(bounds, Mapping) else bounds)

@@ -1,0 +1,197 @@
+"""A scenario in plain words: what will happen, with every default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from stowage_testbed.quantity import format_cpu, format_memory
+from stowage_testbed.scenario.expectation_words import (
+    metric_in_words,
+    moment_in_words,
+    plans_in_words,
+    state_in_words,
+)
+from stowage_testbed.scenario.model import CatchItem, ObjectSpec, Scenario, Workload
+from stowage_testbed.scenario.steps.model import (
+    AddNodes,
+    Burst,
+    Check,
+    RemoveNodes,
+    Replay,
+    Step,
+    Wait,
+)
+from stowage_testbed.scenario.steps.words import in_words, pool_in_words
+
+Deadlines = Callable[[Scenario, str, int], float]
+"""Gives the deadline in seconds of a kind of step that changes so many nodes."""
+
+_SHOWN = 20
+
+
+def explain(scenario: Scenario, deadlines: Deadlines) -> str:
+    """Return the scenario as text, one thing a line.
+
+    Parameters
+    ----------
+    scenario
+        A scenario or one of its variants.
+    deadlines
+        The deadlines that hold where the file names none.
+    """
+    return "\n".join(_lines(scenario, deadlines)) + "\n"
+
+
+def _lines(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
+    yield from _about(scenario)
+    yield from _world(scenario)
+    if scenario.steps:
+        yield from _steps(scenario, deadlines)
+    else:
+        yield from _halves(scenario)
+
+
+def _about(scenario: Scenario) -> Iterator[str]:
+    yield scenario.scenario_id
+    yield f"  {scenario.description}"
+    if scenario.source:
+        yield f"  source: {scenario.source}"
+    if scenario.labels:
+        yield f"  labels: {', '.join(scenario.labels)}"
+    for name, value in scenario.parameters.items():
+        yield f"  parameter {name} = {value}"
+
+
+def _world(scenario: Scenario) -> Iterator[str]:
+    yield "Nodes"
+    for pool in scenario.nodes:
+        yield f"  {pool_in_words(pool)}"
+    if scenario.workload:
+        yield "Workload"
+    bursts = {
+        step.action.workload
+        for step in scenario.steps
+        if isinstance(step.action, Burst)
+    }
+    for workload in scenario.workload[:_SHOWN]:
+        alone = workload.name in bursts
+        noun = "pods of bursts" if alone else _controller(workload)
+        yield f"  {workload.name}: {noun}, {_pod(workload)}"
+    if len(scenario.workload) > _SHOWN:
+        yield f"  and {len(scenario.workload) - _SHOWN} more"
+    if scenario.objects:
+        yield "Objects"
+    for item in scenario.objects.values():
+        yield f"  {item.name}: {_object(item)}"
+
+
+def _controller(workload: Workload) -> str:
+    noun = "pod" if workload.replicas == 1 else "pods"
+    if workload.controllers > 1:
+        every = f"{workload.controllers} {workload.kind}s"
+        return f"{every} of {workload.replicas} {noun} each"
+    return f"{workload.kind} of {workload.replicas} {noun}"
+
+
+def _pod(workload: Workload) -> str:
+    asks = []
+    if workload.cpu_milli:
+        asks.append(f"cpu {format_cpu(workload.cpu_milli)}")
+    if workload.memory_bytes:
+        asks.append(f"memory {format_memory(workload.memory_bytes)}")
+    text = f"each asks for {' and '.join(asks) or 'nothing'}"
+    text += f", priority {workload.priority}"
+    if workload.ends_in_s:
+        text += f", takes {workload.ends_in_s:g} s to end"
+    return text
+
+
+def _object(item: ObjectSpec) -> str:
+    where = "of the cluster" if item.kind == "Reservation" else "of the run's namespace"
+    return f"{item.kind} {where}"
+
+
+def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
+    yield "Scheduler"
+    yield f"  {_scheduler(scenario)}"
+    yield "Steps"
+    for step in scenario.steps:
+        limit = _deadline(scenario, step, deadlines)
+        yield f"  {step.number}. {in_words(step.action)}{limit} [line {step.line}]"
+        if isinstance(step.action, Check):
+            for line in moment_in_words(step.action.expect):
+                yield f"       {line}"
+    yield f"At the end, within {deadlines(scenario, 'end', 0):g} s and at rest"
+    for line in moment_in_words(scenario.expect.end):
+        yield f"  {line}"
+    if scenario.expect.metrics:
+        yield "Of the measured window"
+    for name, bound in scenario.expect.metrics.items():
+        yield f"  {metric_in_words(name, bound)}"
+    yield "Always"
+    yield "  no invariant of `stowage_testbed.invariants` is broken"
+    if scenario.catch:
+        caught = ", ".join(_caught(item) for item in scenario.catch)
+        yield f"If something fails, also kept as evidence: {caught}"
+
+
+def _scheduler(scenario: Scenario) -> str:
+    text = f"the chart's release with profile {scenario.scheduler.profile}"
+    if scenario.scheduler.optimizer:
+        text += f" and the optimiser, {_optimizer(scenario)}"
+    if scenario.scheduler.values:
+        text += f", and the values {dict(scenario.scheduler.values)}"
+    return text
+
+
+def _optimizer(scenario: Scenario) -> str:
+    settings = scenario.optimizer
+    asked = "asked when pods cannot be placed"
+    if settings.trigger == "manual":
+        asked = "asked by hand only"
+    return (
+        f"{asked} (settle {settings.settle_s:g} s, time limit "
+        f"{settings.time_limit_s:g} s, policy {settings.policy}, strategy "
+        f"{settings.strategy}, harm {settings.harm})"
+    )
+
+
+def _deadline(scenario: Scenario, step: Step, deadlines: Deadlines) -> str:
+    match step.action:
+        case Wait(timeout_s=own) | Check(timeout_s=own) if own is not None:
+            return f", at most {own:g} s"
+        case Wait() | Check():
+            return f", at most {deadlines(scenario, step.kind, 0):g} s"
+        case AddNodes(pool):
+            return f", at most {deadlines(scenario, step.kind, pool.count):g} s"
+        case RemoveNodes(nodes):
+            return f", at most {deadlines(scenario, step.kind, len(nodes)):g} s"
+        case Burst() | Replay():
+            return f"; none may be later than {deadlines(scenario, step.kind, 0):g} s"
+    return ""
+
+
+def _caught(item: CatchItem) -> str:
+    return {
+        "events": "events",
+        "logs": "logs of the release",
+        "objects": f"every {item.of}",
+        "describe": f"{item.of} with its events",
+    }[item.what]
+
+
+def _halves(scenario: Scenario) -> Iterator[str]:
+    yield "First half: the deterministic scheduler alone"
+    if scenario.arrival == "burst":
+        yield "  all workloads are applied at once, in this order"
+    else:
+        yield "  each workload is applied when all pods before it are placed or refused"
+    for line in state_in_words(scenario.expect.deterministic):
+        yield f"  expected: {line}"
+    if scenario.fault is not None:
+        yield f"Then a fault: {scenario.fault.do}, at the moment {scenario.fault.at}"
+    yield "Second half: the scheduler with the optimiser"
+    yield f"  the optimiser is {_optimizer(scenario)}"
+    for line in plans_in_words(scenario.expect.optimizer):
+        yield f"  expected: {line}"
+    yield "  always: no priority is worse off than before, and no invariant is broken"

@@ -1,0 +1,160 @@
+"""Generated instances, seed for seed those of the paper's evaluation.
+
+The paper ("Evaluation"): CPU and memory of each ReplicaSet are drawn from [100, 1000],
+its size from [1, 4], its priority at random; all nodes are equal, and their capacity
+follows from the total demand and the target usage. What the text leaves open (the
+random streams, rounding, units) follows the published data set, so that a seed gives
+the very pods that were published for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import dataclass
+from fractions import Fraction
+
+from stowage_testbed.scenario.model import InstanceSpec, NodePool, Workload
+
+SIZE_RANGE = (1, 4)
+"""Pods per ReplicaSet."""
+
+CPU_MILLI_RANGE = (100, 1000)
+"""CPU request of one pod, in milli-CPU."""
+
+MEMORY_BYTES_RANGE = (100 * 10**6, 1000 * 10**6)
+"""Memory request of one pod, in bytes: the data set's MB are 10^6 bytes."""
+
+_SEED_BYTES = 16
+_LEAST_POD_CAP = 512
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSetDraw:
+    """One generated ReplicaSet: ``size`` equal pods."""
+
+    name: str
+    size: int
+    cpu_milli: int
+    memory_bytes: int
+    priority: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A generated instance: equal nodes, and ReplicaSets in the order of arrival."""
+
+    spec: InstanceSpec
+    node_cpu_milli: int
+    node_memory_bytes: int
+    replica_sets: tuple[ReplicaSetDraw, ...]
+
+    def node_pool(self) -> NodePool:
+        """Return the nodes; their pod limit never binds."""
+        pods = self.spec.nodes * self.spec.pods_per_node
+        return NodePool(
+            name_prefix="node",
+            count=self.spec.nodes,
+            cpu_milli=self.node_cpu_milli,
+            memory_bytes=self.node_memory_bytes,
+            pods=max(_LEAST_POD_CAP, 3 * pods),
+        )
+
+    def workload(self) -> tuple[Workload, ...]:
+        """Return the ReplicaSets as a scenario's workload."""
+        return tuple(
+            Workload(
+                name=drawn.name,
+                replicas=drawn.size,
+                cpu_milli=drawn.cpu_milli,
+                memory_bytes=drawn.memory_bytes,
+                priority=drawn.priority,
+            )
+            for drawn in self.replica_sets
+        )
+
+
+def generate(
+    seed: int, nodes: int, pods_per_node: int, priorities: int, usage: float
+) -> Instance:
+    """Generate one instance.
+
+    Parameters
+    ----------
+    seed
+        0 up to 2^128 - 1; the published ones have 63 bits.
+    nodes, pods_per_node
+        Number of nodes, and pods per node on average: their product is the number of
+        pods.
+    priorities
+        Number of priorities: values 1 to ``priorities``, the largest matters most.
+    usage
+        Total demand over total capacity, the same for CPU and memory: 0.95, 1.05.
+
+    Raises
+    ------
+    ValueError
+        A parameter is not positive, or the seed is out of range.
+    """
+    spec = InstanceSpec(seed, nodes, pods_per_node, priorities, usage)
+    _refuse_nonsense(spec)
+    sizes = _draw_sizes(_stream(seed, "rs-sizes"), nodes * pods_per_node)
+    draw_cpu, draw_memory = _stream(seed, "rs-cpu"), _stream(seed, "rs-mem")
+    draw_priority = _stream(seed, "base")
+    sets = []
+    for number, size in enumerate(sizes, start=1):
+        priority = draw_priority.randint(1, priorities)
+        sets.append(
+            ReplicaSetDraw(
+                name=f"rs-{number:02d}-p{priority}",
+                size=size,
+                cpu_milli=draw_cpu.randint(*CPU_MILLI_RANGE),
+                memory_bytes=draw_memory.randint(*MEMORY_BYTES_RANGE),
+                priority=priority,
+            )
+        )
+    return Instance(
+        spec=spec,
+        node_cpu_milli=_capacity([(s.size, s.cpu_milli) for s in sets], spec),
+        node_memory_bytes=_capacity([(s.size, s.memory_bytes) for s in sets], spec),
+        replica_sets=tuple(sets),
+    )
+
+
+def _refuse_nonsense(spec: InstanceSpec) -> None:
+    for name in ("nodes", "pods_per_node", "priorities", "usage"):
+        if getattr(spec, name) <= 0:
+            raise ValueError(f"{name} must be more than 0, not {getattr(spec, name)}")
+    if not 0 <= spec.seed < 2 ** (8 * _SEED_BYTES):
+        raise ValueError(f"seed must lie from 0 to 2^128 - 1, not {spec.seed}")
+
+
+def _stream(seed: int, label: str) -> random.Random:
+    """Return the random stream of a label: streams of one seed are independent."""
+    digest = hashlib.blake2b(
+        seed.to_bytes(_SEED_BYTES, "big") + b"\0" + label.encode(), digest_size=16
+    ).digest()
+    return random.Random(int.from_bytes(digest, "big"))  # noqa: S311 - not a secret
+
+
+def _draw_sizes(draw: random.Random, pods: int) -> list[int]:
+    sizes: list[int] = []
+    smallest, largest = SIZE_RANGE
+    left = pods
+    while left:
+        size = draw.randint(min(smallest, left), min(largest, left))
+        sizes.append(size)
+        left -= size
+    return sizes
+
+
+def _capacity(demands: list[tuple[int, int]], spec: InstanceSpec) -> int:
+    """Return one node's capacity for the demands ``(pods, request)``.
+
+    Rounded up twice, first the total and then each node's part, and never less than
+    the largest pod.
+    """
+    total = sum(pods * request for pods, request in demands)
+    wanted = -(-total // Fraction(str(spec.usage)))
+    largest = max(request for _, request in demands)
+    return max(largest, -(-wanted // spec.nodes))

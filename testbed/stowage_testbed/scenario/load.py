@@ -1,0 +1,166 @@
+"""From files to scenarios; every fault of a file is found before any is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.scenario import build
+from stowage_testbed.scenario.complaints import Complaint, complaints
+from stowage_testbed.scenario.consistency import RULES
+from stowage_testbed.scenario.document import Document, compose, read
+from stowage_testbed.scenario.draft import Draft, draft
+from stowage_testbed.scenario.errors import (
+    Fault,
+    ScenarioFaultsError,
+    ScenarioUnreadableError,
+)
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.parameters import (
+    Substitution,
+    parameter_faults,
+    substitute,
+    variant_values,
+)
+from stowage_testbed.scenario.schema import form_of, validator
+
+
+def load_file(path: Path) -> tuple[Scenario, ...]:
+    """Return the default run of a scenario file, then its variants.
+
+    Raises
+    ------
+    ScenarioFaultsError
+        With every fault of the file: its line, its column and the way out.
+    ScenarioUnreadableError
+        There is no such file, or it is not text.
+    """
+    scenarios, faults = _read_file(path)
+    if faults:
+        raise ScenarioFaultsError(faults)
+    return scenarios
+
+
+def load_folder(folder: Path) -> tuple[Scenario, ...]:
+    """Return every scenario below a folder, sorted by file, with its variants.
+
+    Raises
+    ------
+    ScenarioFaultsError
+        With every fault of every file.
+    ScenarioUnreadableError
+        There is no such folder, or it holds no scenario.
+    """
+    paths = sorted(folder.rglob("*.yaml"))
+    if not paths:
+        raise ScenarioUnreadableError(folder, "it is no folder with *.yaml files")
+    return load_files(paths)
+
+
+def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:
+    """Return the scenarios of some files; faults of all of them are reported at once.
+
+    Raises
+    ------
+    ScenarioFaultsError
+        With every fault of every file.
+    """
+    scenarios: list[Scenario] = []
+    faults: list[Fault] = []
+    for path in paths:
+        found, wrong = _read_file(path)
+        scenarios.extend(found)
+        faults.extend(wrong)
+    if faults:
+        raise ScenarioFaultsError(faults)
+    return tuple(scenarios)
+
+
+def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Fault]]:
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ScenarioUnreadableError(path, str(error.strerror)) from error
+    except UnicodeDecodeError as error:
+        raise ScenarioUnreadableError(path, "it is not UTF-8 text") from error
+    root, faults = compose(path, text)
+    if root is None:
+        return (), faults
+    drafts: list[tuple[str | None, Draft]] = []
+    used: set[str] = set()
+    for variant, values in variant_values(root).items():
+        substitution = Substitution(path, values)
+        document = read(substitute(root, substitution))
+        made, found = _judge(document, path.parent)
+        drafts.append((variant, made))
+        used |= substitution.used
+        faults += [fault for one in made.traces.values() for fault in one.faults]
+        faults += [*substitution.faults, *_faults(path, document, found)]
+    faults += parameter_faults(path, root, used)
+    faults += _name_faults(path, drafts[0][1])
+    if faults:
+        return (), faults
+    return tuple(_scenario(path, variant, made) for variant, made in drafts), []
+
+
+def _judge(document: Document, folder: Path) -> tuple[Draft, list[Complaint]]:
+    errors = validator(form_of(document.data)).iter_errors(document.data)
+    found = list(complaints(list(errors)))
+    made = draft(document, found, folder)
+    found.extend(complaint for rule in RULES for complaint in rule(made))
+    return made, found
+
+
+def _faults(
+    path: Path, document: Document, found: Iterable[Complaint]
+) -> Iterator[Fault]:
+    for complaint in found:
+        if complaint.told:
+            continue
+        at = document.mark(complaint.place, of_key=complaint.of_key)
+        yield Fault(path, at.line, at.column, complaint.message)
+
+
+def _name_faults(path: Path, made: Draft) -> Iterator[Fault]:
+    name = made.sound.get("name")
+    expected = "/".join(path.with_suffix("").parts[-2:])
+    if name is not None and name != expected and "name" in made.sound:
+        at = made.document.mark(("name",))
+        message = f"name {name!r} does not match the file's path; call it {expected!r}"
+        yield Fault(path, at.line, at.column, message)
+
+
+def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
+    data = made.sound
+    by_name = {workload.name: workload for workload in made.workload.values()}
+    labels = data.get("labels", ())
+    if variant:
+        labels = data["variants"][variant].get("labels", labels)
+    return Scenario(
+        name=data["name"],
+        description=data["description"],
+        nodes=tuple(made.nodes.values()),
+        workload=tuple(by_name[name] for name in data.get("order", by_name)),
+        variant=variant,
+        source=data.get("source", ""),
+        labels=tuple(labels),
+        arrival=data.get("arrival", "sequential"),
+        optimizer=build.optimizer_settings(data.get("optimizer", {})),
+        expect=made.expect,
+        fault=build.fault_settings(data["fault"]) if "fault" in data else None,
+        instance=made.instance,
+        objects=made.objects,
+        scheduler=build.scheduler_settings(data.get("scheduler", {})),
+        steps=tuple(made.steps),
+        timeouts={kind: float(s) for kind, s in data.get("timeouts", {}).items()},
+        catch=tuple(build.catch_item(item) for item in data.get("catch", ())),
+        parameters=_parameters(data, variant),
+        path=path,
+    )
+
+
+def _parameters(data: Mapping[str, Any], variant: str | None) -> dict[str, object]:
+    declared = data.get("parameters", {})
+    changed = data["variants"][variant]["set"] if variant else {}
+    return {name: declared[name]["default"] for name in declared} | changed

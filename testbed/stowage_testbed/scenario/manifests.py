@@ -1,0 +1,201 @@
+"""From the model to the API's objects, for a cluster and for `stowage-simulate`."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from stowage_testbed.scenario.model import ObjectSpec, Scenario, Workload
+
+Manifest = dict[str, Any]
+
+WORKLOAD_LABEL = "stowage.dev/workload"
+"""Label of pods and controllers: the workload's name in the scenario."""
+
+CONTROLLER_LABEL = "stowage.dev/controller"
+"""Label of pods and controllers of a workload that has several: the controller."""
+
+LIFETIME = "stowage.dev/lifetime"
+"""Annotation: how long a pod runs before it is done, as a duration of Go."""
+
+ENDS_IN = "stowage.dev/ends-in"
+"""Annotation: how long a pod takes to end when it is told to, likewise."""
+
+API_VERSIONS = {
+    "HorizontalPodAutoscaler": "autoscaling/v2",
+    "LimitRange": "v1",
+    "Pod": "v1",
+    "PodDisruptionBudget": "policy/v1",
+    "Reservation": "stowage.dev/v1alpha1",
+    "ResourceQuota": "v1",
+    "Service": "v1",
+}
+"""Of the objects that a scenario may have besides its workload."""
+
+CLUSTER_WIDE = ("Reservation",)
+"""Those of them that have no namespace."""
+
+CONTAINER = "main"
+"""Name of the container that a workload's cpu, memory and image describe."""
+
+
+def priority_class_name(priority: int) -> str:
+    """Return the name of the PriorityClass of a priority."""
+    return f"stowage-{'minus-' if priority < 0 else ''}{abs(priority)}"
+
+
+def priority_class_manifests(scenario: Scenario) -> list[Manifest]:
+    """Return a PriorityClass for each priority of the pods; 0 needs none."""
+    return [priority_class_manifest(one) for one in scenario.priorities if one]
+
+
+def priority_class_manifest(priority: int) -> Manifest:
+    """Return the PriorityClass of a priority."""
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": priority_class_name(priority)},
+        "value": priority,
+        "description": "A priority of a Stowage scenario.",
+    }
+
+
+def controller_manifests(workload: Workload, namespace: str) -> list[Manifest]:
+    """Return each of a workload's controllers; pods of one are none of the others'."""
+    if workload.controllers == 1:
+        return [workload_manifest(workload, namespace)]
+    manifests = []
+    for name in workload.controller_names:
+        manifest = workload_manifest(workload, namespace)
+        manifest["metadata"]["name"] = name
+        spec, own = manifest["spec"], {CONTROLLER_LABEL: name}
+        for labels in (
+            manifest["metadata"]["labels"],
+            spec["selector"]["matchLabels"],
+            spec["template"]["metadata"]["labels"],
+        ):
+            labels.update(own)
+        manifests.append(manifest)
+    return manifests
+
+
+def workload_manifest(workload: Workload, namespace: str) -> Manifest:
+    """Return the ReplicaSet or Deployment; it and its pods carry `WORKLOAD_LABEL`."""
+    labels = {WORKLOAD_LABEL: workload.name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": workload.kind,
+        "metadata": {
+            "name": workload.name,
+            "namespace": namespace,
+            "labels": dict(labels),
+        },
+        "spec": {
+            "replicas": workload.replicas,
+            "selector": {"matchLabels": dict(labels)},
+            "template": {
+                "metadata": _pod_metadata(workload),
+                "spec": pod_spec(workload),
+            },
+        },
+    }
+
+
+def pod_spec(workload: Workload) -> Manifest:
+    """Return the spec of a workload's pods."""
+    spec: Manifest = {
+        "containers": [_container(workload)],
+        "terminationGracePeriodSeconds": ceil(workload.ends_in_s),
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+    if workload.priority:
+        spec["priorityClassName"] = priority_class_name(workload.priority)
+    return spec | dict(workload.pod)
+
+
+def bare_pod_manifest(
+    workload: Workload, name: str, namespace: str, lifetime_s: float | None = None
+) -> Manifest:
+    """Return a pod like a workload's, without a controller."""
+    metadata = _pod_metadata(workload)
+    if lifetime_s is not None:
+        annotations = metadata.setdefault("annotations", {})
+        annotations[LIFETIME] = _duration(lifetime_s)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**metadata, "name": name, "namespace": namespace},
+        "spec": pod_spec(workload),
+    }
+
+
+def object_manifest(item: ObjectSpec, namespace: str) -> Manifest:
+    """Return an object besides the workload; a pod counts as a workload of its own."""
+    labels = dict(item.labels)
+    if item.kind == "Pod":
+        labels[WORKLOAD_LABEL] = item.name
+    metadata: Manifest = {
+        "name": item.name,
+        "labels": labels,
+        "annotations": dict(item.annotations),
+    }
+    if item.kind not in CLUSTER_WIDE:
+        metadata["namespace"] = namespace
+    return {
+        "apiVersion": API_VERSIONS[item.kind],
+        "kind": item.kind,
+        "metadata": metadata,
+        "spec": dict(item.spec),
+    }
+
+
+def pod_manifests(scenario: Scenario, namespace: str) -> list[Manifest]:
+    """Return the pods in the order of arrival, as `stowage-simulate` reads them.
+
+    What the API server's admission would fill in is filled in: names, priorities.
+    """
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                **_pod_metadata(workload),
+                "name": f"{workload.name}-{number}",
+                "namespace": namespace,
+            },
+            "spec": {**pod_spec(workload), "priority": workload.priority},
+        }
+        for workload in scenario.workload
+        for number in range(workload.replicas)
+    ]
+
+
+def node_manifests(scenario: Scenario) -> list[Manifest]:
+    """Return the nodes in their order; clusters and `stowage-simulate` read them."""
+    return [manifest for pool in scenario.nodes for manifest in pool.manifests()]
+
+
+def _pod_metadata(workload: Workload) -> Manifest:
+    metadata: Manifest = {"labels": {**workload.labels, WORKLOAD_LABEL: workload.name}}
+    annotations = dict(workload.annotations)
+    if workload.ends_in_s:
+        annotations[ENDS_IN] = _duration(workload.ends_in_s)
+    if annotations:
+        metadata["annotations"] = annotations
+    return metadata
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds as Go writes a duration."""
+    return f"{round(seconds * 1000)}ms"
+
+
+def _container(workload: Workload) -> Manifest:
+    requests = {}
+    if workload.cpu_milli:
+        requests["cpu"] = f"{workload.cpu_milli}m"
+    if workload.memory_bytes:
+        requests["memory"] = str(workload.memory_bytes)
+    container: Manifest = {"name": CONTAINER, "image": workload.image}
+    return {**container, "resources": {"requests": requests}} if requests else container

@@ -1,0 +1,275 @@
+"""The scenario as the rest of the testbed sees it: typed, checked, expanded.
+
+A scenario file holds a default run and any number of variants of it. Each of them is
+one `Scenario`: parameters filled in, generated instances expanded, quantities turned
+into integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.scenario.expectations import (
+    Bounds,
+    Expectations,
+    ExpectedMoment,
+    ExpectedObject,
+    ExpectedOptimizer,
+    ExpectedState,
+    MetricBound,
+)
+from stowage_testbed.scenario.steps.demand import most_pods
+from stowage_testbed.scenario.steps.model import Step
+from stowage_testbed.scenario.steps.world import added_nodes, replayed_priorities
+
+__all__ = [
+    "Arrival",
+    "Bounds",
+    "CatchItem",
+    "Expectations",
+    "ExpectedMoment",
+    "ExpectedObject",
+    "ExpectedOptimizer",
+    "ExpectedState",
+    "FaultMoment",
+    "FaultSettings",
+    "Harm",
+    "InstanceSpec",
+    "MetricBound",
+    "NodePool",
+    "ObjectKind",
+    "ObjectSpec",
+    "OptimizerSettings",
+    "Policy",
+    "Scenario",
+    "SchedulerSettings",
+    "Taint",
+    "Trigger",
+    "Workload",
+    "WorkloadKind",
+]
+
+Arrival = Literal["sequential", "burst"]
+"""`sequential`: a workload waits until all pods of the one before have an outcome."""
+
+Trigger = Literal["on-unschedulable", "manual"]
+"""What makes the optimiser look: unschedulable pods, or a PackingPlan by hand."""
+
+Policy = Literal["strict", "paper"]
+"""Which running pods a plan may leave unplaced (the optimiser's own policies)."""
+
+FaultMoment = Literal[
+    "refused", "solving", "proposed", "executing", "evicted", "arrived"
+]
+"""When a fault begins: a pod was refused, a plan has come so far, pods left or came."""
+
+Harm = Literal["careful", "any"]
+"""What plans may do to running pods: the chart's own rules, or whatever it takes."""
+
+WorkloadKind = Literal["ReplicaSet", "Deployment"]
+
+
+ObjectKind = Literal[
+    "HorizontalPodAutoscaler",
+    "LimitRange",
+    "Pod",
+    "PodDisruptionBudget",
+    "Reservation",
+    "ResourceQuota",
+    "Service",
+]
+"""What a scenario may have besides its workload."""
+
+CatchWhat = Literal["events", "logs", "objects", "describe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Equal controllers and their equal pods. `pod` is merged into the pods' spec.
+
+    ``replicas`` are the pods of each controller. ``ends_in_s`` is how long a pod takes
+    to end when it is deleted or evicted.
+    """
+
+    name: str
+    replicas: int
+    cpu_milli: int
+    memory_bytes: int
+    kind: WorkloadKind = "ReplicaSet"
+    priority: int = 0
+    image: str = "pause"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    pod: Mapping[str, object] = field(default_factory=dict)
+    ends_in_s: float = 0.0
+    controllers: int = 1
+
+    @property
+    def pods(self) -> int:
+        """Return the number of pods of all controllers."""
+        return self.replicas * self.controllers
+
+    @property
+    def controller_names(self) -> tuple[str, ...]:
+        """Return the controllers' names in order."""
+        if self.controllers == 1:
+            return (self.name,)
+        width = len(str(self.controllers - 1))
+        return tuple(f"{self.name}-{i:0{width}}" for i in range(self.controllers))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectSpec:
+    """An object besides the workload: its kind, and its manifest as it is written."""
+
+    name: str
+    kind: ObjectKind
+    spec: Mapping[str, object]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSettings:
+    """The release that places the pods of a stepped scenario.
+
+    ``values`` are Helm values over those that the other settings give.
+    """
+
+    profile: str = "deterministic"
+    optimizer: bool = False
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CatchItem:
+    """What to collect when a step or a check fails; ``of`` is a kind or a name."""
+
+    what: CatchWhat
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerSettings:
+    """How the optimiser is started and bounded in the second half of a run."""
+
+    trigger: Trigger = "on-unschedulable"
+    time_limit_s: float = 5.0
+    settle_s: float = 0.5
+    policy: Policy = "strict"
+    strategy: str = "lexicographic"
+    harm: Harm = "careful"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceSpec:
+    """The parameters of a generated instance (see `stowage_testbed.scenario.instances`)."""
+
+    seed: int
+    nodes: int
+    pods_per_node: int
+    priorities: int
+    usage: float
+
+
+@dataclass(frozen=True, slots=True)
+class FaultSettings:
+    """What goes wrong, and when.
+
+    Attributes
+    ----------
+    do, way
+        Name of the fault, and which of its ways; empty for one that has a single way.
+    at, count
+        The moment; ``count`` is of the pods that have left or come by then.
+    after_s, lasts_s
+        Ranges in seconds, from the moment to the fault and from there to its end.
+    tries
+        How often it is tried.
+    """
+
+    do: str
+    at: FaultMoment
+    way: str = ""
+    count: int = 1
+    after_s: tuple[float, float] = (0.0, 0.0)
+    lasts_s: tuple[float, float] = (0.0, 0.0)
+    tries: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One run: the world, what is done to it, and what must come of it.
+
+    Without ``steps`` a run has two halves: the workload is placed in the order of
+    arrival, then the optimiser packs it. With steps they say all that happens.
+
+    Attributes
+    ----------
+    objects
+        What steps apply besides the workload, by name.
+    timeouts
+        Seconds by kind of step, where the file differs from the defaults.
+    catch
+        What to collect when something fails.
+    """
+
+    name: str
+    description: str
+    nodes: tuple[NodePool, ...]
+    workload: tuple[Workload, ...]
+    variant: str | None = None
+    source: str = ""
+    labels: tuple[str, ...] = ()
+    arrival: Arrival = "sequential"
+    optimizer: OptimizerSettings = OptimizerSettings()
+    expect: Expectations = field(default_factory=Expectations)
+    fault: FaultSettings | None = None
+    instance: InstanceSpec | None = None
+    objects: Mapping[str, ObjectSpec] = field(default_factory=dict)
+    scheduler: SchedulerSettings = SchedulerSettings()
+    steps: tuple[Step, ...] = ()
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+    catch: tuple[CatchItem, ...] = ()
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def scenario_id(self) -> str:
+        """Return `name`, or `name@variant`."""
+        return f"{self.name}@{self.variant}" if self.variant else self.name
+
+    @property
+    def pod_count(self) -> int:
+        """Return how many pods it has; with steps, the most that are asked for."""
+        if self.steps:
+            return most_pods(self.steps, self.pods_by_name)
+        return sum(workload.pods for workload in self.workload)
+
+    @property
+    def pods_by_name(self) -> dict[str, int]:
+        """Return how many pods come with each workload and object that has any."""
+        return pods_brought(self.workload, self.objects.values())
+
+    @property
+    def node_pools(self) -> tuple[NodePool, ...]:
+        """Return all kinds of nodes, also those that steps add."""
+        return (*self.nodes, *added_nodes(self.steps))
+
+    @property
+    def priorities(self) -> tuple[int, ...]:
+        """Return the priorities of the pods, in order."""
+        found = {workload.priority for workload in self.workload}
+        return tuple(sorted(found | replayed_priorities(self.steps)))
+
+
+def pods_brought(
+    workload: Iterable[Workload], objects: Iterable[ObjectSpec]
+) -> dict[str, int]:
+    """Return how many pods come with each workload and object that has any."""
+    bare = {one.name: 1 for one in objects if one.kind == "Pod"}
+    return bare | {one.name: one.pods for one in workload}

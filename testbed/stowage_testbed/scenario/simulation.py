@@ -1,0 +1,79 @@
+"""A scenario's settled state as the scheduler without an API server finds it."""
+
+from __future__ import annotations
+
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.scenario.manifests import (
+    WORKLOAD_LABEL,
+    Manifest,
+    node_manifests,
+    pod_manifests,
+    workload_manifest,
+)
+from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.simulate import Instance, Simulator
+
+NAMESPACE = "scenario"
+
+
+def instance_of(scenario: Scenario) -> Instance:
+    """Return the scenario's nodes and pods, which arrive one after the other.
+
+    Their ReplicaSets are there too: the scheduler spreads by them, if only to break
+    ties.
+    """
+    return Instance(
+        scenario.scenario_id,
+        tuple(node_manifests(scenario)),
+        tuple(_owned(pod) for pod in pod_manifests(scenario, NAMESPACE)),
+        tuple(_replica_set(workload) for workload in scenario.workload),
+    )
+
+
+def _owned(pod: Manifest) -> Manifest:
+    """Return a pod as its ReplicaSet makes it."""
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": pod["metadata"]["labels"][WORKLOAD_LABEL],
+        "uid": f"owner-{pod['metadata']['labels'][WORKLOAD_LABEL]}",
+        "controller": True,
+    }
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
+
+
+def _replica_set(workload: Workload) -> Manifest:
+    """Return what a ReplicaSet is, and what a Deployment makes."""
+    return {**workload_manifest(workload, NAMESPACE), "kind": "ReplicaSet"}
+
+
+def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
+    """Place the scenario's pods one after the other, in the order of arrival.
+
+    A burst is simulated in the same way: its pods have one order of arrival, too.
+    """
+    pods = pod_manifests(scenario, NAMESPACE)
+    placed = simulator.place(instance_of(scenario))
+    workloads = {workload.name: workload for workload in scenario.workload}
+    states = []
+    for pod in pods:
+        name = pod["metadata"]["name"]
+        workload = workloads[pod["metadata"]["labels"][WORKLOAD_LABEL]]
+        states.append(
+            PodState(
+                workload=workload.name,
+                node=placed.nodes[f"{NAMESPACE}/{name}"],
+                cpu_milli=workload.cpu_milli,
+                memory_bytes=workload.memory_bytes,
+                priority=workload.priority,
+                name=name,
+            )
+        )
+    return ClusterState(
+        nodes=tuple(
+            NodeState(name, pool.cpu_milli, pool.memory_bytes)
+            for pool in scenario.nodes
+            for name in pool.node_names()
+        ),
+        pods=tuple(states),
+    )

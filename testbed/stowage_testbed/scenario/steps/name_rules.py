@@ -1,0 +1,124 @@
+"""Whether the names that steps use are those of something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from stowage_testbed.scenario.complaints import Complaint, unknown_name
+from stowage_testbed.scenario.draft import Draft
+from stowage_testbed.scenario.steps.model import Burst, Replay, TriggerPlan
+from stowage_testbed.scenario.steps.references import Sort, place_of, references
+from stowage_testbed.scenario.steps.world import replayed_owners, triggered_plans
+
+
+def names_are_known(draft: Draft) -> Iterator[Complaint]:
+    """Steps name only what the scenario has."""
+    whole = draft.workload_whole and draft.objects_whole and draft.steps_whole
+    known = _known(draft)
+    for one in references(draft):
+        noun, names = known[one.sort]
+        complete = draft.nodes_whole and draft.steps_whole
+        if one.name not in names and (complete if one.sort == "node" else whole):
+            yield Complaint(one.place, unknown_name(noun, one.name, names))
+
+
+def caught_names_are_known(draft: Draft) -> Iterator[Complaint]:
+    """What is to be described when something fails is there."""
+    if not (draft.workload_whole and draft.objects_whole and draft.steps_whole):
+        return
+    known = [*draft.workload_names, *_phased(draft)]
+    for number, item in enumerate(draft.sound.get("catch", ())):
+        name = item.get("describe") if isinstance(item, dict) else None
+        if name is not None and name not in known:
+            message = unknown_name("workload or object", name, known)
+            yield Complaint(("catch", number, "describe"), message)
+
+
+def names_are_unique(draft: Draft) -> Iterator[Complaint]:
+    """No workload, object, plan or owner bears the name of another."""
+    taken = dict.fromkeys(draft.workload_names, "a workload")
+    for name in draft.objects:
+        if name in taken:
+            message = f"{name!r} is {taken[name]} already; choose another name"
+            yield Complaint(("objects", name), message, of_key=True)
+        taken.setdefault(name, "an object")
+    for step in draft.steps:
+        if isinstance(step.action, TriggerPlan):
+            name = step.action.plan
+            if name in taken:
+                message = f"{name!r} is {taken[name]} already; choose another name"
+                yield Complaint(place_of(step, "plan"), message)
+            taken.setdefault(name, "a plan")
+        if isinstance(step.action, Replay):
+            for name in replayed_owners([step]):
+                if name in taken:
+                    message = f"owner {name!r} of the trace is {taken[name]} already"
+                    place = place_of(step, "file")
+                    yield Complaint(place, f"{message}; rename one of them")
+
+
+def pods_come_once(draft: Draft) -> Iterator[Complaint]:
+    """No two replays bring a pod of one name."""
+    seen: dict[str, int] = {}
+    for step in draft.steps:
+        if not isinstance(step.action, Replay):
+            continue
+        clash = next((p.name for p in step.action.pods if p.name in seen), None)
+        if clash:
+            message = f"pod {clash!r} comes already in line {seen[clash]}"
+            place = place_of(step, "file")
+            yield Complaint(place, f"{message}; replay another trace")
+        seen |= {pod.name: step.line for pod in step.action.pods}
+
+
+def traces_can_be_read(draft: Draft) -> Iterator[Complaint]:
+    """The files of traces are there."""
+    for step in draft.steps:
+        if isinstance(step.action, Replay):
+            file = step.action.file
+            cause = draft.traces[file].unreadable
+            if cause:
+                message = f"cannot read {file}: {cause}; name a .csv or .json file"
+                place = place_of(step, "file")
+                yield Complaint(place, f"{message}, relative to this one")
+
+
+def templates_are_not_applied(draft: Draft) -> Iterator[Complaint]:
+    """A controller would take pods for its own that a burst makes."""
+    applied = {one.name for one in references(draft) if one.sort == "applied"}
+    for step in draft.steps:
+        if isinstance(step.action, Burst) and step.action.workload in applied:
+            message = (
+                f"workload {step.action.workload!r} is applied too, and its controller "
+                "would take the burst's pods for its own; write a second workload"
+            )
+            yield Complaint(place_of(step, "workload"), message)
+
+
+NAME_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
+    names_are_known,
+    caught_names_are_known,
+    names_are_unique,
+    pods_come_once,
+    traces_can_be_read,
+    templates_are_not_applied,
+)
+
+
+def _known(draft: Draft) -> dict[Sort, tuple[str, list[str]]]:
+    objects = list(draft.objects)
+    return {
+        "applied": (
+            "workload or object",
+            [*draft.workload_names, *objects, *replayed_owners(draft.steps)],
+        ),
+        "controller": ("workload", draft.workload_names),
+        "template": ("workload", draft.workload_names),
+        "pods": ("workload", draft.pod_names),
+        "phased": ("object", _phased(draft)),
+        "node": ("node", draft.node_names),
+    }
+
+
+def _phased(draft: Draft) -> list[str]:
+    return [*draft.objects, *triggered_plans(draft.steps)]

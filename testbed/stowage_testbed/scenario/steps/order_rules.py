@@ -1,0 +1,166 @@
+"""Whether the steps can follow each other as they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from stowage_testbed.scenario.complaints import Complaint
+from stowage_testbed.scenario.draft import Draft
+from stowage_testbed.scenario.steps.demand import Demand
+from stowage_testbed.scenario.steps.model import (
+    AddNodes,
+    Apply,
+    Burst,
+    Delete,
+    Measure,
+    RemoveNodes,
+    Replay,
+    Step,
+    TriggerPlan,
+    Wait,
+)
+from stowage_testbed.scenario.steps.references import Reference, place_of, references
+from stowage_testbed.scenario.steps.world import replayed_owners
+
+
+def things_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
+    """Nothing is used before it is applied, applied twice, or used when deleted."""
+    if not (draft.steps_whole and _applied_is_known(draft)):
+        return
+    used: dict[int, list[Reference]] = {}
+    for one in references(draft):
+        used.setdefault(one.step.number, []).append(one)
+    there: dict[str, int] = {}
+    for step in draft.steps:
+        for one in used.get(step.number, ()):
+            yield from _wrong_use(one, there)
+        _follow(step, there)
+
+
+def everything_is_used(draft: Draft) -> Iterator[Complaint]:
+    """Every workload and object is applied by some step."""
+    whole = draft.stepped and draft.steps_whole
+    if not (whole and _applied_is_known(draft)):
+        return
+    used: set[str] = set()
+    for step in draft.steps:
+        if isinstance(step.action, Apply):
+            used |= set(step.action.names)
+        if isinstance(step.action, Burst):
+            used.add(step.action.workload)
+    for place, workload in draft.workload.items():
+        if workload.name not in used:
+            message = f"workload {workload.name!r} is used by no step"
+            yield Complaint(place, f"{message}; apply it or remove it")
+    for name in draft.objects:
+        if name not in used:
+            message = f"object {name!r} is used by no step; apply it or remove it"
+            yield Complaint(("objects", name), message, of_key=True)
+
+
+def waits_are_for_pods(draft: Draft) -> Iterator[Complaint]:
+    """A wait for all pods comes when there are any."""
+    if not (draft.workload_whole and draft.objects_whole and draft.steps_whole):
+        return
+    demand = Demand(draft.pods_by_name)
+    for step in draft.steps:
+        demand.follow(step.action)
+        wait = step.action
+        if not isinstance(wait, Wait) or wait.condition in {"gone", "phase"}:
+            continue
+        asked = demand.of(wait.of) if wait.of else demand.total
+        if wait.count is None and not asked:
+            message = "the steps before have asked for no pod; write `count`"
+            yield Complaint(place_of(step), f"{message}, or wait later")
+
+
+def nodes_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
+    """No step uses a node before it is added, or after it was removed."""
+    if not (draft.steps_whole and draft.nodes_whole):
+        return
+    known = set(draft.node_names)
+    there = {name for pool in draft.nodes.values() for name in pool.node_names()}
+    by_step: dict[int, list[Reference]] = {}
+    for one in references(draft):
+        if one.sort == "node":
+            by_step.setdefault(one.step.number, []).append(one)
+    for step in draft.steps:
+        for one in by_step.get(step.number, ()):
+            if one.name in known - there:
+                message = f"node {one.name!r} is not there at this step"
+                yield Complaint(one.place, f"{message}; add it before, or later remove")
+        if isinstance(step.action, AddNodes):
+            there |= set(step.action.pool.node_names())
+        if isinstance(step.action, RemoveNodes):
+            there -= set(step.action.nodes)
+
+
+def one_measured_window(draft: Draft) -> Iterator[Complaint]:
+    """There is one window at most, with a start and a stop."""
+    if not draft.steps_whole:
+        return
+    edges = [step for step in draft.steps if isinstance(step.action, Measure)]
+    wanted = ["start", "stop"]
+    for position, step in enumerate(edges):
+        if position >= len(wanted):
+            message = "there is one measured window, and it is over; remove this step"
+            yield Complaint(place_of(step), message)
+        elif step.action != Measure(wanted[position]):  # type: ignore[arg-type]
+            message = f"here the window should {wanted[position]}; exchange the steps"
+            yield Complaint(place_of(step), message)
+    if len(edges) == 1:
+        message = "the measured window never stops; add `measure: stop`"
+        yield Complaint(place_of(edges[0]), message)
+
+
+ORDER_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
+    things_are_there_when_used,
+    everything_is_used,
+    waits_are_for_pods,
+    nodes_are_there_when_used,
+    one_measured_window,
+)
+
+
+def _applied_is_known(draft: Draft) -> bool:
+    """Tell whether all that is applied has a name that is known.
+
+    What an unknown one was meant to be would be called unused, and missing, too.
+    """
+    known = {*draft.workload_names, *draft.objects}
+    return all(
+        name in known
+        for step in draft.steps
+        if isinstance(step.action, Apply)
+        for name in step.action.names
+    )
+
+
+def _wrong_use(one: Reference, there: dict[str, int]) -> Iterator[Complaint]:
+    if one.sort in {"node", "template"}:
+        return
+    if one.step.kind == "apply":
+        if one.name in there:
+            message = f"{one.name!r} was applied already in line {there[one.name]}"
+            yield Complaint(one.place, f"{message}; delete it before")
+    elif one.name not in there:
+        message = f"{one.name!r} is not there at this step; apply it before"
+        yield Complaint(one.place, message)
+
+
+def _follow(step: Step, there: dict[str, int]) -> None:
+    """Take in what a step brings and what it takes away."""
+    match step.action:
+        case Apply(names):
+            there |= dict.fromkeys(names, step.line)
+        case Delete(names):
+            for name in names:
+                there.pop(name, None)
+        case Burst(workload):
+            there[workload] = step.line
+        case Replay():
+            there |= dict.fromkeys(replayed_owners([step]), step.line)
+        case TriggerPlan(plan):
+            there[plan] = step.line
+        case _:
+            return

@@ -1,0 +1,106 @@
+"""Where a tool lies in the cache: one folder for each version and content key."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+from stowage_testbed import layout
+from stowage_testbed.toolchain.errors import SourcesMissingError, ToolMissingError
+from stowage_testbed.toolchain.manifest import Tool, load_manifest
+
+
+def tool_path(name: str) -> Path:
+    """Return the installed binary of a tool.
+
+    Raises
+    ------
+    UnknownToolError
+        The manifest has no such tool.
+    ToolMissingError
+        The tool is not installed in the version that this Stowage wants.
+    """
+    file = binary_file(load_manifest().tool(name))
+    if not file.is_file():
+        raise ToolMissingError(name, file)
+    return file
+
+
+def tool_data(name: str) -> Path:
+    """Return the folder of what is kept of an installed tool's Go module.
+
+    Its files lie there as in the module.
+
+    Raises
+    ------
+    UnknownToolError, ToolMissingError
+        As for `tool_path`.
+    """
+    return data_folder(tool_path(name))
+
+
+def data_folder(binary: Path) -> Path:
+    """Return where a binary's data lie: beside it."""
+    return binary.with_name("data")
+
+
+def binary_file(tool: Tool) -> Path:
+    """Return where the tool's binary lies once it is installed."""
+    return tool_folder(tool) / f"{tool.version}-{tool_key(tool)}" / tool.name
+
+
+def tool_folder(tool: Tool) -> Path:
+    """Return the folder of all the tool's installed versions."""
+    return layout.tools_folder() / tool.name
+
+
+@functools.cache
+def tool_key(tool: Tool) -> str:
+    """Return a short hash of everything that decides the binary's content.
+
+    That is the pinned dependencies and the flags, the platform, and for a tool of ours
+    its sources, wherever they lie: a checkout and a wheel share one cache.
+
+    Raises
+    ------
+    SourcesMissingError
+        The tool's Go module is not there.
+    """
+    digest = hashlib.sha256()
+    parts = [tool.package, tool.ldflags, platform.system(), platform.machine()]
+    if tool.data is not None:
+        parts += [tool.data.module, *tool.data.paths]
+    for part in parts:
+        digest.update(part.encode() + b"\0")
+    for file in tool_inputs(tool):
+        digest.update(str(file.relative_to(tool.folder)).encode() + b"\0")
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:12]
+
+
+def tool_inputs(tool: Tool) -> Iterator[Path]:
+    """Yield the files that decide a tool's content: first go.mod and go.sum.
+
+    Raises
+    ------
+    SourcesMissingError
+        The tool's Go module is not there.
+    """
+    if not (tool.folder / "go.mod").is_file():
+        raise SourcesMissingError(tool.name, tool.folder)
+    yield tool.folder / "go.mod"
+    yield tool.folder / "go.sum"
+    if tool.own:
+        sources = sorted(tool.folder.rglob("*"))
+        yield from (file for file in sources if _is_source(file, tool.folder))
+
+
+def _is_source(file: Path, folder: Path) -> bool:
+    # Anything but tests may be compiled in, by name or by a go:embed directive.
+    inside = file.relative_to(folder).parts
+    if file.name.endswith("_test.go") or "testdata" in inside:
+        return False
+    return file.is_file() and file.name not in {"go.mod", "go.sum"}

@@ -1,0 +1,69 @@
+"""Putting a binary in place: atomically, and by one process at a time."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from stowage_testbed.toolchain.errors import InstallBusyError
+from stowage_testbed.toolchain.location import binary_file, tool_folder
+from stowage_testbed.toolchain.manifest import Tool
+
+LOCK_TIMEOUT_S = 1800.0
+"""A cold build of the slowest tool takes 4 minutes on two cores."""
+
+KEPT_OWN_BUILDS = 3
+"""Builds of a tool of this checkout to keep, so that switching branches is quick."""
+
+_STAGING = ".staging-"
+
+Fetch = Callable[[Tool, Path], None]
+"""Puts a tool's binary at a path: a build or a download."""
+
+
+def install_one(tool: Tool, fetch: Fetch, *, timeout_s: float = LOCK_TIMEOUT_S) -> Path:
+    """Install one tool unless another process has just done so.
+
+    ``fetch`` writes into a staging folder on the same disk, which then takes its final
+    name in one step: a killed installation leaves nothing that looks finished.
+    """
+    folder = tool_folder(tool)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock", timeout=timeout_s)
+    try:
+        with lock:
+            target = binary_file(tool)
+            if not target.is_file():
+                _stage(tool, fetch, target)
+            if tool.own:
+                _forget_old_builds(folder, keep=target.parent)
+            return target
+    except Timeout as error:
+        raise InstallBusyError(tool.name, folder / ".lock", timeout_s) from error
+
+
+def _stage(tool: Tool, fetch: Fetch, target: Path) -> None:
+    folder = tool_folder(tool)
+    # The lock is held, so a staging folder is what a killed installation left.
+    for leftover in folder.glob(f"{_STAGING}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+    try:
+        fetch(tool, staging / tool.name)
+        (staging / tool.name).chmod(0o755)
+        staging.chmod(0o755)
+        shutil.rmtree(target.parent, ignore_errors=True)
+        staging.rename(target.parent)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _forget_old_builds(folder: Path, keep: Path) -> None:
+    builds = [path for path in folder.iterdir() if path.is_dir() and path != keep]
+    builds.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in builds[KEPT_OWN_BUILDS - 1 :]:
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,67 @@
+"""Waiting: a condition, a deadline, and the last state seen when it passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from stowage_testbed.clock import Clock, SystemClock
+from stowage_testbed.errors import StowageError
+
+T = TypeVar("T")
+
+POLL_S = 0.05
+"""Pause between two looks at a condition that cannot be watched."""
+
+
+class WaitTimeoutError(StowageError, Generic[T]):
+    """A condition did not hold before its deadline."""
+
+    def __init__(self, what: str, timeout_s: float, last_state: T) -> None:
+        self.what = what
+        self.timeout_s = timeout_s
+        self.last_state = last_state
+        super().__init__(
+            f"waited {timeout_s:g} s for {what}; the last state seen was: {last_state}"
+        )
+
+
+def wait_until(
+    what: str,
+    look: Callable[[], T],
+    holds: Callable[[T], bool],
+    *,
+    timeout_s: float,
+    poll_s: float = POLL_S,
+    clock: Clock | None = None,
+) -> T:
+    """Look until ``holds`` accepts the state, and return that state.
+
+    Parameters
+    ----------
+    what
+        The condition in words, as in "node n1 to be Ready".
+    look
+        Reads the state. Its exceptions are not caught: a look that may fail says so
+        by returning a state.
+    holds
+        Tells whether the state is the one waited for.
+    timeout_s, poll_s
+        Deadline from now and pause between two looks, in seconds.
+    clock
+        Source of time; the machine's own unless a test brings one.
+
+    Raises
+    ------
+    WaitTimeoutError
+        The deadline passed; carries the last state.
+    """
+    clock = clock or SystemClock()
+    deadline = clock.now() + timeout_s
+    while True:
+        state = look()
+        if holds(state):
+            return state
+        if clock.now() >= deadline:
+            raise WaitTimeoutError(what, timeout_s, state)
+        clock.pause(poll_s)

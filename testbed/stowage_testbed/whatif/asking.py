@@ -1,0 +1,214 @@
+"""Asks scheduler and optimiser about a cluster that neither of them touches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.bench.errors import NoAnswerError
+from stowage_testbed.bench.service import RunningService
+from stowage_testbed.simulate import Instance, Judge, Question, Simulator
+from stowage_testbed.whatif.findings import Findings, Move
+from stowage_testbed.whatif.inventory import Inventory
+from stowage_testbed.whatif.kept import KeptPods
+from stowage_testbed.whatif.left import left_pending
+from stowage_testbed.whatif.room import rooms
+
+REHEARSALS = 8
+"""How often a plan that a plugin refuses is made anew, without what it refused."""
+
+ID = "whatif"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What plans may do, and how long they may be looked for.
+
+    Attributes
+    ----------
+    max_moves
+        Of a plan; ``None`` for any number.
+    arguments
+        Of the plugin, whose rules say who may be disturbed; what is left out has its
+        default.
+    """
+
+    time_limit_s: float = 10.0
+    max_moves: int | None = None
+    arguments: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A plan that every plugin of the scheduler accepts, and who was left alone."""
+
+    plan: pb.Plan
+    refusals: tuple[pb.Refusal, ...]
+    objections: tuple[str, ...]
+
+
+class Asking:
+    """A scheduler, and an optimiser, for one cluster.
+
+    Parameters
+    ----------
+    judge, simulator
+        Of a profile without preemption.
+    service
+        The optimiser.
+    """
+
+    def __init__(
+        self, judge: Judge, simulator: Simulator, service: RunningService
+    ) -> None:
+        self._judge = judge
+        self._simulator = simulator
+        self._service = service
+
+    def findings(self, inventory: Inventory, wishes: Wishes) -> Findings:
+        """Return the answers.
+
+        Raises
+        ------
+        QuestionRefusedError, InstanceRefusedError
+            The scheduler cannot read the objects.
+        NoAnswerError
+            The optimiser failed.
+        """
+        instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
+        question = Question(instance, arguments=wishes.arguments)
+        snapshot = self._judge.judge(question).snapshot
+        placing = self._proposal(question, snapshot, wishes, pb.OBJECTIVE_PLACE)
+        emptying = self._proposal(
+            replace(question, consolidates=True),
+            snapshot,
+            wishes,
+            pb.OBJECTIVE_CONSOLIDATE,
+        )
+        return _findings(
+            snapshot,
+            self._fits_now(instance, snapshot),
+            placing,
+            emptying,
+            inventory.unread,
+        )
+
+    def _fits_now(self, instance: Instance, snapshot: pb.Snapshot) -> int:
+        pending = {
+            f"{pod.namespace}/{pod.name}" for pod in snapshot.pods if not pod.node
+        }
+        placed = self._simulator.place(instance).nodes
+        return sum(placed.get(pod) is not None for pod in pending)
+
+    def _proposal(
+        self,
+        question: Question,
+        snapshot: pb.Snapshot,
+        wishes: Wishes,
+        objective: pb.Objective,
+    ) -> Proposal:
+        """Return a plan that stands the scheduler's own rehearsal."""
+        objections: list[str] = []
+        for _ in range(REHEARSALS):
+            last = self._solved(snapshot, wishes, objective)
+            judgement = self._judge.judge(replace(question, plans=(last.plan,)))
+            (verdict,) = judgement.verdicts
+            if verdict.accepted:
+                return Proposal(last.plan, tuple(last.refusals), tuple(objections))
+            objections.append(verdict.detail)
+            pairs = _pairs(snapshot, last.plan, verdict.pods)
+            if not pairs:
+                break
+            question = replace(question, forbidden=(*question.forbidden, *pairs))
+            snapshot = self._judge.judge(question).snapshot
+        # Nobody moves: that is always allowed.
+        return Proposal(pb.Plan(), (), tuple(objections))
+
+    def _solved(
+        self, snapshot: pb.Snapshot, wishes: Wishes, objective: pb.Objective
+    ) -> pb.SolveUpdate:
+        options = pb.SolveOptions(
+            time_limit_s=wishes.time_limit_s,
+            policy=pb.POLICY_STRICT,
+            objective=objective,
+            max_moves=wishes.max_moves,
+        )
+        request = pb.SolveRequest(snapshot=snapshot, options=options)
+        last = self._service.last_answer(request)
+        if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
+            raise NoAnswerError(last.message)
+        return last
+
+
+def _pairs(
+    snapshot: pb.Snapshot, plan: pb.Plan, refused: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return who was refused where, pods as ``namespace/name``."""
+    names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
+    targets = {one.pod_uid: one.node for one in plan.placements}
+    targets |= {one.pod_uid: one.to_node for one in plan.moves}
+    return [(names[uid], targets[uid]) for uid in refused if uid in targets]
+
+
+def _findings(
+    snapshot: pb.Snapshot,
+    fits_now: int,
+    placing: Proposal,
+    emptying: Proposal,
+    unread: Sequence[str],
+) -> Findings:
+    names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
+    plan, fewer = placing.plan, emptying.plan
+    known = fewer.HasField("nodes_in_use")
+    in_use = fewer.nodes_in_use
+    kept = KeptPods(snapshot)
+    running = sum(bool(pod.node) for pod in snapshot.pods)
+    return Findings(
+        nodes=len(snapshot.nodes),
+        running=running,
+        pending=len(snapshot.pods) - running,
+        fits_now=fits_now,
+        fits_after=len(plan.placements),
+        moves=_moves(plan, names),
+        evictions=tuple(sorted(names[one.pod_uid] for one in plan.evictions)),
+        proved=plan.optimal,
+        gain_by_moves=tuple((one.moves, one.placed) for one in plan.gain_by_moves),
+        left=left_pending(snapshot, plan, placing.refusals, kept),
+        kept=tuple(kept.by_rule()),
+        room=rooms(snapshot),
+        used_nodes=in_use.before if known else None,
+        needed_nodes=in_use.after if known else None,
+        fewest_nodes=in_use.lower_bound if known else None,
+        emptied=_emptied(snapshot, fewer),
+        consolidating_moves=len(fewer.moves),
+        not_judged=tuple(
+            dict.fromkeys(
+                (
+                    *unread,
+                    *(_refusal(one) for one in (*placing.refusals, *emptying.refusals)),
+                    *placing.objections,
+                    *emptying.objections,
+                )
+            )
+        ),
+    )
+
+
+def _moves(plan: pb.Plan, names: dict[str, str]) -> tuple[Move, ...]:
+    moves = (Move(names[one.pod_uid], one.from_node, one.to_node) for one in plan.moves)
+    return tuple(sorted(moves, key=lambda one: one.pod))
+
+
+def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
+    """Return the nodes that hold movable pods before, and none after."""
+    goes = {one.pod_uid: one.to_node for one in plan.moves}
+    movable = [pod for pod in snapshot.pods if pod.node and pod.movable]
+    before = {pod.node for pod in movable}
+    after = {goes.get(pod.uid, pod.node) for pod in movable}
+    return tuple(sorted(before - after))
+
+
+def _refusal(one: pb.Refusal) -> str:
+    detail = f": {one.detail}" if one.detail else ""
+    return f"{one.subject}: {one.reason}{detail}"

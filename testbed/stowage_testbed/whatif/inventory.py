@@ -1,0 +1,132 @@
+"""All that is known of a cluster: its objects, without what nobody needs here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stowage_testbed.whatif.errors import NothingToAskError
+from stowage_testbed.whatif.kinds import FURTHER, NODE, POD
+
+Manifest = Mapping[str, Any]
+
+ENDED = frozenset({"Succeeded", "Failed"})
+"""Phases of pods that hold nothing any more."""
+
+_META = (
+    "name", "namespace", "uid", "labels", "annotations", "ownerReferences",
+    "creationTimestamp", "deletionTimestamp",
+)  # fmt: skip
+_CONTAINER = ("name", "image", "resources", "ports", "restartPolicy")
+"""Neither commands nor environments, which may hold secrets, are kept."""
+
+_CONTAINERS = ("containers", "initContainers")
+_POD_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
+_NODE_STATUS = ("allocatable", "capacity", "images", "conditions")
+_UNWANTED_NOTES = ("kubectl.kubernetes.io/last-applied-configuration",)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What was read.
+
+    Attributes
+    ----------
+    nodes, pods
+        Pods that have ended are left out.
+    objects
+        What else bears on placements.
+    unread
+        What could not be read, and so cannot be judged, in words.
+    """
+
+    nodes: tuple[Manifest, ...]
+    pods: tuple[Manifest, ...]
+    objects: tuple[Manifest, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = ()) -> Inventory:
+    """Return the inventory of a mixed heap of objects.
+
+    Raises
+    ------
+    NothingToAskError
+        There are no nodes or no pods among them.
+    """
+    known = {kind.name for kind in FURTHER}
+    nodes, pods, others = [], [], []
+    for one in objects:
+        if one["kind"] == NODE.name:
+            nodes.append(_node(one))
+        elif one["kind"] == POD.name:
+            if one.get("status", {}).get("phase") not in ENDED:
+                pods.append(_pod(one))
+        elif one["kind"] in known:
+            others.append(_further(one))
+    for found, name in ((nodes, "nodes"), (pods, "pods")):
+        if not found:
+            raise NothingToAskError(name)
+    return Inventory(
+        tuple(sorted(nodes, key=_name)),
+        tuple(sorted(pods, key=_turn)),
+        tuple(others),
+        tuple(dict.fromkeys(unread)),
+    )
+
+
+def _node(one: Manifest) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": _metadata(one),
+        "spec": one.get("spec", {}),
+        "status": _kept(one.get("status", {}), _NODE_STATUS),
+    }
+
+
+def _pod(one: Manifest) -> Manifest:
+    spec = dict(one.get("spec", {}))
+    spec.pop("ephemeralContainers", None)
+    for name in _CONTAINERS:
+        if spec.get(name):
+            spec[name] = [_kept(container, _CONTAINER) for container in spec[name]]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _metadata(one),
+        "spec": spec,
+        "status": _kept(one.get("status", {}), _POD_STATUS),
+    }
+
+
+def _further(one: Manifest) -> Manifest:
+    kept = {name: value for name, value in one.items() if name != "metadata"}
+    return {**kept, "metadata": _metadata(one)}
+
+
+def _metadata(one: Manifest) -> Manifest:
+    metadata = _kept(one["metadata"], _META)
+    notes = metadata.get("annotations")
+    if notes:
+        metadata["annotations"] = {
+            name: text for name, text in notes.items() if name not in _UNWANTED_NOTES
+        }
+    return metadata
+
+
+def _kept(values: Manifest, names: Iterable[str]) -> dict[str, Any]:
+    return {name: values[name] for name in names if values.get(name) is not None}
+
+
+def _name(one: Manifest) -> str:
+    return str(one["metadata"]["name"])
+
+
+def _turn(pod: Manifest) -> tuple[int, str, str, str]:
+    """Return a pod's place in the scheduler's queue."""
+    meta = pod["metadata"]
+    priority = int(pod["spec"].get("priority") or 0)
+    made = str(meta.get("creationTimestamp", ""))
+    return -priority, made, str(meta.get("namespace", "")), _name(pod)

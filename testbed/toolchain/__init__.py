@@ -1,6 +1,0 @@
-"""The pinned tools: etcd, the Kubernetes control plane, KWOK, Helm and our own."""
-
-from testbed.toolchain.install import install_tools
-from testbed.toolchain.location import tool_data, tool_path
-
-__all__ = ["install_tools", "tool_data", "tool_path"]
