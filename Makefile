@@ -30,11 +30,11 @@ RESULTS ?= results
 help: ## List the targets.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
-$(READY): requirements.lock pyproject.toml ci/python-environment
+$(READY): requirements.lock pyproject.toml optimizer/pyproject.toml ci/python-environment
 	@ci/python-environment $(VENV)
 	@touch $@
 
-$(COMPILED): $(READY) $(wildcard optimizer/search/*.py optimizer/bounds/*.py)
+$(COMPILED): $(READY) $(wildcard optimizer/stowage_optimizer/search/*.py optimizer/stowage_optimizer/bounds/*.py)
 	@stowage-optimizer compile
 	@touch $@
 
@@ -68,8 +68,8 @@ images: $(READY) ## Build the release's images, and kind's node where none can b
 	@stowage images build --unless-published node
 
 .PHONY: wheel
-wheel: $(READY) ## Build the wheel and the source archive into dist/.
-	@uv build --quiet --no-build-isolation --out-dir dist
+wheel: $(READY) ## Build wheels and source archives into dist/.
+	@uv build --quiet --all-packages --no-build-isolation --out-dir dist
 
 .PHONY: chart
 chart: $(READY) ## Package the chart into dist/.
@@ -146,7 +146,7 @@ fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler
 fmt: $(READY) ## Format Python and Go.
 	@ruff format .
 	@ruff check --fix --quiet . || true
-	@gofmt -w scheduler testbed/toolchain/modules
+	@gofmt -w scheduler testbed/stowage_testbed/toolchain/modules
 
 .PHONY: lint
 lint: $(READY) devtools ## Check format and lint of Python, Go, YAML, shell, workflows and the chart.
@@ -203,7 +203,7 @@ verify-proto: $(READY) devtools ## Check that the generated code is that of the 
 
 .PHONY: lock
 lock: $(READY) ## Resolve the Python dependencies anew, with hashes and without addresses.
-	@uv pip compile pyproject.toml --group dev --upgrade --generate-hashes --no-emit-index-url \
+	@uv pip compile pyproject.toml optimizer/pyproject.toml --no-emit-package stowage-optimizer --group dev --upgrade --generate-hashes --no-emit-index-url \
 	  --no-header --no-annotate --python-version 3.11 -o requirements.lock -q
 
 .PHONY: clean

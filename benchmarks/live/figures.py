@@ -10,7 +10,13 @@ from statistics import median
 from benchmarks.live.cell import Cell, Part
 from benchmarks.live.moments import most_held_percent
 from benchmarks.live.row import PlanRow, Row, Window
-from stowage_testbed.bench.figures.figure import Figure, Target, at_least, at_most, figure
+from stowage_testbed.bench.figures.figure import (
+    Figure,
+    Target,
+    at_least,
+    at_most,
+    figure,
+)
 
 MIB = 1024**2
 USUAL_S = 0.1

@@ -12,7 +12,11 @@ from itertools import count
 from typing import Any
 
 from benchmarks.live.cell import Cell
-from stowage_testbed.cluster.components import CONTROLLER_MANAGER, KWOK, component_process
+from stowage_testbed.cluster.components import (
+    CONTROLLER_MANAGER,
+    KWOK,
+    component_process,
+)
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.cluster.node_pool import NodePool

@@ -16,7 +16,13 @@ from benchmarks.soak.sampler import Sampler
 from benchmarks.soak.slopes import CONFIDENCE, Point, slope_of
 from benchmarks.soak.turn import Turn
 from benchmarks.soak.world import World
-from stowage_testbed.bench.figures.figure import Figure, at_least, at_most, figure, table
+from stowage_testbed.bench.figures.figure import (
+    Figure,
+    at_least,
+    at_most,
+    figure,
+    table,
+)
 from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster

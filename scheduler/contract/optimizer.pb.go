@@ -7,7 +7,7 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        v6.33.5
-// source: optimizer/contract/optimizer.proto
+// source: stowage_optimizer/contract/optimizer.proto
 
 package contract
 
@@ -58,11 +58,11 @@ func (x Policy) String() string {
 }
 
 func (Policy) Descriptor() protoreflect.EnumDescriptor {
-	return file_optimizer_contract_optimizer_proto_enumTypes[0].Descriptor()
+	return file_stowage_optimizer_contract_optimizer_proto_enumTypes[0].Descriptor()
 }
 
 func (Policy) Type() protoreflect.EnumType {
-	return &file_optimizer_contract_optimizer_proto_enumTypes[0]
+	return &file_stowage_optimizer_contract_optimizer_proto_enumTypes[0]
 }
 
 func (x Policy) Number() protoreflect.EnumNumber {
@@ -71,7 +71,7 @@ func (x Policy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Policy.Descriptor instead.
 func (Policy) EnumDescriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{0}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{0}
 }
 
 type Objective int32
@@ -106,11 +106,11 @@ func (x Objective) String() string {
 }
 
 func (Objective) Descriptor() protoreflect.EnumDescriptor {
-	return file_optimizer_contract_optimizer_proto_enumTypes[1].Descriptor()
+	return file_stowage_optimizer_contract_optimizer_proto_enumTypes[1].Descriptor()
 }
 
 func (Objective) Type() protoreflect.EnumType {
-	return &file_optimizer_contract_optimizer_proto_enumTypes[1]
+	return &file_stowage_optimizer_contract_optimizer_proto_enumTypes[1]
 }
 
 func (x Objective) Number() protoreflect.EnumNumber {
@@ -119,7 +119,7 @@ func (x Objective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Objective.Descriptor instead.
 func (Objective) EnumDescriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{1}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{1}
 }
 
 // Why a limit is proved.
@@ -174,11 +174,11 @@ func (x ProofMethod) String() string {
 }
 
 func (ProofMethod) Descriptor() protoreflect.EnumDescriptor {
-	return file_optimizer_contract_optimizer_proto_enumTypes[2].Descriptor()
+	return file_stowage_optimizer_contract_optimizer_proto_enumTypes[2].Descriptor()
 }
 
 func (ProofMethod) Type() protoreflect.EnumType {
-	return &file_optimizer_contract_optimizer_proto_enumTypes[2]
+	return &file_stowage_optimizer_contract_optimizer_proto_enumTypes[2]
 }
 
 func (x ProofMethod) Number() protoreflect.EnumNumber {
@@ -187,7 +187,7 @@ func (x ProofMethod) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProofMethod.Descriptor instead.
 func (ProofMethod) EnumDescriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{2}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{2}
 }
 
 type ProofStatus int32
@@ -226,11 +226,11 @@ func (x ProofStatus) String() string {
 }
 
 func (ProofStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_optimizer_contract_optimizer_proto_enumTypes[3].Descriptor()
+	return file_stowage_optimizer_contract_optimizer_proto_enumTypes[3].Descriptor()
 }
 
 func (ProofStatus) Type() protoreflect.EnumType {
-	return &file_optimizer_contract_optimizer_proto_enumTypes[3]
+	return &file_stowage_optimizer_contract_optimizer_proto_enumTypes[3]
 }
 
 func (x ProofStatus) Number() protoreflect.EnumNumber {
@@ -239,7 +239,7 @@ func (x ProofStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProofStatus.Descriptor instead.
 func (ProofStatus) EnumDescriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{3}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{3}
 }
 
 // Phases of a tier, in the order in which they are settled.
@@ -279,11 +279,11 @@ func (x Phase) String() string {
 }
 
 func (Phase) Descriptor() protoreflect.EnumDescriptor {
-	return file_optimizer_contract_optimizer_proto_enumTypes[4].Descriptor()
+	return file_stowage_optimizer_contract_optimizer_proto_enumTypes[4].Descriptor()
 }
 
 func (Phase) Type() protoreflect.EnumType {
-	return &file_optimizer_contract_optimizer_proto_enumTypes[4]
+	return &file_stowage_optimizer_contract_optimizer_proto_enumTypes[4]
 }
 
 func (x Phase) Number() protoreflect.EnumNumber {
@@ -292,7 +292,7 @@ func (x Phase) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Phase.Descriptor instead.
 func (Phase) EnumDescriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{4}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{4}
 }
 
 type EndReason int32
@@ -347,11 +347,11 @@ func (x EndReason) String() string {
 }
 
 func (EndReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_optimizer_contract_optimizer_proto_enumTypes[5].Descriptor()
+	return file_stowage_optimizer_contract_optimizer_proto_enumTypes[5].Descriptor()
 }
 
 func (EndReason) Type() protoreflect.EnumType {
-	return &file_optimizer_contract_optimizer_proto_enumTypes[5]
+	return &file_stowage_optimizer_contract_optimizer_proto_enumTypes[5]
 }
 
 func (x EndReason) Number() protoreflect.EnumNumber {
@@ -360,7 +360,7 @@ func (x EndReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EndReason.Descriptor instead.
 func (EndReason) EnumDescriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{5}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{5}
 }
 
 type SolveRequest struct {
@@ -373,7 +373,7 @@ type SolveRequest struct {
 
 func (x *SolveRequest) Reset() {
 	*x = SolveRequest{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[0]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +385,7 @@ func (x *SolveRequest) String() string {
 func (*SolveRequest) ProtoMessage() {}
 
 func (x *SolveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[0]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +398,7 @@ func (x *SolveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveRequest.ProtoReflect.Descriptor instead.
 func (*SolveRequest) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{0}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *SolveRequest) GetSnapshot() *Snapshot {
@@ -448,7 +448,7 @@ type SolveOptions struct {
 
 func (x *SolveOptions) Reset() {
 	*x = SolveOptions{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[1]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -460,7 +460,7 @@ func (x *SolveOptions) String() string {
 func (*SolveOptions) ProtoMessage() {}
 
 func (x *SolveOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[1]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -473,7 +473,7 @@ func (x *SolveOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveOptions.ProtoReflect.Descriptor instead.
 func (*SolveOptions) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{1}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *SolveOptions) GetStrategy() string {
@@ -575,7 +575,7 @@ type Resources struct {
 
 func (x *Resources) Reset() {
 	*x = Resources{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[2]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -587,7 +587,7 @@ func (x *Resources) String() string {
 func (*Resources) ProtoMessage() {}
 
 func (x *Resources) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[2]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -600,7 +600,7 @@ func (x *Resources) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resources.ProtoReflect.Descriptor instead.
 func (*Resources) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{2}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Resources) GetCpuMilli() int64 {
@@ -650,7 +650,7 @@ type Taint struct {
 
 func (x *Taint) Reset() {
 	*x = Taint{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[3]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -662,7 +662,7 @@ func (x *Taint) String() string {
 func (*Taint) ProtoMessage() {}
 
 func (x *Taint) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[3]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -675,7 +675,7 @@ func (x *Taint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taint.ProtoReflect.Descriptor instead.
 func (*Taint) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{3}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Taint) GetKey() string {
@@ -712,7 +712,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[4]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +724,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[4]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +737,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{4}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Node) GetName() string {
@@ -788,7 +788,7 @@ type Toleration struct {
 
 func (x *Toleration) Reset() {
 	*x = Toleration{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[5]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +800,7 @@ func (x *Toleration) String() string {
 func (*Toleration) ProtoMessage() {}
 
 func (x *Toleration) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[5]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +813,7 @@ func (x *Toleration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Toleration.ProtoReflect.Descriptor instead.
 func (*Toleration) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{5}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Toleration) GetKey() string {
@@ -856,7 +856,7 @@ type Requirement struct {
 
 func (x *Requirement) Reset() {
 	*x = Requirement{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[6]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +868,7 @@ func (x *Requirement) String() string {
 func (*Requirement) ProtoMessage() {}
 
 func (x *Requirement) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[6]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +881,7 @@ func (x *Requirement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Requirement.ProtoReflect.Descriptor instead.
 func (*Requirement) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{6}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Requirement) GetKey() string {
@@ -916,7 +916,7 @@ type NodeSelectorTerm struct {
 
 func (x *NodeSelectorTerm) Reset() {
 	*x = NodeSelectorTerm{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[7]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +928,7 @@ func (x *NodeSelectorTerm) String() string {
 func (*NodeSelectorTerm) ProtoMessage() {}
 
 func (x *NodeSelectorTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[7]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +941,7 @@ func (x *NodeSelectorTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSelectorTerm.ProtoReflect.Descriptor instead.
 func (*NodeSelectorTerm) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{7}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *NodeSelectorTerm) GetMatchExpressions() []*Requirement {
@@ -968,7 +968,7 @@ type NodeSelector struct {
 
 func (x *NodeSelector) Reset() {
 	*x = NodeSelector{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[8]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +980,7 @@ func (x *NodeSelector) String() string {
 func (*NodeSelector) ProtoMessage() {}
 
 func (x *NodeSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[8]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +993,7 @@ func (x *NodeSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSelector.ProtoReflect.Descriptor instead.
 func (*NodeSelector) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{8}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *NodeSelector) GetTerms() []*NodeSelectorTerm {
@@ -1013,7 +1013,7 @@ type PreferredNodeTerm struct {
 
 func (x *PreferredNodeTerm) Reset() {
 	*x = PreferredNodeTerm{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[9]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1025,7 @@ func (x *PreferredNodeTerm) String() string {
 func (*PreferredNodeTerm) ProtoMessage() {}
 
 func (x *PreferredNodeTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[9]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1038,7 @@ func (x *PreferredNodeTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreferredNodeTerm.ProtoReflect.Descriptor instead.
 func (*PreferredNodeTerm) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{9}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PreferredNodeTerm) GetWeight() int32 {
@@ -1065,7 +1065,7 @@ type LabelSelector struct {
 
 func (x *LabelSelector) Reset() {
 	*x = LabelSelector{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[10]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1077,7 @@ func (x *LabelSelector) String() string {
 func (*LabelSelector) ProtoMessage() {}
 
 func (x *LabelSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[10]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1090,7 @@ func (x *LabelSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelSelector.ProtoReflect.Descriptor instead.
 func (*LabelSelector) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{10}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LabelSelector) GetMatchLabels() map[string]string {
@@ -1121,7 +1121,7 @@ type PodAffinityTerm struct {
 
 func (x *PodAffinityTerm) Reset() {
 	*x = PodAffinityTerm{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[11]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1133,7 @@ func (x *PodAffinityTerm) String() string {
 func (*PodAffinityTerm) ProtoMessage() {}
 
 func (x *PodAffinityTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[11]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1146,7 @@ func (x *PodAffinityTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodAffinityTerm.ProtoReflect.Descriptor instead.
 func (*PodAffinityTerm) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{11}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PodAffinityTerm) GetLabelSelector() *LabelSelector {
@@ -1201,7 +1201,7 @@ type PreferredPodTerm struct {
 
 func (x *PreferredPodTerm) Reset() {
 	*x = PreferredPodTerm{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[12]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1213,7 @@ func (x *PreferredPodTerm) String() string {
 func (*PreferredPodTerm) ProtoMessage() {}
 
 func (x *PreferredPodTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[12]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1226,7 @@ func (x *PreferredPodTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreferredPodTerm.ProtoReflect.Descriptor instead.
 func (*PreferredPodTerm) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{12}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PreferredPodTerm) GetWeight() int32 {
@@ -1261,7 +1261,7 @@ type TopologySpreadConstraint struct {
 
 func (x *TopologySpreadConstraint) Reset() {
 	*x = TopologySpreadConstraint{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[13]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1273,7 @@ func (x *TopologySpreadConstraint) String() string {
 func (*TopologySpreadConstraint) ProtoMessage() {}
 
 func (x *TopologySpreadConstraint) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[13]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1286,7 @@ func (x *TopologySpreadConstraint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologySpreadConstraint.ProtoReflect.Descriptor instead.
 func (*TopologySpreadConstraint) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{13}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TopologySpreadConstraint) GetMaxSkew() int32 {
@@ -1356,7 +1356,7 @@ type HostPort struct {
 
 func (x *HostPort) Reset() {
 	*x = HostPort{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[14]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1368,7 @@ func (x *HostPort) String() string {
 func (*HostPort) ProtoMessage() {}
 
 func (x *HostPort) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[14]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1381,7 @@ func (x *HostPort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPort.ProtoReflect.Descriptor instead.
 func (*HostPort) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{14}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HostPort) GetProtocol() string {
@@ -1416,7 +1416,7 @@ type Owner struct {
 
 func (x *Owner) Reset() {
 	*x = Owner{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[15]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1428,7 @@ func (x *Owner) String() string {
 func (*Owner) ProtoMessage() {}
 
 func (x *Owner) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[15]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1441,7 @@ func (x *Owner) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Owner.ProtoReflect.Descriptor instead.
 func (*Owner) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{15}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Owner) GetKind() string {
@@ -1500,7 +1500,7 @@ type PodClass struct {
 
 func (x *PodClass) Reset() {
 	*x = PodClass{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[16]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1512,7 +1512,7 @@ func (x *PodClass) String() string {
 func (*PodClass) ProtoMessage() {}
 
 func (x *PodClass) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[16]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1525,7 +1525,7 @@ func (x *PodClass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodClass.ProtoReflect.Descriptor instead.
 func (*PodClass) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{16}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PodClass) GetId() string {
@@ -1683,7 +1683,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[17]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1695,7 +1695,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[17]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1708,7 +1708,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{17}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Pod) GetUid() string {
@@ -1784,7 +1784,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[18]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +1796,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[18]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +1809,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Namespace) GetName() string {
@@ -1838,7 +1838,7 @@ type DisruptionBudget struct {
 
 func (x *DisruptionBudget) Reset() {
 	*x = DisruptionBudget{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1850,7 +1850,7 @@ func (x *DisruptionBudget) String() string {
 func (*DisruptionBudget) ProtoMessage() {}
 
 func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1863,7 +1863,7 @@ func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisruptionBudget.ProtoReflect.Descriptor instead.
 func (*DisruptionBudget) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DisruptionBudget) GetNamespace() string {
@@ -1906,7 +1906,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1918,7 +1918,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1931,7 +1931,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Reservation) GetName() string {
@@ -1965,7 +1965,7 @@ type ForbiddenPair struct {
 
 func (x *ForbiddenPair) Reset() {
 	*x = ForbiddenPair{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1977,7 +1977,7 @@ func (x *ForbiddenPair) String() string {
 func (*ForbiddenPair) ProtoMessage() {}
 
 func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1990,7 +1990,7 @@ func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForbiddenPair.ProtoReflect.Descriptor instead.
 func (*ForbiddenPair) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ForbiddenPair) GetClassId() string {
@@ -2024,7 +2024,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2036,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2049,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Snapshot) GetId() string {
@@ -2119,7 +2119,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2131,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2144,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Placement) GetPodUid() string {
@@ -2173,7 +2173,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2185,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2198,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Move) GetPodUid() string {
@@ -2233,7 +2233,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2245,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2258,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Eviction) GetPodUid() string {
@@ -2290,7 +2290,7 @@ type PodPrice struct {
 
 func (x *PodPrice) Reset() {
 	*x = PodPrice{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2302,7 @@ func (x *PodPrice) String() string {
 func (*PodPrice) ProtoMessage() {}
 
 func (x *PodPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2315,7 @@ func (x *PodPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPrice.ProtoReflect.Descriptor instead.
 func (*PodPrice) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PodPrice) GetPodUids() []string {
@@ -2351,7 +2351,7 @@ type RequirementPrice struct {
 
 func (x *RequirementPrice) Reset() {
 	*x = RequirementPrice{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2363,7 @@ func (x *RequirementPrice) String() string {
 func (*RequirementPrice) ProtoMessage() {}
 
 func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2376,7 @@ func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequirementPrice.ProtoReflect.Descriptor instead.
 func (*RequirementPrice) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RequirementPrice) GetPriority() int32 {
@@ -2416,7 +2416,7 @@ type DualBound struct {
 
 func (x *DualBound) Reset() {
 	*x = DualBound{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2428,7 @@ func (x *DualBound) String() string {
 func (*DualBound) ProtoMessage() {}
 
 func (x *DualBound) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2441,7 @@ func (x *DualBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DualBound.ProtoReflect.Descriptor instead.
 func (*DualBound) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DualBound) GetScale() int64 {
@@ -2478,7 +2478,7 @@ type Certificate struct {
 
 func (x *Certificate) Reset() {
 	*x = Certificate{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2490,7 @@ func (x *Certificate) String() string {
 func (*Certificate) ProtoMessage() {}
 
 func (x *Certificate) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2503,7 @@ func (x *Certificate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Certificate.ProtoReflect.Descriptor instead.
 func (*Certificate) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Certificate) GetStatus() ProofStatus {
@@ -2552,7 +2552,7 @@ type TierResult struct {
 
 func (x *TierResult) Reset() {
 	*x = TierResult{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +2564,7 @@ func (x *TierResult) String() string {
 func (*TierResult) ProtoMessage() {}
 
 func (x *TierResult) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +2577,7 @@ func (x *TierResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierResult.ProtoReflect.Descriptor instead.
 func (*TierResult) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TierResult) GetPriority() int32 {
@@ -2654,7 +2654,7 @@ type GainPoint struct {
 
 func (x *GainPoint) Reset() {
 	*x = GainPoint{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2666,7 @@ func (x *GainPoint) String() string {
 func (*GainPoint) ProtoMessage() {}
 
 func (x *GainPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2679,7 @@ func (x *GainPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GainPoint.ProtoReflect.Descriptor instead.
 func (*GainPoint) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GainPoint) GetMoves() int32 {
@@ -2712,7 +2712,7 @@ type NodesInUse struct {
 
 func (x *NodesInUse) Reset() {
 	*x = NodesInUse{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +2724,7 @@ func (x *NodesInUse) String() string {
 func (*NodesInUse) ProtoMessage() {}
 
 func (x *NodesInUse) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2737,7 +2737,7 @@ func (x *NodesInUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodesInUse.ProtoReflect.Descriptor instead.
 func (*NodesInUse) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NodesInUse) GetBefore() int32 {
@@ -2787,7 +2787,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2799,7 +2799,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2812,7 +2812,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Plan) GetSnapshotId() string {
@@ -2887,7 +2887,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2899,7 +2899,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2912,7 +2912,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Progress) GetPriority() int32 {
@@ -2969,7 +2969,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +2981,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +2994,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Refusal) GetSubject() string {
@@ -3035,7 +3035,7 @@ type Durations struct {
 
 func (x *Durations) Reset() {
 	*x = Durations{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3047,7 +3047,7 @@ func (x *Durations) String() string {
 func (*Durations) ProtoMessage() {}
 
 func (x *Durations) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3060,7 +3060,7 @@ func (x *Durations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Durations.ProtoReflect.Descriptor instead.
 func (*Durations) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Durations) GetDecodeS() float64 {
@@ -3109,7 +3109,7 @@ type SolveUpdate struct {
 
 func (x *SolveUpdate) Reset() {
 	*x = SolveUpdate{}
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[37]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3121,7 +3121,7 @@ func (x *SolveUpdate) String() string {
 func (*SolveUpdate) ProtoMessage() {}
 
 func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_optimizer_contract_optimizer_proto_msgTypes[37]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3134,7 +3134,7 @@ func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveUpdate.ProtoReflect.Descriptor instead.
 func (*SolveUpdate) Descriptor() ([]byte, []int) {
-	return file_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{37}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SolveUpdate) GetPlan() *Plan {
@@ -3193,11 +3193,11 @@ func (x *SolveUpdate) GetProgress() *Progress {
 	return nil
 }
 
-var File_optimizer_contract_optimizer_proto protoreflect.FileDescriptor
+var File_stowage_optimizer_contract_optimizer_proto protoreflect.FileDescriptor
 
-const file_optimizer_contract_optimizer_proto_rawDesc = "" +
+const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\n" +
-	"\"optimizer/contract/optimizer.proto\x12\x14stowage.optimizer.v1\"\x88\x01\n" +
+	"*stowage_optimizer/contract/optimizer.proto\x12\x14stowage.optimizer.v1\"\x88\x01\n" +
 	"\fSolveRequest\x12:\n" +
 	"\bsnapshot\x18\x01 \x01(\v2\x1e.stowage.optimizer.v1.SnapshotR\bsnapshot\x12<\n" +
 	"\aoptions\x18\x02 \x01(\v2\".stowage.optimizer.v1.SolveOptionsR\aoptions\"\xa0\x04\n" +
@@ -3492,20 +3492,20 @@ const file_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05Solve\x12\".stowage.optimizer.v1.SolveRequest\x1a!.stowage.optimizer.v1.SolveUpdate0\x01B8Z6github.com/stowage/stowage/scheduler/contract;contractb\x06proto3"
 
 var (
-	file_optimizer_contract_optimizer_proto_rawDescOnce sync.Once
-	file_optimizer_contract_optimizer_proto_rawDescData []byte
+	file_stowage_optimizer_contract_optimizer_proto_rawDescOnce sync.Once
+	file_stowage_optimizer_contract_optimizer_proto_rawDescData []byte
 )
 
-func file_optimizer_contract_optimizer_proto_rawDescGZIP() []byte {
-	file_optimizer_contract_optimizer_proto_rawDescOnce.Do(func() {
-		file_optimizer_contract_optimizer_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_optimizer_contract_optimizer_proto_rawDesc), len(file_optimizer_contract_optimizer_proto_rawDesc)))
+func file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP() []byte {
+	file_stowage_optimizer_contract_optimizer_proto_rawDescOnce.Do(func() {
+		file_stowage_optimizer_contract_optimizer_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_stowage_optimizer_contract_optimizer_proto_rawDesc), len(file_stowage_optimizer_contract_optimizer_proto_rawDesc)))
 	})
-	return file_optimizer_contract_optimizer_proto_rawDescData
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescData
 }
 
-var file_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
-var file_optimizer_contract_optimizer_proto_goTypes = []any{
+var file_stowage_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_stowage_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_stowage_optimizer_contract_optimizer_proto_goTypes = []any{
 	(Policy)(0),                      // 0: stowage.optimizer.v1.Policy
 	(Objective)(0),                   // 1: stowage.optimizer.v1.Objective
 	(ProofMethod)(0),                 // 2: stowage.optimizer.v1.ProofMethod
@@ -3557,7 +3557,7 @@ var file_optimizer_contract_optimizer_proto_goTypes = []any{
 	nil,                              // 48: stowage.optimizer.v1.PodClass.NodeSelectorEntry
 	nil,                              // 49: stowage.optimizer.v1.Namespace.LabelsEntry
 }
-var file_optimizer_contract_optimizer_proto_depIdxs = []int32{
+var file_stowage_optimizer_contract_optimizer_proto_depIdxs = []int32{
 	28, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
 	7,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
 	0,  // 2: stowage.optimizer.v1.SolveOptions.policy:type_name -> stowage.optimizer.v1.Policy
@@ -3628,28 +3628,28 @@ var file_optimizer_contract_optimizer_proto_depIdxs = []int32{
 	0,  // [0:61] is the sub-list for field type_name
 }
 
-func init() { file_optimizer_contract_optimizer_proto_init() }
-func file_optimizer_contract_optimizer_proto_init() {
-	if File_optimizer_contract_optimizer_proto != nil {
+func init() { file_stowage_optimizer_contract_optimizer_proto_init() }
+func file_stowage_optimizer_contract_optimizer_proto_init() {
+	if File_stowage_optimizer_contract_optimizer_proto != nil {
 		return
 	}
-	file_optimizer_contract_optimizer_proto_msgTypes[1].OneofWrappers = []any{}
+	file_stowage_optimizer_contract_optimizer_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_optimizer_contract_optimizer_proto_rawDesc), len(file_optimizer_contract_optimizer_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_optimizer_contract_optimizer_proto_rawDesc), len(file_stowage_optimizer_contract_optimizer_proto_rawDesc)),
 			NumEnums:      6,
 			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
-		GoTypes:           file_optimizer_contract_optimizer_proto_goTypes,
-		DependencyIndexes: file_optimizer_contract_optimizer_proto_depIdxs,
-		EnumInfos:         file_optimizer_contract_optimizer_proto_enumTypes,
-		MessageInfos:      file_optimizer_contract_optimizer_proto_msgTypes,
+		GoTypes:           file_stowage_optimizer_contract_optimizer_proto_goTypes,
+		DependencyIndexes: file_stowage_optimizer_contract_optimizer_proto_depIdxs,
+		EnumInfos:         file_stowage_optimizer_contract_optimizer_proto_enumTypes,
+		MessageInfos:      file_stowage_optimizer_contract_optimizer_proto_msgTypes,
 	}.Build()
-	File_optimizer_contract_optimizer_proto = out.File
-	file_optimizer_contract_optimizer_proto_goTypes = nil
-	file_optimizer_contract_optimizer_proto_depIdxs = nil
+	File_stowage_optimizer_contract_optimizer_proto = out.File
+	file_stowage_optimizer_contract_optimizer_proto_goTypes = nil
+	file_stowage_optimizer_contract_optimizer_proto_depIdxs = nil
 }

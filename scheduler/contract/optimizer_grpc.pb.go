@@ -7,7 +7,7 @@
 // versions:
 // - protoc-gen-go-grpc v1.6.2
 // - protoc             v6.33.5
-// source: optimizer/contract/optimizer.proto
+// source: stowage_optimizer/contract/optimizer.proto
 
 package contract
 
@@ -129,5 +129,5 @@ var Optimizer_ServiceDesc = grpc.ServiceDesc{
 			ServerStreams: true,
 		},
 	},
-	Metadata: "optimizer/contract/optimizer.proto",
+	Metadata: "stowage_optimizer/contract/optimizer.proto",
 }

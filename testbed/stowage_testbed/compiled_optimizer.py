@@ -64,7 +64,7 @@ def compile_optimizer() -> None:
 
 def _mark() -> str:
     """Return a mark of this Python and of the optimiser's files, as they are now."""
-    spec = find_spec("optimizer")
+    spec = find_spec("stowage_optimizer")
     folders = spec.submodule_search_locations if spec else None
     digest = hashlib.sha256(sys.prefix.encode())
     for folder in folders or ():

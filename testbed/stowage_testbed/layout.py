@@ -7,12 +7,12 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
 _DATA = _PACKAGE / "_data"
-"""Where a wheel has what lies beside the packages in a checkout."""
+"""Where a wheel has what lies beside `testbed` in a checkout."""
 
 
 def checkout() -> Path | None:
     """Return the checkout that this package lies in; ``None`` if it was installed."""
-    return None if _DATA.is_dir() else _PACKAGE.parent
+    return None if _DATA.is_dir() else _PACKAGE.parents[1]
 
 
 def shipped(name: str) -> Path:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from stowage_testbed.hpa.settings import Autoscaling, Find, Hold, RecoverySettings, Timing
+from stowage_testbed.hpa.settings import (
+    Autoscaling,
+    Find,
+    Hold,
+    RecoverySettings,
+    Timing,
+)
 
 QUICK = RecoverySettings(
     autoscaling=Autoscaling(scale_up_percent=900, scale_up_period_s=1),

@@ -24,11 +24,12 @@ def main(build: Path, target: Path) -> None:
     locked = ["--require-hashes", "--requirement", str(build / "requirements.lock")]
     subprocess.run([*pip, *options, "--target", str(target), *locked], check=True)
     shutil.rmtree(target / "bin", ignore_errors=True)
-    shutil.copytree(build / "optimizer", target / "optimizer")
+    shutil.copytree(build / "stowage_optimizer", target / "stowage_optimizer")
     (target / "bin").mkdir()
     command = target / "bin" / "stowage-optimizer"
     command.write_text(
-        f"#!{sys.executable}\nfrom stowage_optimizer.cli import main\n\nmain()\n", "utf-8"
+        f"#!{sys.executable}\nfrom stowage_optimizer.cli import main\n\nmain()\n",
+        "utf-8",
     )
     command.chmod(0o755)
     for name in UNUSED:

@@ -45,7 +45,7 @@ class FieldFaultError(OptimizerError):
     def __init__(self, path: Path, message: str, why: str) -> None:
         super().__init__(
             f"{path}: no {message} of the contract: {why}; "
-            "see optimizer/contract/optimizer.proto for the fields"
+            "see optimizer/stowage_optimizer/contract/optimizer.proto for the fields"
         )
 
 

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from optimizer.contract import optimizer_pb2 as optimizer_dot_contract_dot_optimizer__pb2
+from stowage_optimizer.contract import optimizer_pb2 as stowage__optimizer_dot_contract_dot_optimizer__pb2
 
 GRPC_GENERATED_VERSION = '1.81.1'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in optimizer/contract/optimizer_pb2_grpc.py depends on'
+        + ' but the generated code in stowage_optimizer/contract/optimizer_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -36,8 +36,8 @@ class OptimizerStub:
         """
         self.Solve = channel.unary_stream(
                 '/stowage.optimizer.v1.Optimizer/Solve',
-                request_serializer=optimizer_dot_contract_dot_optimizer__pb2.SolveRequest.SerializeToString,
-                response_deserializer=optimizer_dot_contract_dot_optimizer__pb2.SolveUpdate.FromString,
+                request_serializer=stowage__optimizer_dot_contract_dot_optimizer__pb2.SolveRequest.SerializeToString,
+                response_deserializer=stowage__optimizer_dot_contract_dot_optimizer__pb2.SolveUpdate.FromString,
                 _registered_method=True)
 
 
@@ -57,8 +57,8 @@ def add_OptimizerServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'Solve': grpc.unary_stream_rpc_method_handler(
                     servicer.Solve,
-                    request_deserializer=optimizer_dot_contract_dot_optimizer__pb2.SolveRequest.FromString,
-                    response_serializer=optimizer_dot_contract_dot_optimizer__pb2.SolveUpdate.SerializeToString,
+                    request_deserializer=stowage__optimizer_dot_contract_dot_optimizer__pb2.SolveRequest.FromString,
+                    response_serializer=stowage__optimizer_dot_contract_dot_optimizer__pb2.SolveUpdate.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -86,8 +86,8 @@ class Optimizer:
             request,
             target,
             '/stowage.optimizer.v1.Optimizer/Solve',
-            optimizer_dot_contract_dot_optimizer__pb2.SolveRequest.SerializeToString,
-            optimizer_dot_contract_dot_optimizer__pb2.SolveUpdate.FromString,
+            stowage__optimizer_dot_contract_dot_optimizer__pb2.SolveRequest.SerializeToString,
+            stowage__optimizer_dot_contract_dot_optimizer__pb2.SolveUpdate.FromString,
             options,
             channel_credentials,
             insecure,

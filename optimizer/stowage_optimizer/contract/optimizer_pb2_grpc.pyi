@@ -9,7 +9,7 @@ one exists. Both sides are generated from this one file: `make proto`.
 
 from collections import abc as _abc
 from grpc import aio as _aio
-from optimizer.contract import optimizer_pb2 as _optimizer_pb2
+from stowage_optimizer.contract import optimizer_pb2 as _optimizer_pb2
 import abc as _abc_1
 import grpc as _grpc
 import sys

@@ -1,7 +1,7 @@
 """The nursery: a process that has imported the solver and forks children from it.
 
-Run as ``python -m stowage_optimizer.service.nursery`` with a socket of packets as standard
-input. The first packet brings the settings; then each packet is one request:
+Run as ``python -m stowage_optimizer.service.nursery`` with a socket of packets as
+standard input. The first packet brings the settings; then each packet is one request:
 
 - ``fork`` with the child's end of a connection: answered by the process id;
 - ``wait PID``: answered by the exit code of that child, once it has ended.

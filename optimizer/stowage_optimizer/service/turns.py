@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from stowage_optimizer.service.errors import CallLeftError, QueueFullError, TurnTimeoutError
+from stowage_optimizer.service.errors import (
+    CallLeftError,
+    QueueFullError,
+    TurnTimeoutError,
+)
 
 
 class Turns:

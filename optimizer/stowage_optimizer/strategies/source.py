@@ -8,7 +8,10 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import cast
 
-from stowage_optimizer.strategies.errors import StrategyNameTakenError, StrategyUnloadableError
+from stowage_optimizer.strategies.errors import (
+    StrategyNameTakenError,
+    StrategyUnloadableError,
+)
 from stowage_optimizer.strategies.strategy import Strategy
 
 SHIPPED = "stowage_optimizer.strategies.source:available_strategies"

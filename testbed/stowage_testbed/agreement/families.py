@@ -6,11 +6,19 @@ from random import Random
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.agreement.draft import Draft, own
-from stowage_testbed.agreement.manifests import namespace_manifest, node_manifest, pod_manifest
+from stowage_testbed.agreement.manifests import (
+    namespace_manifest,
+    node_manifest,
+    pod_manifest,
+)
 from stowage_testbed.agreement.related_pods import crowded_pods
 from stowage_testbed.bench.case import Case, Family
 from stowage_testbed.bench.cell import Cell
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL, node_manifests, pod_manifests
+from stowage_testbed.scenario.manifests import (
+    WORKLOAD_LABEL,
+    node_manifests,
+    pod_manifests,
+)
 
 NAMESPACE = "default"
 MOST_NUMBERS = 2**31

@@ -26,7 +26,7 @@ def fingerprint() -> str:
 def source_digest() -> str:
     """Return a short hash of the optimiser's source."""
     digest = hashlib.sha256()
-    root = Path(optimizer.__file__).parent
+    root = Path(stowage_optimizer.__file__).parent
     for path in sorted(root.rglob("*.py")):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())

@@ -20,7 +20,12 @@ from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_testbed.bench.errors import NoAnswerError, ServiceNotReadyError
 from stowage_testbed.child import end_child
 
-COMMAND = (sys.executable, "-c", "from stowage_optimizer.cli import main; main()", "serve")
+COMMAND = (
+    sys.executable,
+    "-c",
+    "from stowage_optimizer.cli import main; main()",
+    "serve",
+)
 READY_LIMIT_S = 120.0
 STOP_LIMIT_S = 20.0
 LOG_SHOWN = 2000

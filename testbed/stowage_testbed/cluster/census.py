@@ -16,7 +16,10 @@ from stowage_testbed.cluster.claim import (
     remove_cluster,
     remove_drafts,
 )
-from stowage_testbed.cluster.errors import ClusterMissingError, ContainersUnreachableError
+from stowage_testbed.cluster.errors import (
+    ClusterMissingError,
+    ContainersUnreachableError,
+)
 from stowage_testbed.cluster.naming import check_name
 from stowage_testbed.cluster.owner import read_owner
 

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, KWOK
+from stowage_testbed.cluster.components import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
+    KWOK,
+)
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.manifest import load_manifest

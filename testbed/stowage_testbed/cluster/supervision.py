@@ -13,7 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stowage_testbed.cluster.components import ETCD, TAIL_LINES, log_file, log_tail
-from stowage_testbed.cluster.disk import LEAST_FREE_BYTES, disk_fault, etcd_fault, no_space
+from stowage_testbed.cluster.disk import (
+    LEAST_FREE_BYTES,
+    disk_fault,
+    etcd_fault,
+    no_space,
+)
 from stowage_testbed.cluster.errors import (
     ProcessEndedError,
     ProcessesSurviveError,

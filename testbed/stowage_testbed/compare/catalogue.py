@@ -9,7 +9,11 @@ from pathlib import Path
 from stowage_testbed.compare.arm_file import load_arm_file
 from stowage_testbed.compare.arms import default, koordinator, own, stowage, yunikorn
 from stowage_testbed.compare.arms.arm import Arm
-from stowage_testbed.compare.errors import ArmNameTakenError, NoArmError, UnknownArmError
+from stowage_testbed.compare.errors import (
+    ArmNameTakenError,
+    NoArmError,
+    UnknownArmError,
+)
 from stowage_testbed.simulate import profile_file
 from stowage_testbed.simulate.errors import ProfileMissingError
 from stowage_testbed.toolchain import tool_path

@@ -9,7 +9,11 @@ from stowage_testbed.compare.footprint import UNKNOWN, Footprint
 from stowage_testbed.invariants.pod import allocatable_of, requests_of
 from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
 from stowage_testbed.observe.agreement import agreement, binding_lags_s, creation_lags_s
-from stowage_testbed.observe.audit import AuditEntry, binding_times_ns, creation_times_ns
+from stowage_testbed.observe.audit import (
+    AuditEntry,
+    binding_times_ns,
+    creation_times_ns,
+)
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.observe.receipt import Receipt

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from stowage_testbed.bench.figures.figure import Figure, Target, at_least, at_most, figure
+from stowage_testbed.bench.figures.figure import (
+    Figure,
+    Target,
+    at_least,
+    at_most,
+    figure,
+)
 from stowage_testbed.faults.crowd import CHURN_RATE, FASTEST_PER_S
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.observe.plan import BROKEN_PHASES

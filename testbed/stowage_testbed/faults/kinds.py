@@ -21,9 +21,16 @@ from stowage_testbed.faults.nodes import (
     shrink_node,
     taint_node,
 )
-from stowage_testbed.faults.odd_objects.fault import create_odd_objects, prepare_odd_objects
+from stowage_testbed.faults.odd_objects.fault import (
+    create_odd_objects,
+    prepare_odd_objects,
+)
 from stowage_testbed.faults.owners import change_owner, limit_pods
-from stowage_testbed.faults.processes import kill_optimizer, kill_scheduler, stop_optimizer
+from stowage_testbed.faults.processes import (
+    kill_optimizer,
+    kill_scheduler,
+    stop_optimizer,
+)
 from stowage_testbed.faults.slow_calls import slow_down, slow_values
 from stowage_testbed.faults.write_budget import refuse_writes, spend_budget
 from stowage_testbed.scenario.model import Scenario

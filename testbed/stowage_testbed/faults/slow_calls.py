@@ -50,7 +50,12 @@ def _proxy_port(cluster: Cluster) -> int:
 
 
 def _start_proxy(cluster: Cluster, port: int) -> None:
-    command = [sys.executable, "-m", "stowage_testbed.faults.slow_api", f"--port={port}"]
+    command = [
+        sys.executable,
+        "-m",
+        "stowage_testbed.faults.slow_api",
+        f"--port={port}",
+    ]
     command += ["--upstream", api_server_url(cluster.kubeconfig)]
     command += ["--pki", str(cluster.workdir / "pki")]
     command += ["--control", str(control_file(cluster))]

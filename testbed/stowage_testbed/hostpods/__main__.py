@@ -1,4 +1,4 @@
-"""`python -m stowage_testbed.hostpods`: play kubelet for one node until told to stop."""
+"""`python -m stowage_testbed.hostpods`: play kubelet for one node until stopped."""
 
 from __future__ import annotations
 

@@ -20,7 +20,12 @@ from stowage_testbed.hostpods.place import Place
 from stowage_testbed.hostpods.probes.action import Inside
 from stowage_testbed.hostpods.probes.outcome import Outcome
 from stowage_testbed.hostpods.probes.prober import Prober
-from stowage_testbed.hostpods.process import Command, ContainerProcess, Exit, start_process
+from stowage_testbed.hostpods.process import (
+    Command,
+    ContainerProcess,
+    Exit,
+    start_process,
+)
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,12 @@ from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
 from stowage_testbed.hostpods.place import Place
-from stowage_testbed.hostpods.states import ContainerRecord, Running, Terminated, Waiting
+from stowage_testbed.hostpods.states import (
+    ContainerRecord,
+    Running,
+    Terminated,
+    Waiting,
+)
 
 DEFAULT_GRACE_S = 30
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from stowage_testbed.hostpods.errors import EnvironmentSourceError, FeatureNotSupportedError
+from stowage_testbed.hostpods.errors import (
+    EnvironmentSourceError,
+    FeatureNotSupportedError,
+)
 from stowage_testbed.hostpods.expansion import expand
 from stowage_testbed.hostpods.fields import pod_field, resource_field
 from stowage_testbed.hostpods.manifest import Manifest

@@ -10,7 +10,13 @@ from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.clock import LoopClock, timestamp
 from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
-from stowage_testbed.hostpods.states import ContainerRecord, Running, State, Terminated, Waiting
+from stowage_testbed.hostpods.states import (
+    ContainerRecord,
+    Running,
+    State,
+    Terminated,
+    Waiting,
+)
 
 COMPONENT = "stowage-hostpods"
 QUIET = frozenset({"ContainerCreating", "PodInitializing"})

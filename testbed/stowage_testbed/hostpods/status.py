@@ -9,7 +9,12 @@ from datetime import datetime
 from stowage_testbed.hostpods.clock import timestamp
 from stowage_testbed.hostpods.fields import POD_IP
 from stowage_testbed.hostpods.manifest import Manifest
-from stowage_testbed.hostpods.states import ContainerRecord, Running, Terminated, Waiting
+from stowage_testbed.hostpods.states import (
+    ContainerRecord,
+    Running,
+    Terminated,
+    Waiting,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,6 @@
 
 The scheduler, the autoscaler, its metrics-server and the pods' objects are real. Only
 the web service is not: nothing runs on a fake node, so how long its requests take
-comes from the model in `stowage_testbed.hpa.model`, whose assumptions and limits stand in the
-README beside this file.
+comes from the model in `stowage_testbed.hpa.model`, whose assumptions and limits stand
+in the README beside this file.
 """

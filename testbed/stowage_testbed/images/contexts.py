@@ -46,8 +46,8 @@ def _optimizer(checkout: Path, context: Path) -> None:
     (wheel,) = (context / "pip").iterdir()
     wheel.rename(context / "pip.zip")
     shutil.copytree(
-        checkout / "optimizer",
-        context / "optimizer",
+        checkout / "optimizer" / "stowage_optimizer",
+        context / "stowage_optimizer",
         ignore=shutil.ignore_patterns("__pycache__"),
     )
 

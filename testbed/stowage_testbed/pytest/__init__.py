@@ -1,1 +1,1 @@
-"""What the pytest plugin is made of; `stowage_testbed.pytest_plugin` is its light front."""
+"""The pytest plugin; `stowage_testbed.pytest_plugin` is its light front."""

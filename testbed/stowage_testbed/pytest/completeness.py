@@ -7,7 +7,12 @@ from typing import Any
 
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import ObservedPod
-from stowage_testbed.observe.source import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Source
+from stowage_testbed.observe.source import (
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    Source,
+)
 from stowage_testbed.observe.state import State
 
 DAEMON_SETS = Source("DaemonSet", "/apis/apps/v1/daemonsets")

@@ -9,7 +9,12 @@ from kubernetes.client import CoreV1Api
 
 from stowage_testbed.compare.pod_count import pod_count
 from stowage_testbed.compare.recording import PodCount
-from stowage_testbed.observe.audit import AuditEntry, AuditMark, AuditReader, binding_times_ns
+from stowage_testbed.observe.audit import (
+    AuditEntry,
+    AuditMark,
+    AuditReader,
+    binding_times_ns,
+)
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.errors import AuditLogMissingError
 from stowage_testbed.observe.timeline import pod_timelines

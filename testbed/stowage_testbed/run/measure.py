@@ -11,7 +11,11 @@ from stowage_testbed.observe.agreement import binding_lags_s
 from stowage_testbed.observe.audit import AuditMark, audit_entries, binding_times_ns
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.errors import AuditLogMissingError
-from stowage_testbed.observe.timeline import PodTimeline, bind_latencies_s, pod_timelines
+from stowage_testbed.observe.timeline import (
+    PodTimeline,
+    bind_latencies_s,
+    pod_timelines,
+)
 from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.latency import latency_of
 from stowage_testbed.run.outcome import PhaseOutcome

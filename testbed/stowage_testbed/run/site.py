@@ -10,7 +10,10 @@ from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.errors import ApiRefusedError
-from stowage_testbed.scenario.manifests import priority_class_manifests, priority_class_name
+from stowage_testbed.scenario.manifests import (
+    priority_class_manifests,
+    priority_class_name,
+)
 from stowage_testbed.scenario.model import Scenario
 
 LONGEST_NAME = 63

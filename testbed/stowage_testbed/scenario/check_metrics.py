@@ -8,7 +8,7 @@ from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.expectations import MetricBound
 
 Values = Mapping[str, float | None]
-"""Metrics by name, as `stowage_testbed.metrics` names them; None where there is no value."""
+"""By the names of `stowage_testbed.metrics`; None where there is no value."""
 
 
 NO_NOTES: Mapping[str, str] = {}

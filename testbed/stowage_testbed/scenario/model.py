@@ -167,7 +167,7 @@ class OptimizerSettings:
 
 @dataclass(frozen=True, slots=True)
 class InstanceSpec:
-    """The parameters of a generated instance (see `stowage_testbed.scenario.instances`)."""
+    """The parameters of an instance that `stowage_testbed.scenario.instances` makes."""
 
     seed: int
     nodes: int

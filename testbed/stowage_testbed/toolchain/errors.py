@@ -171,7 +171,7 @@ class ModuleDataMissingError(StowageError):
     def __init__(self, name: str, module: str, path: str) -> None:
         super().__init__(
             f"{name}: the Go module {module} holds no {path}; "
-            "correct the tool's data in testbed/toolchain/manifest.toml"
+            "correct the tool's data in testbed/stowage_testbed/toolchain/manifest.toml"
         )
 
 

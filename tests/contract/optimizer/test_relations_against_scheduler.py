@@ -14,7 +14,11 @@ from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.faults import Faults
 from stowage_optimizer.strategies.layout import Layout
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.agreement.manifests import namespace_manifest, node_manifest, pod_manifest
+from stowage_testbed.agreement.manifests import (
+    namespace_manifest,
+    node_manifest,
+    pod_manifest,
+)
 from stowage_testbed.agreement.related_pods import NODES, related_pods
 from stowage_testbed.simulate import Instance, Simulator, profile_file
 from stowage_testbed.toolchain import install_tools

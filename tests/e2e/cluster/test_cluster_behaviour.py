@@ -11,7 +11,13 @@ import psutil
 import pytest
 from kubernetes.client import ApiClient, CoreV1Api
 
-from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
+from stowage_testbed.cluster import (
+    Cluster,
+    KwokBinaryCluster,
+    NodePool,
+    Taint,
+    create_nodes,
+)
 from stowage_testbed.cluster.components import ETCD, component_process
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.processes import processes_of

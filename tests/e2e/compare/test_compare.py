@@ -24,7 +24,12 @@ schedulerName: broken
 ready: http://127.0.0.1:{port}/healthz
 settings: {version: v0, qps: 1000, burst: 1000, parallelism: 16}
 """
-COMPARE = (sys.executable, "-c", "from stowage_testbed.cli import main; main()", "compare")
+COMPARE = (
+    sys.executable,
+    "-c",
+    "from stowage_testbed.cli import main; main()",
+    "compare",
+)
 SMALL = ("burst/deployment-200", "--variant", "small", "--warm-up", "10")
 
 

@@ -67,7 +67,8 @@ def test_a_killed_owner_s_containers_are_purged() -> None:
     """A killed test job must not eat the machine."""
     name = a_name()
     code = (
-        "import os, signal; from stowage_testbed.cluster.kwok_docker import KwokDockerCluster;"
+        "import os, signal;"
+        "from stowage_testbed.cluster.kwok_docker import KwokDockerCluster;"
         f"KwokDockerCluster({name!r}).up(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run(["python", "-c", code], check=False)

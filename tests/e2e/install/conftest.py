@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Build the wheel and install it beside the dependencies that are here.
+    """Build the wheels and install them beside the dependencies that are here.
 
     No network is needed: the dependencies are those of the environment that runs this
     test, reached by a ``.pth`` file. The files with this ending in *that* folder are
@@ -31,12 +31,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder, home = base / "venv", base / "home"
     home.mkdir()
     wheels = base / "wheels"
-    _quietly("-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels))
+    for project in (ROOT, ROOT / "optimizer"):
+        build = ("-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels))
+        _quietly(*build, cwd=project)
     _quietly("-m", "uv", "venv", "--quiet", "--python", sys.executable, str(folder))
-    (wheel,) = wheels.glob("*.whl")
     python = folder / "bin" / "python"
     install = ("-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps")
-    _quietly(*install, "--python", str(python), str(wheel))
+    _quietly(*install, "--python", str(python), *map(str, wheels.glob("*.whl")))
     (site,) = folder.glob("lib/python*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     variables = {
@@ -56,10 +57,10 @@ def empty_folder(tmp_path: Path) -> Path:
     return folder
 
 
-def _quietly(*arguments: str) -> None:
+def _quietly(*arguments: str, cwd: Path = ROOT) -> None:
     subprocess.run(
         [sys.executable, *arguments],
-        cwd=ROOT,
+        cwd=cwd,
         check=True,
         capture_output=True,
         env={**os.environ, "UV_OFFLINE": "1"},

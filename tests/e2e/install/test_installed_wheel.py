@@ -22,7 +22,10 @@ Say = Callable[[subprocess.CompletedProcess[str]], str]
 
 def test_the_checkout_is_out_of_sight(installed: Installed, empty_folder: Path) -> None:
     """The other tests here would prove nothing else."""
-    code = "import optimizer, testbed; print(optimizer.__file__, stowage_testbed.__file__)"
+    code = (
+        "import stowage_optimizer, stowage_testbed;"
+        "print(stowage_optimizer.__file__, stowage_testbed.__file__)"
+    )
 
     done = installed.run("python", "-c", code, cwd=empty_folder)
 

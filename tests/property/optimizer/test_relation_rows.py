@@ -16,7 +16,10 @@ from stowage_optimizer.model.decode.faults import Faults
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import Row, total
-from stowage_optimizer.strategies.related.formulation import RelatedFormulation, told_apart
+from stowage_optimizer.strategies.related.formulation import (
+    RelatedFormulation,
+    told_apart,
+)
 from stowage_testbed.agreement.related_pods import crowded_pods
 
 TRIES = 150

@@ -9,7 +9,13 @@ from typing import get_args
 import pytest
 
 from stowage_optimizer.verify.violation import RuleName, Violation
-from stowage_testbed.agreement.kinship import CLAIM_RULES, NAME_RULES, PLUGINS, REASONS, akin
+from stowage_testbed.agreement.kinship import (
+    CLAIM_RULES,
+    NAME_RULES,
+    PLUGINS,
+    REASONS,
+    akin,
+)
 from stowage_testbed.simulate import Verdict
 
 REFUSALS = Path(__file__).parents[3] / "scheduler" / "plan" / "refusal.go"

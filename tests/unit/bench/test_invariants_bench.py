@@ -6,7 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from stowage_testbed.bench.invariants.benchmark import Cost, invariant_figures, run_benchmark
+from stowage_testbed.bench.invariants.benchmark import (
+    Cost,
+    invariant_figures,
+    run_benchmark,
+)
 from stowage_testbed.bench.invariants.generated_run import GeneratedRun, Size
 from stowage_testbed.invariants import check
 from stowage_testbed.invariants.settled import COUNTED

@@ -17,7 +17,10 @@ from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.census import list_clusters, purge_clusters
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
 from stowage_testbed.cluster.containers import project
-from stowage_testbed.cluster.errors import ClusterMissingError, ContainersUnreachableError
+from stowage_testbed.cluster.errors import (
+    ClusterMissingError,
+    ContainersUnreachableError,
+)
 from stowage_testbed.cluster.fitness import fitness_of
 from stowage_testbed.cluster.kind.certificates import write_certificates
 from stowage_testbed.cluster.kind.config import render_config

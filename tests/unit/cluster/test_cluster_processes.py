@@ -13,7 +13,11 @@ import pytest
 
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import Ports
-from stowage_testbed.cluster.processes import kill_processes, marked_environment, processes_of
+from stowage_testbed.cluster.processes import (
+    kill_processes,
+    marked_environment,
+    processes_of,
+)
 
 PORTS = Ports(1, 2, 3, 4, 5)
 WAIT = "import sys; print('up', flush=True); sys.stdin.read()"

@@ -82,7 +82,9 @@ def test_an_arm_whose_profile_is_missing_is_hindered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The message names the profiles that there are."""
-    monkeypatch.setattr("stowage_testbed.compare.catalogue.tool_path", lambda _: tmp_path)
+    monkeypatch.setattr(
+        "stowage_testbed.compare.catalogue.tool_path", lambda _: tmp_path
+    )
     monkeypatch.setattr("stowage_testbed.simulate.profile.PROFILE_FOLDER", tmp_path)
 
     assert "no scheduler profile 'score-cache'" in hindrance("stowage-score-cache")

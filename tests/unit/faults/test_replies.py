@@ -8,7 +8,15 @@ import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed import layout
-from stowage_testbed.faults.hostile.replies import HONEST, LIES, RAW, WAYS, Asked, Past, reply
+from stowage_testbed.faults.hostile.replies import (
+    HONEST,
+    LIES,
+    RAW,
+    WAYS,
+    Asked,
+    Past,
+    reply,
+)
 from stowage_testbed.scenario.load import load_file
 
 SNAPSHOT = pb.Snapshot(

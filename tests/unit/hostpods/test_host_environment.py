@@ -10,7 +10,10 @@ import pytest
 from host_builders import MemoryObjects, a_container, a_pod, surroundings
 
 from stowage_testbed.hostpods.environment import container_environment
-from stowage_testbed.hostpods.errors import EnvironmentSourceError, FeatureNotSupportedError
+from stowage_testbed.hostpods.errors import (
+    EnvironmentSourceError,
+    FeatureNotSupportedError,
+)
 from stowage_testbed.hostpods.expansion import expand
 
 OBJECTS = MemoryObjects(

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from host_builders import CAPACITY, JumpingClock, MemoryObjects, a_container, a_pod
 
-from stowage_testbed.hostpods.errors import FeatureNotSupportedError, VolumeNotReadyError
+from stowage_testbed.hostpods.errors import (
+    FeatureNotSupportedError,
+    VolumeNotReadyError,
+)
 from stowage_testbed.hostpods.volumes.atomic import remove_tree, write_atomically
 from stowage_testbed.hostpods.volumes.contents import VolumeContents
 from stowage_testbed.hostpods.volumes.folder import VolumesFolder

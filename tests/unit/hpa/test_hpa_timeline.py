@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from stowage_testbed.hpa.model.load_window import Segment
-from stowage_testbed.hpa.timeline import PodCount, Replicas, pod_counts, replicas, segments
+from stowage_testbed.hpa.timeline import (
+    PodCount,
+    Replicas,
+    pod_counts,
+    replicas,
+    segments,
+)
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 

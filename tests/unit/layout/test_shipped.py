@@ -49,9 +49,9 @@ def test_the_wheel_has_what_a_tool_is_built_from(
     """The key of both is one, so that the cache serves both."""
     tool = load_manifest().tool(name)
     inside = {
-        str(Path(path).relative_to("testbed/_data/scheduler"))
+        str(Path(path).relative_to("stowage_testbed/_data/scheduler"))
         for path in wheel
-        if path.startswith("testbed/_data/scheduler/")
+        if path.startswith("stowage_testbed/_data/scheduler/")
     }
 
     assert inside == {str(file.relative_to(tool.folder)) for file in tool_inputs(tool)}
@@ -59,13 +59,15 @@ def test_the_wheel_has_what_a_tool_is_built_from(
 
 def test_the_wheel_has_every_scenario_with_its_trace(wheel: dict[str, Path]) -> None:
     """A name that the documentation speaks of must be found everywhere."""
-    inside = {path for path in wheel if path.startswith("testbed/_data/scenarios/")}
+    inside = {
+        path for path in wheel if path.startswith("stowage_testbed/_data/scenarios/")
+    }
     there = [
         file for file in (ROOT / "scenarios").rglob("*.*") if file.suffix != ".pyc"
     ]
 
     assert inside == {
-        f"testbed/_data/{file.relative_to(ROOT)}"
+        f"stowage_testbed/_data/{file.relative_to(ROOT)}"
         for file in there
         if file.suffix in {".yaml", ".csv", ".json"}
     }
@@ -73,10 +75,12 @@ def test_the_wheel_has_every_scenario_with_its_trace(wheel: dict[str, Path]) -> 
 
 def test_the_wheel_has_the_whole_chart(wheel: dict[str, Path]) -> None:
     """Helm reads files that no Python import names."""
-    inside = {path for path in wheel if path.startswith("testbed/_data/charts/")}
+    inside = {
+        path for path in wheel if path.startswith("stowage_testbed/_data/charts/")
+    }
 
     assert inside == {
-        f"testbed/_data/{file.relative_to(ROOT)}"
+        f"stowage_testbed/_data/{file.relative_to(ROOT)}"
         for file in CHART.rglob("*")
         if file.is_file()
     }
@@ -92,4 +96,4 @@ def test_the_wheel_has_the_modules_of_every_other_tool(wheel: dict[str, Path]) -
         for file in tool_inputs(tool)
     }
 
-    assert {str(file.relative_to(ROOT)) for file in files} <= set(wheel)
+    assert {str(file.relative_to(ROOT / "testbed")) for file in files} <= set(wheel)

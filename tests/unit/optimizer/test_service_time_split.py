@@ -18,7 +18,13 @@ from stowage_optimizer.service.time_split import (
 SMALL, LARGE, LARGEST = 40_000, 8_000_000, 64 * 1024**2
 """Bytes of 256 pods, of 50,000, and of the largest request."""
 
-CONTRACT = Path(__file__).parents[3] / "optimizer" / "contract" / "optimizer.proto"
+CONTRACT = (
+    Path(__file__).parents[3]
+    / "optimizer"
+    / "stowage_optimizer"
+    / "contract"
+    / "optimizer.proto"
+)
 
 
 @pytest.mark.parametrize("size", [0, SMALL, LARGE, LARGEST])

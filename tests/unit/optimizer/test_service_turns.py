@@ -6,7 +6,11 @@ import threading
 
 import pytest
 
-from stowage_optimizer.service.errors import CallLeftError, QueueFullError, TurnTimeoutError
+from stowage_optimizer.service.errors import (
+    CallLeftError,
+    QueueFullError,
+    TurnTimeoutError,
+)
 from stowage_optimizer.service.turns import Turns
 
 STAYS = threading.Event()

@@ -14,7 +14,10 @@ from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies import source
-from stowage_optimizer.strategies.errors import StrategyNameTakenError, StrategyUnloadableError
+from stowage_optimizer.strategies.errors import (
+    StrategyNameTakenError,
+    StrategyUnloadableError,
+)
 from stowage_optimizer.strategies.strategy import Answer, Clock
 
 

@@ -14,7 +14,11 @@ from typer.testing import CliRunner
 from stowage_testbed.cli import app
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence_keeper import EvidenceKeeper
-from stowage_testbed.report.saved.errors import RunBrokenError, RunMissingError, RunOptionError
+from stowage_testbed.report.saved.errors import (
+    RunBrokenError,
+    RunMissingError,
+    RunOptionError,
+)
 from stowage_testbed.report.saved.reading import read_run
 from stowage_testbed.report.saved.showing import run_markdown, run_screen
 from stowage_testbed.report.summary_table import summary_table

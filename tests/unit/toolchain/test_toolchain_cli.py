@@ -22,7 +22,10 @@ HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
 
 def test_a_start_of_the_command_line_loads_nothing_heavy() -> None:
     """Each takes half a second; with all in place an install takes less than one."""
-    code = f"import sys, stowage_testbed.cli; print([m for m in {HEAVY} if m in sys.modules])"
+    code = (
+        "import sys, stowage_testbed.cli;"
+        f"print([m for m in {HEAVY} if m in sys.modules])"
+    )
 
     run = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True

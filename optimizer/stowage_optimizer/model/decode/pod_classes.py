@@ -14,9 +14,17 @@ from stowage_optimizer.model.decode.relations import (
 )
 from stowage_optimizer.model.decode.resources import decode_resources, within_range
 from stowage_optimizer.model.decode.selectors import decode_terms
-from stowage_optimizer.model.decode.wishes import decode_preferred_nodes, decode_preferred_pods
+from stowage_optimizer.model.decode.wishes import (
+    decode_preferred_nodes,
+    decode_preferred_pods,
+)
 from stowage_optimizer.model.node import TaintEffect
-from stowage_optimizer.model.pod_class import Owner, PodClass, Toleration, TolerationOperator
+from stowage_optimizer.model.pod_class import (
+    Owner,
+    PodClass,
+    Toleration,
+    TolerationOperator,
+)
 
 PLAIN = frozenset({"id", "namespace", "priority", "requests", "labels", "owner"})
 """What every class may have; the rest takes long to read, and few have it."""

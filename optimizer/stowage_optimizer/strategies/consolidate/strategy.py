@@ -15,7 +15,10 @@ from stowage_optimizer.model.plan import EndReason, NodesInUse, Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.consolidate.emptying import emptied
-from stowage_optimizer.strategies.consolidate.in_use import nodes_in_use, nodes_of_others
+from stowage_optimizer.strategies.consolidate.in_use import (
+    nodes_in_use,
+    nodes_of_others,
+)
 from stowage_optimizer.strategies.consolidate.limits import fewest_moves, fewest_nodes
 from stowage_optimizer.strategies.consolidate.program import FewestNodes
 from stowage_optimizer.strategies.finish.owners import owners_of

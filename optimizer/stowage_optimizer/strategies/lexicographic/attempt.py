@@ -13,7 +13,10 @@ from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.strategies.bounds import Proof
 from stowage_optimizer.strategies.lexicographic.closing import Closing
 from stowage_optimizer.strategies.lexicographic.counting import Counting
-from stowage_optimizer.strategies.lexicographic.dual_slices import DualSlices, beyond_prices
+from stowage_optimizer.strategies.lexicographic.dual_slices import (
+    DualSlices,
+    beyond_prices,
+)
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.open_phase import OpenPhase
 from stowage_optimizer.strategies.lexicographic.workbench import Workbench

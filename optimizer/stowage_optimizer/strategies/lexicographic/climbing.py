@@ -12,7 +12,15 @@ from stowage_optimizer.search.exploration import CALMING, PLACING, explore
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.problem import Indices
 from stowage_optimizer.search.seating import enter
-from stowage_optimizer.search.state import CALM, IMPROVED, KEPT, PLACED, STOP, State, make_state
+from stowage_optimizer.search.state import (
+    CALM,
+    IMPROVED,
+    KEPT,
+    PLACED,
+    STOP,
+    State,
+    make_state,
+)
 from stowage_optimizer.search.terrain import Terrain, make_terrain
 from stowage_optimizer.strategies.lexicographic.board import Board
 from stowage_optimizer.strategies.lexicographic.pace import Pace

@@ -9,7 +9,11 @@ from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.bounds import TierBounds
-from stowage_optimizer.strategies.lexicographic.board import Board, as_assignment, as_nodes
+from stowage_optimizer.strategies.lexicographic.board import (
+    Board,
+    as_assignment,
+    as_nodes,
+)
 from stowage_optimizer.strategies.linear import formulation
 from stowage_optimizer.strategies.linear.backend import Effort
 from stowage_optimizer.strategies.linear.counts import CountFormulation

@@ -8,7 +8,14 @@ import numpy as np
 
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.moves import EXHAUSTED, FOUND, PAUSED, Quest, make_quest, seek
+from stowage_optimizer.search.moves import (
+    EXHAUSTED,
+    FOUND,
+    PAUSED,
+    Quest,
+    make_quest,
+    seek,
+)
 from stowage_optimizer.search.problem import NOWHERE, Flags, Indices
 from stowage_optimizer.search.seating import enter
 from stowage_optimizer.search.state import NODE, State, make_state

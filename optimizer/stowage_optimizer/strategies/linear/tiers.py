@@ -1,8 +1,8 @@
 """Algorithm 1's loop over the tiers, for any formulation and any solver.
 
-As in `stowage_optimizer.strategies.paper`: under the `STRICT` policy the running pods of a tier
-are kept first; a phase whose limit is reached already is not solved; what a phase
-reached is held in all that follow.
+As in `stowage_optimizer.strategies.paper`: under the `STRICT` policy the running pods
+of a tier are kept first; a phase whose limit is reached already is not solved; what a
+phase reached is held in all that follow.
 """
 
 from __future__ import annotations
@@ -14,8 +14,17 @@ from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.strategies.bounds import TierBounds
 from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.linear.backend import SHORTEST_SOLVE_S, Backend, Effort
-from stowage_optimizer.strategies.linear.formulation import STAY, Formulate, Formulation, Phase
+from stowage_optimizer.strategies.linear.backend import (
+    SHORTEST_SOLVE_S,
+    Backend,
+    Effort,
+)
+from stowage_optimizer.strategies.linear.formulation import (
+    STAY,
+    Formulate,
+    Formulation,
+    Phase,
+)
 from stowage_optimizer.strategies.linear.program import Values
 from stowage_optimizer.strategies.paper.time_split import HALF, TimeSplit
 from stowage_optimizer.strategies.strategy import Clock

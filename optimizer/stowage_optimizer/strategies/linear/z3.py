@@ -15,7 +15,12 @@ from dataclasses import dataclass
 import z3
 
 from stowage_optimizer.strategies.linear.backend import Effort, Outcome
-from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values, total
+from stowage_optimizer.strategies.linear.program import (
+    LinearProgram,
+    Terms,
+    Values,
+    total,
+)
 from stowage_optimizer.strategies.strategy import Clock
 
 WORK_PER_STEP = 4_000_000

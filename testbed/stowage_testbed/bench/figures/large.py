@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from statistics import median
 
 from stowage_testbed.bench.cell import Cell
-from stowage_testbed.bench.figures.figure import Figure, Target, at_least, at_most, figure
+from stowage_testbed.bench.figures.figure import (
+    Figure,
+    Target,
+    at_least,
+    at_most,
+    figure,
+)
 from stowage_testbed.bench.record import Record
 from stowage_testbed.bench.session import Session
 

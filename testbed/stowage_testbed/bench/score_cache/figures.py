@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from stowage_testbed.bench.figures.figure import Figure, Target, at_least, at_most, figure
+from stowage_testbed.bench.figures.figure import (
+    Figure,
+    Target,
+    at_least,
+    at_most,
+    figure,
+)
 from stowage_testbed.bench.score_cache.arm import ARMS, CACHE, STOCK
 from stowage_testbed.bench.score_cache.outcome import Outcome
 from stowage_testbed.bench.score_cache.workload import Workload

@@ -9,7 +9,12 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, KWOK
+from stowage_testbed.cluster.components import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
+    KWOK,
+)
 from stowage_testbed.docker.engine import docker, image_id
 from stowage_testbed.images.program_archive import FOLDER, write_program_archive
 from stowage_testbed.toolchain import tool_path

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import trustme
 
 from stowage_testbed.cluster.components import METRICS_SERVER
-from stowage_testbed.cluster.service_account import write_account_kubeconfig, write_private
+from stowage_testbed.cluster.service_account import (
+    write_account_kubeconfig,
+    write_private,
+)
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

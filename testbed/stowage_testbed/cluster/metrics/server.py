@@ -15,7 +15,11 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.errors import ComponentFailedError
 from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.cluster.metrics.identity import Identity, make_identity
-from stowage_testbed.cluster.metrics.objects import Manifest, create_objects, read_manifests
+from stowage_testbed.cluster.metrics.objects import (
+    Manifest,
+    create_objects,
+    read_manifests,
+)
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.spawn import spawn_component

@@ -14,7 +14,12 @@ import yaml
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import Rights, account
-from stowage_testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from stowage_testbed.compare.arms.arm import (
+    ArmSettings,
+    ClientLimits,
+    Dress,
+    RunningArm,
+)
 from stowage_testbed.compare.arms.build import digest, tool_build
 from stowage_testbed.compare.arms.program import Program
 from stowage_testbed.compare.arms.readiness import http_readiness

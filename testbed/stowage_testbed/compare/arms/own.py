@@ -13,7 +13,12 @@ from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arm_file.model import ArmFile
 from stowage_testbed.compare.arm_file.placeholders import filled, used
 from stowage_testbed.compare.arms.account import account
-from stowage_testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from stowage_testbed.compare.arms.arm import (
+    ArmSettings,
+    ClientLimits,
+    Dress,
+    RunningArm,
+)
 from stowage_testbed.compare.arms.build import digest
 from stowage_testbed.compare.arms.program import Program
 from stowage_testbed.compare.arms.readiness import http_readiness

@@ -26,7 +26,12 @@ from stowage_optimizer.cli.probe import probe
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import Rights, account
-from stowage_testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from stowage_testbed.compare.arms.arm import (
+    ArmSettings,
+    ClientLimits,
+    Dress,
+    RunningArm,
+)
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
 from stowage_testbed.compare.arms.chart import RenderedChart, render_chart
 from stowage_testbed.compare.arms.crds import Kind, custom_resources

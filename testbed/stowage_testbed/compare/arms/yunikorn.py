@@ -25,7 +25,12 @@ from stowage_testbed.compare.arms.account import (
     account,
     metadata,
 )
-from stowage_testbed.compare.arms.arm import ArmSettings, ClientLimits, Dress, RunningArm
+from stowage_testbed.compare.arms.arm import (
+    ArmSettings,
+    ClientLimits,
+    Dress,
+    RunningArm,
+)
 from stowage_testbed.compare.arms.build import tool_build
 from stowage_testbed.compare.arms.program import Program
 from stowage_testbed.compare.arms.readiness import http_readiness

@@ -1,7 +1,8 @@
 """The harness measured by hand.
 
-``python -m stowage_testbed.compare.harness cost`` times bursts with and without measuring;
-``python -m stowage_testbed.compare.harness record FILE`` keeps measured ones.
+``python -m stowage_testbed.compare.harness cost`` times bursts with and without
+measuring; ``python -m stowage_testbed.compare.harness record FILE`` keeps
+measured ones.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The slow way to the API server as a command.
 
-``python -m stowage_testbed.faults.slow_api --control FILE --pki FOLDER --port 1 --upstream X``
+``python -m stowage_testbed.faults.slow_api --control FILE --pki FOLDER --port 1
+--upstream X``
 """
 
 from __future__ import annotations

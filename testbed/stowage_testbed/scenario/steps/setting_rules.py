@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from stowage_testbed.scenario.arrivals.process import RANDOM_DISTRIBUTIONS, RANDOM_PROCESSES
+from stowage_testbed.scenario.arrivals.process import (
+    RANDOM_DISTRIBUTIONS,
+    RANDOM_PROCESSES,
+)
 from stowage_testbed.scenario.complaints import Complaint
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft

@@ -18,7 +18,10 @@ from stowage_testbed.compare.baseline.document import (
     load_baseline,
     save_baseline,
 )
-from stowage_testbed.compare.baseline.errors import BaselineBrokenError, BaselineMismatchError
+from stowage_testbed.compare.baseline.errors import (
+    BaselineBrokenError,
+    BaselineMismatchError,
+)
 from stowage_testbed.compare.baseline.table import check_table
 from stowage_testbed.compare.baseline.welch import change
 from stowage_testbed.compare.calibration.speed import Speed

@@ -13,7 +13,10 @@ from stowage_testbed.compare.session.choosing import (
     one_scenario,
     words,
 )
-from stowage_testbed.compare.session.errors import LimitsUnknownError, SeveralScenariosError
+from stowage_testbed.compare.session.errors import (
+    LimitsUnknownError,
+    SeveralScenariosError,
+)
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 

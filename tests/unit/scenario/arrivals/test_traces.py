@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.scenario.arrivals.trace import Template, TraceRow, replayed, traced_pods
+from stowage_testbed.scenario.arrivals.trace import (
+    Template,
+    TraceRow,
+    replayed,
+    traced_pods,
+)
 from stowage_testbed.scenario.arrivals.trace_file import read_trace
 from stowage_testbed.scenario.errors import ScenarioFaultsError
 from stowage_testbed.scenario.load import load_file

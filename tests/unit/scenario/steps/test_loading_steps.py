@@ -8,7 +8,12 @@ from stowage_testbed.cluster.node_pool import Taint
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
 from stowage_testbed.scenario.expectations import Bounds, ExpectedObject
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.model import CatchItem, ObjectSpec, Scenario, SchedulerSettings
+from stowage_testbed.scenario.model import (
+    CatchItem,
+    ObjectSpec,
+    Scenario,
+    SchedulerSettings,
+)
 from stowage_testbed.scenario.steps.model import (
     Apply,
     Burst,
