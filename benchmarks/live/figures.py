@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from benchmarks.live.cell import Cell, Part
-from benchmarks.live.moments import most_held_percent
+from benchmarks.live.moments import most_waited_percent
 from benchmarks.live.row import PlanRow, Row, Window
 from stowage_testbed.bench.figures.figure import (
     Figure,
@@ -150,14 +150,21 @@ def _beside_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
             cpu, median, at_most(CPU) if cell.part is Part.CHURN else None,
         )  # fmt: skip
         if cell.events_per_s:
-            held = [
-                most_held_percent(one.tiny, max(USUAL_S, *_waits(other)))
+            held = [100 * one.held_s / one.length_s for one, _ in pairs]
+            yield _of(
+                cell, f"{window}: share of the time in which pods were held", "%", held,
+                max, at_most(HELD_PERCENT, "%") if cell.part is Part.CHURN else None,
+                note="by the scheduler's own count",
+            )  # fmt: skip
+            waited = [
+                most_waited_percent(one.tiny, max(USUAL_S, *_waits(other)))
                 for one, other in pairs
             ]
             yield _of(
-                cell, f"{window}: most of any minute that pods were held", "%", held,
-                max, at_most(HELD_PERCENT, "%") if cell.part is Part.CHURN else None,
-                note="beyond the longest wait under default in the same round",
+                cell, f"{window}: most of any minute in which pods waited long", "%",
+                waited, max,
+                note="beyond the longest wait under default in the same round, "
+                "whether for a hold or for a control plane short of CPU",
             )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from stowage_testbed.observe.audit import audit_end, audit_entries
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 REQUESTS = "rest_client_requests_total"
 HOLDS = "stowage_priority_optimizer_hold_seconds_bucket"
+HELD = "stowage_priority_optimizer_held_seconds_total"
 
 METRICS_VALUES = {
     "scheduler": {
@@ -46,12 +47,15 @@ class Usage:
     longest_hold_s
         Upper end of the histogram's last bucket that somebody fell into; None if the
         profile has no such metric or nobody was held.
+    held_s
+        Seconds during which new pods were held back.
     """
 
     footprints: Mapping[str, Footprint]
     writes: Counter[str] = field(default_factory=Counter)
     requests: Counter[str] = field(default_factory=Counter)
     longest_hold_s: float | None = None
+    held_s: float = 0.0
 
 
 class Meter:
@@ -77,14 +81,17 @@ class Meter:
         """Return what was taken until now."""
         footprints = {name: meter.read() for name, meter in self._meters.items()}
         now, holds = _counters(self._url), Counter[str]()
+        held_s = 0.0
         requests: Counter[str] = Counter()
         for (name, label), value in now.items():
-            grown = int(value - self._before.get((name, label), 0.0))
+            grown = value - self._before.get((name, label), 0.0)
             if name == REQUESTS:
-                requests[label] += grown
+                requests[label] += int(grown)
+            elif name == HELD:
+                held_s = grown
             elif grown:
-                holds[label] = grown
-        return Usage(footprints, self._writes(), +requests, _longest(holds))
+                holds[label] = int(grown)
+        return Usage(footprints, self._writes(), +requests, _longest(holds), held_s)
 
     def _writes(self) -> Counter[str]:
         entries = audit_entries(self._cluster.audit_log, self._audit_start)
@@ -123,11 +130,11 @@ def read_metrics(url: str) -> Iterator[Sample]:
 
 
 def _counters(url: str) -> dict[tuple[str, str], float]:
-    """Return the two metrics that are read, by name and the label that counts."""
+    """Return the metrics that are read, by name and the label that counts, or ""."""
     found: defaultdict[tuple[str, str], float] = defaultdict(float)
     for sample in read_metrics(url):
-        if sample.name in {REQUESTS, HOLDS}:
-            label = sample.labels.get("method") or sample.labels["le"]
+        if sample.name in {REQUESTS, HOLDS, HELD}:
+            label = sample.labels.get("method") or sample.labels.get("le", "")
             found[sample.name, label] += sample.value
     return dict(found)
 

@@ -133,7 +133,7 @@ class Moments:
             self._whole_s = now_s
 
 
-def most_held_percent(
+def most_waited_percent(
     tiny: Sequence[tuple[float, float | None]], usual_s: float, minute_s: float = 60.0
 ) -> float:
     """Return the largest share of any minute in which pods waited longer than usual.

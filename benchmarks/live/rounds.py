@@ -133,6 +133,7 @@ class CellRun:
             writes=dict(usage.writes),
             requests=dict(usage.requests),
             longest_hold_s=usage.longest_hold_s,
+            held_s=usage.held_s,
             cpu_s={name: one.cpu_s for name, one in usage.footprints.items()},
             peak_bytes={
                 name: one.peak_memory_bytes for name, one in usage.footprints.items()

@@ -64,7 +64,7 @@ class Row:
     tiny
         Of each pod that no plan concerns, the seconds from the first one's creation to
         its own, and from there to its node; None for one that never got a node.
-    writes, requests, longest_hold_s
+    writes, requests, longest_hold_s, held_s
         Of the scheduler; see `benchmarks.live.meter.Usage`.
     cpu_s, peak_bytes
         By container.
@@ -79,6 +79,7 @@ class Row:
     writes: dict[str, int]
     requests: dict[str, int]
     longest_hold_s: float | None
+    held_s: float
     cpu_s: dict[str, float | None]
     peak_bytes: dict[str, int | None]
     plan: PlanRow | None = None

@@ -39,7 +39,7 @@ _NAMED = (
     ),
     moving(
         Part.CHURN, "5000 nodes, 100 events/s", FIVE_THOUSAND, 100,
-        events_per_s=100, rounds=2, beside=True, window_s=60.0,
+        events_per_s=100, rounds=5, beside=True, window_s=60.0,
     ),
 )  # fmt: skip
 

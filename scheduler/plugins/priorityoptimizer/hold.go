@@ -96,6 +96,7 @@ func (h *hold) stop() {
 		ended = h.deadline
 	}
 	h.past = append(h.past, span{h.began, ended})
+	heldSeconds.Add(ended.Sub(h.began).Seconds())
 	h.deadline = time.Time{}
 	h.timer.Stop()
 }

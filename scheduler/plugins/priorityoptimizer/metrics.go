@@ -38,6 +38,9 @@ var (
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "hold_seconds", Help: "How long pods were held back by solves.",
 		Buckets: holdBuckets})
+	heldSeconds = metrics.NewCounter(&metrics.CounterOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: "held_seconds_total", Help: "Seconds during which new pods were held back: at most maxHoldShare of any minute."})
 	solveSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "solve_seconds", Help: "How long the optimiser took to answer.",
@@ -53,5 +56,5 @@ func counterVec(name, help, label string) *metrics.CounterVec {
 // registerMetrics may be called once for each profile.
 var registerMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(solvesTotal, refusedPlansTotal, objectionsTotal, plansTotal, movesTotal,
-		evictionsTotal, heldPods, holdSeconds, solveSeconds)
+		evictionsTotal, heldPods, holdSeconds, heldSeconds, solveSeconds)
 })

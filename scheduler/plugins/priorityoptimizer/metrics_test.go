@@ -1,10 +1,13 @@
 package priorityoptimizer
 
 import (
+	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/component-base/metrics/legacyregistry"
+	testingclock "k8s.io/utils/clock/testing"
 )
 
 // Whether holds keep to their bound is read off the histogram: it must tell one that does from one that does not, and
@@ -22,6 +25,40 @@ func TestHoldsOfDifferentLengthsAreToldApart(t *testing.T) {
 			t.Errorf("holds of %g s and of %g s are in one bucket: %v", pair[0], pair[1], bounds)
 		}
 	}
+}
+
+// The share of the time in which pods are held is read off a counter: the histogram counts pods, not time.
+func TestTimeOfHoldsIsCounted(t *testing.T) {
+	registerMetrics()
+	clock := testingclock.NewFakeClock(time.Now())
+	h, before := testHold(clock), counted(t, "held_seconds_total")
+
+	h.begin(2 * time.Second)
+	clock.SetTime(clock.Now().Add(500 * time.Millisecond))
+	h.end()
+	h.begin(time.Second)
+	clock.SetTime(clock.Now().Add(3 * time.Second)) // nobody ended it
+	h.end()
+
+	if got := counted(t, "held_seconds_total") - before; math.Abs(got-1.5) > 1e-9 {
+		t.Errorf("counted %g s of holds that lasted 0.5 s and 1 s", got)
+	}
+}
+
+// counted is the value of a counter, as the process tells it.
+func counted(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "stowage_priority_optimizer_"+name {
+			return family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	t.Fatalf("no counter %s", name)
+	return 0
 }
 
 // holdBounds are the upper ends of the histogram's buckets, as the process tells them.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from watched_pods import at, life, seen
 
-from benchmarks.live.moments import Moments, most_held_percent
+from benchmarks.live.moments import Moments, most_waited_percent
 from stowage_testbed.observe.change import Change, Verb
 
 
@@ -131,4 +131,4 @@ def test_a_minute_counts_each_second_that_anybody_was_held_once(
     tiny: list[tuple[float, float | None]], percent: float
 ) -> None:
     """Holds of many pods at a time are one hold; those a minute apart are two."""
-    assert most_held_percent(tiny, usual_s=1.0) == pytest.approx(percent)
+    assert most_waited_percent(tiny, usual_s=1.0) == pytest.approx(percent)
