@@ -10,7 +10,7 @@ export STOWAGE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stowage
 export PIP_CACHE_DIR := $(STOWAGE_CACHE)/pip
 export GOCACHE := $(STOWAGE_CACHE)/go-build
 export GOMODCACHE := $(STOWAGE_CACHE)/go-mod
-export STATICCHECK_CACHE := $(STOWAGE_CACHE)/staticcheck
+export GOLANGCI_LINT_CACHE := $(STOWAGE_CACHE)/golangci-lint
 export CGO_ENABLED := 0
 export GOFLAGS := -mod=readonly
 
@@ -162,7 +162,7 @@ type: $(READY) ## Check types.
 .PHONY: test-go
 test-go: $(READY) $(COMPILED) ## Run the Go tests under the race detector.
 	@ci/c-compiler
-	@cd scheduler && go vet ./... && CGO_ENABLED=1 go test -race -trimpath -shuffle=on ./...
+	@cd scheduler && CGO_ENABLED=1 go test -race -trimpath -shuffle=on ./...
 
 .PHONY: test-fast
 test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no browser.
