@@ -67,7 +67,7 @@ def test_the_top_level_is_fixed() -> None:
 
     assert {r for r in rooms if not r.startswith(".")} <= {
         "pyproject.toml", "requirements.lock", "README.md", "Makefile", "LICENSE",
-        "CHANGELOG.md", "action.yml", "testbed", "optimizer", "scheduler", "scenarios",
+        "CHANGELOG.md", "CITATION.cff", "action.yml", "docs", "mkdocs.yml", "testbed", "optimizer", "scheduler", "scenarios",
         "benchmarks", "charts", "ci", "tests",
     }  # fmt: skip
 
