@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -96,7 +96,7 @@ class Ground:
         return status
 
     def planned_node(self, role: str) -> str:
-        """Return a node of the plan that lives, drawn among those of the role.
+        """Return a node of the newest plan, drawn among those of the role.
 
         Parameters
         ----------
@@ -107,21 +107,13 @@ class Ground:
         Raises
         ------
         NothingToHitError
-            There is none.
+            There is none, or none any more.
         """
-        status = self.status()
-        moves, placements = status.get("moves") or (), status.get("placements") or ()
-        sources = {move["fromNode"] for move in moves}
-        targets = {move["toNode"] for move in moves}
-        placed = {placement["node"] for placement in placements}
-        chosen = {
-            "source": sources,
-            "target": targets,
-            "bystander": set(self.site.nodes) - sources - targets - placed,
-        }[role]
-        if not chosen:
+        names = self.bench.observer.read(
+            lambda state: planned_nodes(state, self.site.nodes, role)
+        )
+        if not names:
             raise NothingToHitError(f"{role} node")
-        names: list[str] = sorted(chosen)
         return self.chance.choice(names)
 
     def moved_owner(self) -> str:
@@ -137,6 +129,28 @@ class Ground:
             raise NothingToHitError("moves")
         pod: str = self.chance.choice(moves)["pod"]
         return pod.partition("/")[2].rpartition("-")[0]
+
+
+def planned_nodes(state: State, nodes: Iterable[str], role: str) -> list[str]:
+    """Return the names of the nodes that have the role in the newest plan.
+
+    A plan that has ended may name nodes that have gone since; they are left out.
+    """
+    plan = _newest_plan(state)
+    if plan is None:
+        return []
+    status = plan.get("status") or {}
+    moves, placements = status.get("moves") or (), status.get("placements") or ()
+    sources = {move["fromNode"] for move in moves}
+    targets = {move["toNode"] for move in moves}
+    placed = {placement["node"] for placement in placements}
+    named = {
+        "source": sources,
+        "target": targets,
+        "bystander": set(nodes) - sources - targets - placed,
+    }[role]
+    there = {body["metadata"]["name"] for body in state.bodies("Node")}
+    return sorted(named & there)
 
 
 def _newest_plan(state: State) -> JsonObject | None:
