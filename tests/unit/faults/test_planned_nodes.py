@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from seen_states import Seen, plan, state_of
 
-from testbed.faults.ground import planned_nodes
+from stowage_testbed.faults.ground import planned_nodes
 
 NODES = ("a", "b", "c", "d")
 
