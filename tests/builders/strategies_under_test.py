@@ -15,7 +15,7 @@ from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.paper import PaperStrategy
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.source import shipped_strategies
+from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 PATH = "strategies_under_test:strategies"
@@ -23,7 +23,7 @@ PATH = "strategies_under_test:strategies"
 
 GATED = "strategies_under_test:gated"
 GATE = "STOWAGE_TEST_GATE"
-"""Names the pipe that holds up the start of a nursery."""
+"""Names the pipe that holds up the start of a fork server."""
 
 Publish = Callable[[Plan], None]
 Misdeed = Callable[[Snapshot, Publish], Answer]

@@ -34,7 +34,7 @@ SLACK = SCALE // 16
 """By how much a bound on the way may miss what its prices could prove."""
 
 LAST_POD = 3.0
-"""What the last pod that is placed costs in disturbance, to begin with."""
+"""What the last pod that is placed costs in disruption, to begin with."""
 
 REQUIREMENT_SHARE = 0.1
 """How fast the prices of requirements move beside those of pods."""
@@ -134,10 +134,10 @@ class Descent:
 def starting_prices(phase: Phase, scope: Scope, groups: Groups) -> Duals | None:
     """Return prices to begin with; None where none are known.
 
-    Of `DISTURB` those under which nobody gains by coming anywhere: everybody stays at
+    Of `DISRUPT` those under which nobody gains by coming anywhere: everybody stays at
     home, and the bound is what nobody can doubt. Of the others the knapsack's.
     """
-    if phase is not Phase.DISTURB:
+    if phase is not Phase.DISRUPT:
         return opening_prices(scope, groups)
     price = np.zeros(len(scope.requirements))
     # The last row is of the tier itself, and in it everybody counts.

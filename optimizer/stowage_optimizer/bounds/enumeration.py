@@ -127,7 +127,7 @@ class Enumeration:
         if best.value is None:
             return nothing
         value = best.value + scope.objective.constant
-        limit = -value if question.phase is Phase.DISTURB else value
+        limit = -value if question.phase is Phase.DISRUPT else value
         return Enumerated(Bound(limit, ProofMethod.ENUMERATION), nodes)
 
 

@@ -16,7 +16,7 @@ from stowage_optimizer.bounds.bound import Bound
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.search.problem import Ints
-from stowage_optimizer.search.terrain import overcommitted
+from stowage_optimizer.search.search_arrays import overcommitted
 
 MOST_HALVES = 500_000
 """More halves than this take too long, and leave pairs that happen to fit."""

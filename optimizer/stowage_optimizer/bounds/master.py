@@ -17,7 +17,7 @@ from stowage_optimizer.search.problem import Indices
 
 Floats = NDArray[np.float64]
 
-PENALTIES = {Phase.KEEP: 4.0, Phase.PLACE: 4.0, Phase.DISTURB: 100.0}
+PENALTIES = {Phase.KEEP: 4.0, Phase.PLACE: 4.0, Phase.DISRUPT: 100.0}
 """Cost of a missing unit of a requirement, until patterns that meet it are found."""
 
 LONGEST_S = 3600.0

@@ -17,8 +17,8 @@ class Phase(Enum):
     """How many running pods of exactly this tier keep a node; `STRICT` only."""
     PLACE = 1
     """How many pods of this tier and above have a node."""
-    DISTURB = 2
-    """How little the running pods of this tier and above are disturbed."""
+    DISRUPT = 2
+    """How little the running pods of this tier and above are disrupted."""
 
 
 @dataclass(frozen=True, slots=True)

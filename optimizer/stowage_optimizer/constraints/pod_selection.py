@@ -40,9 +40,11 @@ class PodIndex:
             if picks(self._snapshot, term, carrier, classes[class_id])
         )
 
-    def evened(self, spread: TopologySpread, pod_class: PodClass) -> frozenset[str]:
+    def spread_over(
+        self, spread: TopologySpread, pod_class: PodClass
+    ) -> frozenset[str]:
         """Return the classes whose pods ``spread`` of ``pod_class`` counts."""
-        selector = evened_by(spread, pod_class)
+        selector = spread_selector(spread, pod_class)
         if selector is None or not (
             selector.match_labels or selector.match_expressions
         ):
@@ -103,7 +105,9 @@ def term_selector(term: PodAffinityTerm, carrier: PodClass) -> LabelSelector | N
     )
 
 
-def evened_by(spread: TopologySpread, pod_class: PodClass) -> LabelSelector | None:
+def spread_selector(
+    spread: TopologySpread, pod_class: PodClass
+) -> LabelSelector | None:
     """Return what ``spread`` of ``pod_class`` selects, with the labels it compares."""
     return with_labels_of(
         spread.label_selector, pod_class.labels, spread.match_label_keys, Operator.IN

@@ -44,7 +44,7 @@ class RequirementPrice:
     priority
         Of the tier.
     phase
-        The contract's number: 0 keep, 1 place, 2 disturb.
+        The contract's number: 0 keep, 1 place, 2 disrupt.
     price
         Never negative.
     """

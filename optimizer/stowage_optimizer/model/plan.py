@@ -51,7 +51,7 @@ class TierResult:
         Sum over running pods: 0 stays, 2 moves, 3 is left unplaced.
     disruption_lower_bound
         Proved limit on ``disruption``, given ``placed``.
-    place, disturb
+    place, disrupt
         How ``upper_bound`` and ``disruption_lower_bound`` are proved.
     """
 
@@ -63,7 +63,7 @@ class TierResult:
     disruption: int
     disruption_lower_bound: int
     place: Certificate = NOTHING_PROVED
-    disturb: Certificate = NOTHING_PROVED
+    disrupt: Certificate = NOTHING_PROVED
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class PodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PreferredNodeTerm:
-    """A soft wish for nodes; ``weight`` counts from 1 to 100."""
+    """A soft preference for nodes; ``weight`` counts from 1 to 100."""
 
     weight: int
     term: NodeSelectorTerm
@@ -62,7 +62,7 @@ class PreferredNodeTerm:
 
 @dataclass(frozen=True, slots=True)
 class PreferredPodTerm:
-    """A soft wish for the company of other pods, or for their absence."""
+    """A soft preference for being near other pods, or for their absence."""
 
     weight: int
     term: PodAffinityTerm

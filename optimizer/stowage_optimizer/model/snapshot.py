@@ -41,7 +41,7 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class DisruptionBudget:
-    """How many of the selected pods may be disturbed now."""
+    """How many of the selected pods may be disrupted now."""
 
     namespace: str
     name: str

@@ -13,7 +13,7 @@ import numpy as np
 
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints, Problem
-from stowage_optimizer.search.terrain import Floats
+from stowage_optimizer.search.search_arrays import Floats
 
 SHORTAGE = 1e3
 """What taking room that others want counts against room left over."""

@@ -7,7 +7,7 @@ import numpy as np
 from stowage_optimizer.search.problem import NOWHERE, Indices, Ints, Problem
 
 Value = tuple[tuple[int, int, int], ...]
-"""Kept, placed and calm by tier, highest first; compared lexicographically."""
+"""Kept, placed and stability by tier, highest first; compared lexicographically."""
 
 
 def value_of(problem: Problem, assignment: Indices, *, strict: bool) -> Value:
@@ -21,6 +21,6 @@ def value_of(problem: Problem, assignment: Indices, *, strict: bool) -> Value:
         return np.bincount(tier[flags], minlength=problem.tiers)
 
     kept = count(running & placed) * int(strict)
-    calm = -2 * count(away & placed) - 3 * count(away & ~placed)
-    columns = (kept, count(placed).cumsum(), calm.cumsum())
+    stability = -2 * count(away & placed) - 3 * count(away & ~placed)
+    columns = (kept, count(placed).cumsum(), stability.cumsum())
     return tuple(zip(*(column.tolist() for column in columns), strict=True))

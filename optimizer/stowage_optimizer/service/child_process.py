@@ -64,7 +64,7 @@ class ChildProcess:
         """Kill the process; harmless if it has ended."""
         with self._lock:
             if self._exit_code is None:
-                # Without its nursery it is dead and gone already.
+                # Without its fork server it is dead and gone already.
                 with suppress(ProcessLookupError):
                     os.kill(self.pid, signal.SIGKILL)
 

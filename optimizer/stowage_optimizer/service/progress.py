@@ -33,7 +33,7 @@ class Tier(Protocol):
 
     @property
     def disruption(self) -> int:
-        """What is disturbed, by weight."""
+        """What is disrupted, by weight."""
         ...
 
     @property

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.service.child_process import ChildProcess
-from stowage_optimizer.service.ending import ending
+from stowage_optimizer.service.last_update import last_update
 from stowage_optimizer.service.packets import READ
 
 OVERRUN = "the solver overran its time limit and was killed; this is its best plan"
@@ -210,7 +210,7 @@ class Run:
         )
 
     def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
-        return ending(reason, message, self._best)
+        return last_update(reason, message, self._best)
 
     def _take(self, update: pb.SolveUpdate) -> None:
         with self._changed:

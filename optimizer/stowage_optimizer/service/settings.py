@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stowage_optimizer.strategies.source import SHIPPED
+from stowage_optimizer.strategies.registry import SHIPPED
 
 GIB = 1024**3
 MIB = 1024**2

@@ -12,15 +12,15 @@ from google.protobuf.message import DecodeError
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.options import LARGEST_TIME_LIMIT_S
-from stowage_optimizer.service.ending import ending
 from stowage_optimizer.service.errors import (
     RequestTooLargeError,
     RequestUnreadableError,
     WorkerStartError,
 )
-from stowage_optimizer.service.judge import Judge, changes_something
+from stowage_optimizer.service.last_update import last_update
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.service.plan_gate import PlanGate, changes_something
 from stowage_optimizer.service.progress import progress_of
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.settings import MIB, WorkerSettings
@@ -151,7 +151,7 @@ class Solving:
         try:
             run = self._start(call, body, deadline)
         except WorkerStartError as error:
-            last = ending(pb.END_REASON_ERROR, str(error))
+            last = last_update(pb.END_REASON_ERROR, str(error))
             yield self._account(request, last, arrived)
             return
         with self.metrics.inflight.track_inprogress():
@@ -168,7 +168,7 @@ class Solving:
         """Yield the updates that pass the checker; return the last one."""
         vetting = Vetting(
             run,
-            Judge(request, self.metrics),
+            PlanGate(request, self.metrics),
             answer_after_s=answer_after_s(request_bytes),
             checking_s=checking_s(request_bytes),
         )
@@ -239,5 +239,5 @@ class Solving:
 
 def _time_limit_s(request: pb.SolveRequest, settings: WorkerSettings) -> float:
     asked = request.options.time_limit_s
-    # A limit out of range is told by the child, together with every other fault.
+    # A limit out of range is told by the child, together with every other issue.
     return asked if 0 < asked <= LARGEST_TIME_LIMIT_S else settings.time_limit_s

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.ending import ending
-from stowage_optimizer.service.judge import Judge
+from stowage_optimizer.service.last_update import last_update
+from stowage_optimizer.service.plan_gate import PlanGate
 from stowage_optimizer.service.run import Run
 
 NOTHING = "no plan was found and checked in time; raise the time limit"
@@ -27,7 +27,7 @@ class Vetting:
     ----------
     run
         The run.
-    judge
+    gate
         Says of each update whether it holds.
     answer_after_s
         When the caller is answered, in seconds after the moment when the run ends at
@@ -37,10 +37,10 @@ class Vetting:
     """
 
     def __init__(
-        self, run: Run, judge: Judge, *, answer_after_s: float, checking_s: float
+        self, run: Run, gate: PlanGate, *, answer_after_s: float, checking_s: float
     ) -> None:
         self._run = run
-        self._judge = judge
+        self._gate = gate
         self._answer_after_s = answer_after_s
         self._checking_s = checking_s
         self._changed = threading.Condition()
@@ -96,7 +96,7 @@ class Vetting:
     def _vet(self) -> None:
         try:
             # While the child reads its request nothing else is to be done here.
-            self._judge.get_ready()
+            self._gate.get_ready()
             for update in self._run.updates():
                 checked = self._vetted(update)
                 if checked is not None:
@@ -117,7 +117,7 @@ class Vetting:
             return None
         self._strategy = update.strategy or self._strategy
         began = time.monotonic()
-        checked = self._judge.judge(update, lambda: self._idle(update))
+        checked = self._gate.check(update, lambda: self._idle(update))
         if checked is not None and checked.HasField("plan"):
             self._checking_s = max(time.monotonic() - began, self._checking_s / 2)
         if checked is None or not checked.last:
@@ -163,4 +163,4 @@ class Vetting:
             self._changed.notify_all()
 
     def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
-        return ending(reason, message, self._sound, self._strategy)
+        return last_update(reason, message, self._sound, self._strategy)

@@ -15,7 +15,7 @@ from stowage_optimizer.strategies.strategy import Strategy
 class SelfContained(Protocol):
     """A strategy that sees to everything by itself.
 
-    It keeps what pods demand of each other, and disturbs nobody, so that there is
+    It keeps what pods demand of each other, and disrupts nobody, so that there is
     nothing to limit. Another plan that places as many would not be its plan.
     """
 
@@ -28,8 +28,8 @@ class SelfContained(Protocol):
 def answering(strategy: Strategy, options: SolveOptions) -> Strategy:
     """Return ``strategy`` with all that ``options`` ask for beyond placing pods.
 
-    That is: demands of pods on each other, limits on disturbance, what moves gain,
-    soft wishes, and emptying nodes.
+    That is: demands of pods on each other, limits on disruption, what moves gain,
+    soft preferences, and emptying nodes.
     """
     alone = isinstance(strategy, SelfContained) and strategy.is_self_contained
     if alone and options.objective is not Objective.CONSOLIDATE:

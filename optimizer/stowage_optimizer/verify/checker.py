@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.apart import check_apart
+from stowage_optimizer.verify.anti_affinity import check_apart
 from stowage_optimizer.verify.capacity import check_capacity
 from stowage_optimizer.verify.case import Case, Index
 from stowage_optimizer.verify.eligibility import check_eligibility
@@ -65,7 +65,7 @@ class Checker:
         The policy that the caller asked for.
     asked
         The other options of the request; without them a plan is to place pods, and
-        may disturb as many as it likes.
+        may disrupt as many as it likes.
     """
 
     def __init__(

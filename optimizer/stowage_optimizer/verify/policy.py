@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.company import Company
-from stowage_optimizer.verify.movability import disturbable_pods
+from stowage_optimizer.verify.conflicts import Conflicts
+from stowage_optimizer.verify.movability import disruptable_pods
 from stowage_optimizer.verify.order import demanding
 from stowage_optimizer.verify.spare_room import SpareRoom
 from stowage_optimizer.verify.violation import Violation
@@ -27,10 +27,10 @@ def check_policy(case: Case) -> Iterator[Violation]:
     if not evicted:
         return
     gained = [case.priority(one.pod_uid) for one in case.placements]
-    disturbable = disturbable_pods(case)
+    disruptable = disruptable_pods(case)
     on_nodes = case.on_nodes()
-    company = Company(case)
-    spare = SpareRoom(case, disturbable)
+    conflicts = Conflicts(case)
+    spare = SpareRoom(case, disruptable)
     for uid in evicted:
         priority = case.priority(uid)
         if not any(other > priority for other in gained):
@@ -44,9 +44,9 @@ def check_policy(case: Case) -> Iterator[Violation]:
         for node in spare.nodes_for(uid):
 
             def staying(place: str, uid: str = uid) -> list[str]:
-                return _staying(case, uid, on_nodes[place], disturbable)
+                return _staying(case, uid, on_nodes[place], disruptable)
 
-            if not company.refuses(uid, node, staying):
+            if not conflicts.refuses(uid, node, staying):
                 yield Violation(
                     "policy", uid, f"evicted for its own kind: it fits on {node}"
                 )
@@ -54,7 +54,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
 
 
 def _staying(
-    case: Case, uid: str, on_node: list[str], disturbable: set[str]
+    case: Case, uid: str, on_node: list[str], disruptable: set[str]
 ) -> list[str]:
     """Return who of ``on_node`` need not make way for the pod ``uid``."""
     priority = case.priority(uid)
@@ -62,7 +62,7 @@ def _staying(
         other
         for other in on_node
         if _ranks_above(case, other, priority)
-        or (case.before[other] and other not in disturbable)
+        or (case.before[other] and other not in disruptable)
     ]
 
 

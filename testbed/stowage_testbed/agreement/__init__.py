@@ -4,7 +4,7 @@ Neither shares code with the other. Where both accept or both refuse 10,000 rand
 plans, one of them would have to be wrong in the same way as the other.
 """
 
-from stowage_testbed.agreement.comparison import agreement
+from stowage_testbed.agreement.differential import agreement
 from stowage_testbed.agreement.tally import Agreement
 
 __all__ = ["Agreement", "agreement"]

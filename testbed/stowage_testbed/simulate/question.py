@@ -1,4 +1,4 @@
-"""What a judge is asked about plans, and what it says."""
+"""What a verifier is asked about plans, and what it says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stowage_testbed.simulate.instance import Instance
 POLICY_NAMES = {pb.POLICY_STRICT: "Strict", pb.POLICY_PAPER: "Paper"}
 """Policies as the plugin's arguments name them."""
 
-EVERY_HARM = {
+NO_PROTECTION = {
     "evictSingletons": True,
     "evictNotReady": True,
     "evictJobs": True,
@@ -43,7 +43,7 @@ class Question:
         What earlier rehearsals refused: a pod as ``namespace/name``, for all like it,
         and the node.
     arguments
-        Of the plugin PriorityOptimizer, whose rules say who may be disturbed; what is
+        Of the plugin PriorityOptimizer, whose rules say who may be disrupted; what is
         left out has its default.
     """
 
@@ -94,7 +94,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Verification:
     """The answer to a question.
 
     Attributes

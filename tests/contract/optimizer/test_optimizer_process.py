@@ -257,7 +257,7 @@ def open_to_write(pipe: Path) -> int:
         return -1
 
     return wait_until(
-        "the nursery to load its strategies",
+        "the fork_server to load its strategies",
         look,
         lambda found: found >= 0,
         timeout_s=60,
@@ -285,7 +285,7 @@ def test_the_probe_does_not_load_the_solver() -> None:
 
 
 def test_the_serving_process_does_not_load_the_solver() -> None:
-    """Only the nursery and its children may be brought down by it."""
+    """Only the fork server and its children may be brought down by it."""
     script = (
         "import sys, stowage_optimizer.cli.serve; "
         "sys.exit(any(name.startswith(('ortools', 'numpy')) for name in sys.modules))"

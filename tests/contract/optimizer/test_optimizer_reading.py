@@ -35,14 +35,14 @@ def large() -> pb.Snapshot:
 
 
 def a_child_stands_by() -> psutil.Process:
-    """Return the one child of the nursery, which waits for a request."""
+    """Return the one child of the fork server, which waits for a request."""
     return wait_until(
         "one child to stand by",
         lambda: [
             child
-            for nursery in psutil.Process().children()
-            if "stowage_optimizer.service.nursery" in nursery.cmdline()
-            for child in nursery.children()
+            for fork_server in psutil.Process().children()
+            if "stowage_optimizer.service.fork_server" in fork_server.cmdline()
+            for child in fork_server.children()
         ],
         lambda found: len(found) == 1,
         timeout_s=30,

@@ -38,13 +38,13 @@ def counted(service: Service, name: str) -> float:
 
 
 def busy_children() -> list[psutil.Process]:
-    """Return the processes two steps below this one: children of the nursery."""
-    nurseries = [
+    """Return the processes two steps below this one: children of the fork server."""
+    fork_servers = [
         child
         for child in psutil.Process().children()
-        if "stowage_optimizer.service.nursery" in child.cmdline()
+        if "stowage_optimizer.service.fork_server" in child.cmdline()
     ]
-    return [child for nursery in nurseries for child in nursery.children()]
+    return [child for fork_server in fork_servers for child in fork_server.children()]
 
 
 def test_figure_1_is_answered_with_one_move(solve: Solve) -> None:

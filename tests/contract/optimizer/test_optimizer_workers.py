@@ -75,10 +75,10 @@ def test_a_nursery_that_was_killed_is_replaced(workers: Workers) -> None:
     """The service heals itself, without a restart of the pod."""
     spare = workers.prepare()
     assert spare is not None
-    nursery = psutil.Process(spare.pid).parent()
-    assert nursery is not None
-    nursery.kill()
-    wait_for_end(nursery.pid)
+    fork_server = psutil.Process(spare.pid).parent()
+    assert fork_server is not None
+    fork_server.kill()
+    wait_for_end(fork_server.pid)
 
     child = workers.take()
 

@@ -198,4 +198,4 @@ def _best(
     among = [one[tier] for one in scores if at_least(one, reached, tier, earlier)]
     if phase == 1:
         return scene.staying(priority) + max(one.placed for one in among)
-    return max(one.calm for one in among)
+    return max(one.stability for one in among)

@@ -31,7 +31,7 @@ from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.problem import Indices, Ints, make_problem
 from stowage_optimizer.strategies.objective import Score, score
 
-EARLIER = {Phase.PLACE: ("kept",), Phase.DISTURB: ("kept", "placed")}
+EARLIER = {Phase.PLACE: ("kept",), Phase.DISRUPT: ("kept", "placed")}
 LONG_S = 5.0
 BRIEF = settings(
     max_examples=100,
@@ -43,7 +43,7 @@ BRIEF = settings(
 
 def _value(found: Score, tier: int, phase: Phase) -> int:
     """Return the number of a phase as bounds have it: disturbance is positive."""
-    return found[tier].placed if phase is Phase.PLACE else -found[tier].calm
+    return found[tier].placed if phase is Phase.PLACE else -found[tier].stability
 
 
 def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
@@ -52,7 +52,7 @@ def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
         for one in scores
         if at_least(one, reached, tier, EARLIER[phase])
     ]
-    return min(among) if phase is Phase.DISTURB else max(among)
+    return min(among) if phase is Phase.DISRUPT else max(among)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _close_in(question: Question, search: DualSearch) -> tuple[int, Enumerated] 
         aim = found.bound.value
 
 
-@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
+@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 @BRIEF
 @given(packing=packings(), data=st.data())
 def test_going_from_the_limit_to_the_worse_ends_at_the_true_best(
@@ -131,7 +131,7 @@ def test_going_from_the_limit_to_the_worse_ends_at_the_true_best(
         asked.answered_by(packing, found.nodes)
 
 
-@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
+@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 @BRIEF
 @given(packing=packings(), data=st.data())
 def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
@@ -149,7 +149,7 @@ def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
             asked.answered_by(packing, nodes)
 
 
-@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
+@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 @BRIEF
 @given(packing=packings(), data=st.data())
 def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
@@ -168,7 +168,7 @@ def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
             bound = search.run(LONG_S, rounds=20)
 
             best = _best(scores, reached, tier, phase)
-            if bound is not None and phase is Phase.DISTURB:
+            if bound is not None and phase is Phase.DISRUPT:
                 assert bound.value <= best
             elif bound is not None:
                 assert bound.value >= best

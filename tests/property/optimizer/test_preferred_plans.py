@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 from brute_force import Where, outcome, value_of
+from preference_snapshots import preference_value, with_preferences
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
-from wishes import contentment, with_wishes
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.strategies.preferring import Preferring
@@ -26,7 +26,7 @@ from stowage_testbed.agreement.related_pods import crowded_pods
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
 
 
-def wishful(seed: int, *, demanding: bool) -> pb.Snapshot:
+def has_preferences(seed: int, *, demanding: bool) -> pb.Snapshot:
     """Return waiting pods with wishes and room for some, with demands or without."""
     chance = Random(seed)  # noqa: S311
     snapshot = crowded_pods(chance, waiting=5)
@@ -35,7 +35,7 @@ def wishful(seed: int, *, demanding: bool) -> pb.Snapshot:
             del one.required_pod_affinity[:]
             del one.required_pod_anti_affinity[:]
             del one.topology_spread[:]
-    return with_wishes(snapshot, chance)
+    return with_preferences(snapshot, chance)
 
 
 def neighbours(snapshot: pb.Snapshot, plan: pb.Plan) -> Iterator[pb.Plan]:
@@ -66,14 +66,14 @@ def test_no_pod_that_goes_elsewhere_would_be_better_for_all(
     seed: int, demanding: bool
 ) -> None:
     """Nor two that change places; the checker says which of these plans are good."""
-    snapshot = wishful(seed, demanding=demanding)
+    snapshot = has_preferences(seed, demanding=demanding)
 
     plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
 
     assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
-    mine = contentment(snapshot, outcome(snapshot, plan))
+    mine = preference_value(snapshot, outcome(snapshot, plan))
     for other in neighbours(snapshot, plan):
-        if contentment(snapshot, outcome(snapshot, other)) > mine:
+        if preference_value(snapshot, outcome(snapshot, other)) > mine:
             assert verify_plan(snapshot, other, pb.POLICY_STRICT) != []
 
 
@@ -83,7 +83,7 @@ def test_wishes_change_nothing_that_a_plan_is_worth(
     """Same pods placed, moved and evicted, and the same claims; only nodes differ."""
     gained = 0
     for seed in range(30):
-        snapshot = wishful(seed, demanding=bool(seed % 2))
+        snapshot = has_preferences(seed, demanding=bool(seed % 2))
         plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
         with monkeypatch.context() as patched:
             patched.setattr(Preferring, "solve", _as_found)
@@ -97,7 +97,7 @@ def test_wishes_change_nothing_that_a_plan_is_worth(
         assert value_of(snapshot, where, pb.POLICY_STRICT) == value_of(
             snapshot, before, pb.POLICY_STRICT
         )
-        gain = contentment(snapshot, where) - contentment(snapshot, before)
+        gain = preference_value(snapshot, where) - preference_value(snapshot, before)
         assert gain >= 0
         gained += gain > 0
     assert gained > 5
@@ -154,7 +154,7 @@ def test_nobody_is_left_evicted_for_a_wish() -> None:
     wish = one.preferred_node_affinity.add(weight=1)
     wish.term.match_expressions.add(key="disk", operator="DoesNotExist")
     builder.pod("low", of="low", node="a").pod("high", of="high")
-    snapshot = decode_snapshot(builder.message, Faults())
+    snapshot = decode_snapshot(builder.message, Issues())
     packing = reduce_snapshot(snapshot, relations=True)
 
     improver = Improver(snapshot, packing, Policy.STRICT, (None, 0), lambda: False)

@@ -12,7 +12,7 @@ from solving_in_process import finished_answer_to
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Assignment
@@ -21,7 +21,7 @@ from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.related import Related
-from stowage_optimizer.strategies.settling import make_whole
+from stowage_optimizer.strategies.relation_repair import make_whole
 from stowage_optimizer.strategies.strategy import Answer
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.agreement.related_pods import NODES, crowded_pods
@@ -30,9 +30,9 @@ CASES = 100
 
 
 def decoded(snapshot: pb.Snapshot) -> Snapshot:
-    faults = Faults()
-    model = decode_snapshot(snapshot, faults)
-    faults.raise_if_any()
+    issues = Issues()
+    model = decode_snapshot(snapshot, issues)
+    issues.raise_if_any()
     return model
 
 

@@ -12,7 +12,7 @@ from snapshot_builder import SnapshotBuilder
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import Row, total
@@ -65,7 +65,7 @@ def test_whatever_can_be_carried_out_meets_the_rows(seed: int) -> None:
     """The checker, which shares no code with the rows, says what can be."""
     chance = Random(seed)  # noqa: S311
     snapshot = roomy(seed)
-    packing = reduce_snapshot(decode_snapshot(snapshot, Faults()), relations=True)
+    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()), relations=True)
     if packing.relations is None:
         return
 
@@ -92,7 +92,7 @@ def test_pods_of_lower_tiers_may_even_out_what_the_rows_know_nothing_of() -> Non
     )
     builder.pod("w0", of="web").pod("w1", of="web").pod("h", of="helper")
     snapshot = builder.message
-    packing = reduce_snapshot(decode_snapshot(snapshot, Faults()), relations=True)
+    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()), relations=True)
 
     where = {"w0": "x", "w1": "x", "h": "y"}
 

@@ -8,7 +8,7 @@ from solving_in_process import finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.plan import GainPoint, NodesInUse
@@ -251,8 +251,8 @@ def test_the_checker_rejects_consolidation_that_empties_nothing() -> None:
 
 
 def test_limits_out_of_range_are_told_all_at_once() -> None:
-    """Every fault of a request in one answer."""
-    faults = Faults()
+    """Every issue of a request in one answer."""
+    issues = Issues()
     message = asking(
         max_moves=-1,
         max_evictions=-1,
@@ -261,11 +261,11 @@ def test_limits_out_of_range_are_told_all_at_once() -> None:
     )
     message.objective = 7  # type: ignore[assignment]
 
-    decode_options(message, faults, strategies=[STRATEGY], default_time_limit_s=1)
+    decode_options(message, issues, strategies=[STRATEGY], default_time_limit_s=1)
 
     with pytest.raises(InvalidInputError) as caught:
-        faults.raise_if_any()
-    assert len(caught.value.faults) == 5
+        issues.raise_if_any()
+    assert len(caught.value.issues) == 5
 
 
 def test_who_could_stay_once_others_are_dropped_is_not_evicted() -> None:

@@ -14,31 +14,33 @@ from random_packings import random_packing
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
-from stowage_optimizer.search.exploration import CALMING, PLACING, explore
+from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
 from stowage_optimizer.search.scoring import value_of
-from stowage_optimizer.search.seating import enter, nothing_frozen
+from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.slack import without_slack
 from stowage_optimizer.search.state import PLACED, State, make_state
-from stowage_optimizer.search.terrain import Terrain, make_terrain
 from stowage_optimizer.strategies.objective import score
 from stowage_optimizer.strategies.repair import repair
 
 SEEDS = range(12)
 
 
-def searched(problem: Problem, *, strict: bool, seed: int = 1) -> tuple[State, Terrain]:
+def searched(
+    problem: Problem, *, strict: bool, seed: int = 1
+) -> tuple[State, SearchArrays]:
     """Return the state after some thousand steps of both phases on the last tier."""
-    terrain = make_terrain(problem, strict=strict)
-    state = make_state(terrain, problem.tiers, seed)
+    arrays = make_arrays(problem, strict=strict)
+    state = make_state(arrays, problem.tiers, seed)
     start = Mender(problem, strict=strict).mend(problem.home)
-    for phase in (PLACING, CALMING):
-        enter(start, problem.tiers - 1, nothing_frozen(terrain), terrain, state)
+    for phase in (PLACING, STABILISING):
+        enter(start, problem.tiers - 1, nothing_frozen(arrays), arrays, state)
         state.goal[PLACED] = len(problem.home) + 1
-        explore(2000, problem.tiers - 1, phase, 0.5, 0.05, terrain, state)
+        explore(2000, problem.tiers - 1, phase, 0.5, 0.05, arrays, state)
         start = state.best
-    return state, terrain
+    return state, arrays
 
 
 def as_assignment(nodes: Indices) -> tuple[int | None, ...]:
@@ -65,12 +67,12 @@ def test_the_search_stays_within_room_and_mask(seed: int) -> None:
     packing = random_packing(seed)
     problem = make_problem(packing)
 
-    state, terrain = searched(problem, strict=False)
+    state, arrays = searched(problem, strict=False)
 
-    load = np.zeros_like(terrain.room)
+    load = np.zeros_like(arrays.room)
     placed = state.best != NOWHERE
-    np.add.at(load, state.best[placed], terrain.demand[placed])
-    assert (load <= terrain.room).all()
+    np.add.at(load, state.best[placed], arrays.demand[placed])
+    assert (load <= arrays.room).all()
     for item, node in zip(packing.items, state.best.tolist(), strict=True):
         assert node == NOWHERE or node in item.eligible
 
@@ -83,7 +85,7 @@ def test_the_same_seed_finds_the_same_answer() -> None:
     second, _ = searched(problem, strict=True, seed=5)
 
     assert (first.items == second.items).all()
-    assert first.dice == second.dice
+    assert first.rng == second.rng
 
 
 @pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
@@ -106,7 +108,7 @@ def test_nothing_is_left_to_repair_in_a_mended_assignment(
     assert repair(packing, assignment, policy) == assignment
     reached = score(packing, assignment, policy)
     told = value_of(problem, mended, strict=strict)
-    assert told == tuple((one.kept, one.placed, one.calm) for one in reached)
+    assert told == tuple((one.kept, one.placed, one.stability) for one in reached)
 
 
 @pytest.mark.parametrize("home", [0, None])

@@ -13,7 +13,7 @@ from solving_in_process import finished_answer_to
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
@@ -236,7 +236,7 @@ def test_what_is_heard_on_the_way_changes_no_answer_where_steps_are_counted() ->
     """A strategy with threads of its own tells of more or fewer plans each time."""
     builder = zones(cpu_milli={"a": 4, "b": 4, "c": 4})
     web_class(builder, "apart", cpu_milli=2)
-    snapshot = decode_snapshot(builder.pod("w0", of="web").message, Faults())
+    snapshot = decode_snapshot(builder.pod("w0", of="web").message, Issues())
     options = SolveOptions(deterministic=True, workers=1)
 
     silent, talkative = (

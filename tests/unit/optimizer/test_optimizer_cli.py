@@ -1,4 +1,4 @@
-"""The command line: tables and JSON for people, one clear message for a fault."""
+"""The command line: tables and JSON for people, one clear message for an issue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding is strict, and tells every fault at once with its path."""
+"""Decoding is strict, and tells every issue at once with its path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from snapshot_builder import SnapshotBuilder, figure_1
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.integers import parse_integer
 from stowage_optimizer.model.snapshot import Snapshot
@@ -19,21 +19,21 @@ Spoil = Callable[[pb.Snapshot], object]
 
 
 def faults_of(snapshot: pb.Snapshot) -> list[str]:
-    return broken(snapshot) or [str(fault) for fault in decoded(snapshot)[1].aside]
+    return broken(snapshot) or [str(issue) for issue in decoded(snapshot)[1].aside]
 
 
-def decoded(message: pb.Snapshot) -> tuple[Snapshot, Faults]:
-    faults = Faults()
-    return decode_snapshot(message, faults), faults
+def decoded(message: pb.Snapshot) -> tuple[Snapshot, Issues]:
+    issues = Issues()
+    return decode_snapshot(message, issues), issues
 
 
 def broken(snapshot: pb.Snapshot) -> list[str]:
-    """Return the faults that spoil the whole of ``snapshot``, and the others then."""
-    _, faults = decoded(snapshot)
+    """Return the issues that spoil the whole of ``snapshot``, and the others then."""
+    _, issues = decoded(snapshot)
     try:
-        faults.raise_if_any()
+        issues.raise_if_any()
     except InvalidInputError as error:
-        return [str(fault) for fault in error.faults]
+        return [str(issue) for issue in error.issues]
     return []
 
 
@@ -183,11 +183,11 @@ def test_a_fault_is_told_with_its_path(spoil: Spoil, told: str) -> None:
 
     spoil(snapshot)
 
-    assert any(told in fault for fault in faults_of(snapshot))
+    assert any(told in issue for issue in faults_of(snapshot))
 
 
 def test_every_fault_is_told_at_once() -> None:
-    """One round trip, not one for each fault."""
+    """One round trip, not one for each issue."""
     snapshot = figure_1()
     chosen = [CASES[index] for index in (0, 3, 5, 8, 10, 18, 19)]
 
@@ -206,7 +206,7 @@ BREAKING = {
     "nodes[2].name",
     "reservations[0].held.cpu_milli",  # on an unknown node
 }
-"""Faults of the message itself; all others are of one object alone."""
+"""Issues of the message itself; all others are of one object alone."""
 
 
 @pytest.mark.parametrize(("spoil", "told"), CASES, ids=[told for _, told in CASES])
@@ -280,16 +280,16 @@ def test_a_class_without_pods_is_fine() -> None:
 
 def test_options_out_of_range_are_told_together() -> None:
     """NaN passes no comparison and must still be caught."""
-    faults = Faults()
+    issues = Issues()
     message = pb.SolveOptions(
         strategy="magic", time_limit_s=float("nan"), alpha=1.5, workers=-1
     )
     message.policy = 7  # type: ignore[assignment] # what a newer client may send
 
-    decode_options(message, faults, strategies=["paper"], default_time_limit_s=1)
+    decode_options(message, issues, strategies=["paper"], default_time_limit_s=1)
 
     with pytest.raises(InvalidInputError) as caught:
-        faults.raise_if_any()
+        issues.raise_if_any()
     told = str(caught.value)
     for name in ("strategy", "time_limit_s", "alpha", "workers", "policy"):
         assert f"options.{name}" in told
@@ -299,7 +299,7 @@ def test_zero_means_the_default() -> None:
     """Proto's absent numbers."""
     options = decode_options(
         pb.SolveOptions(),
-        Faults(),
+        Issues(),
         strategies=["lexicographic"],
         default_time_limit_s=7,
     )

@@ -12,12 +12,12 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.judge import Judge
 from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.service.plan_gate import PlanGate
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.checker import NAMES, RULES
-from stowage_optimizer.verify.movability import disturbable_pods
+from stowage_optimizer.verify.movability import disruptable_pods
 from stowage_optimizer.verify.references import check_snapshot
 from stowage_optimizer.verify.tiers import count_tiers
 
@@ -26,7 +26,7 @@ LOOKS: tuple[Callable[[Case], Collection[object] | object], ...] = (
     *RULES,
     check_snapshot,
     count_tiers,
-    disturbable_pods,
+    disruptable_pods,
     Case.arrivals,
     Case.on_nodes,
 )
@@ -158,7 +158,7 @@ def test_the_judge_withholds_a_plan_with_odd_names(spoil: Spoil) -> None:
     update = pb.SolveUpdate(plan=a_plan(), last=True)
     spoil(update.plan)
 
-    told = Judge(request, Metrics()).judge(update, lambda: False)
+    told = PlanGate(request, Metrics()).check(update, lambda: False)
 
     assert told is not None
     assert told.end_reason == pb.END_REASON_ERROR

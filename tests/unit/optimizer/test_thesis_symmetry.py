@@ -8,7 +8,7 @@ from solving_in_process import answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_optimizer.strategies.linear.symmetry import SymmetryFormulation
 
@@ -17,7 +17,7 @@ SYMMETRIC = ["cpsat-items-symmetry", "z3-symmetry"]
 
 def meets(snapshot: pb.Snapshot, nodes: tuple[int | None, ...]) -> bool:
     """Tell whether an assignment meets every row of the program."""
-    packing = reduce_snapshot(decode_snapshot(snapshot, Faults()))
+    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()))
     formulation = SymmetryFormulation(packing, len(packing.tiers))
     values = formulation.values(nodes)
     return all(

@@ -10,7 +10,7 @@ from stowage_optimizer.constraints.anti_affinity import Apart
 from stowage_optimizer.constraints.matching import selects
 from stowage_optimizer.constraints.node_affinity import NodeAffinity
 from stowage_optimizer.constraints.node_selector import NodeSelector
-from stowage_optimizer.constraints.pod_selection import PodIndex, evened_by
+from stowage_optimizer.constraints.pod_selection import PodIndex, spread_selector
 from stowage_optimizer.constraints.taints import Taints
 from stowage_optimizer.constraints.topology import numbered
 from stowage_optimizer.model.pod_class import PodClass, TopologySpread
@@ -104,7 +104,7 @@ class RelationCompiler:
         # An empty selector counts nobody, though the pod that comes counts itself.
         tally = self._tally(
             spread.topology_key,
-            self._index.evened(spread, pod_class),
+            self._index.spread_over(spread, pod_class),
             counted=counted,
             living=True,
         )
@@ -114,7 +114,7 @@ class RelationCompiler:
             domains=tuple(sorted({domain_of[node] for node in counted})),
             max_skew=spread.max_skew,
             min_domains=spread.min_domains,
-            itself=int(selects(evened_by(spread, pod_class), pod_class.labels)),
+            itself=int(selects(spread_selector(spread, pod_class), pod_class.labels)),
         )
 
     def _counted(

@@ -1,4 +1,4 @@
-"""Among replicas on one node, those are disturbed whose loss costs least.
+"""Among replicas on one node, those are disrupted whose loss costs least.
 
 Which of them a strategy names makes no difference to its plan. So the pods with the
 lowest ``controller.kubernetes.io/pod-deletion-cost`` go, then the youngest, as a
@@ -36,13 +36,13 @@ class Replicas:
         init=False, default_factory=lambda: defaultdict(list)
     )
 
-    def disturb_the_cheapest(self, plan: Plan) -> Plan:
-        """Return ``plan`` with other replicas disturbed in place of dearer ones."""
-        disturbed = [one.pod_uid for one in plan.evictions]
-        disturbed += [one.pod_uid for one in plan.moves]
-        if not disturbed:
+    def disrupt_cheapest(self, plan: Plan) -> Plan:
+        """Return ``plan`` with other replicas disrupted in place of dearer ones."""
+        disrupted = [one.pod_uid for one in plan.evictions]
+        disrupted += [one.pod_uid for one in plan.moves]
+        if not disrupted:
             return plan
-        chosen = self._chosen(disturbed)
+        chosen = self._chosen(disrupted)
         return replace(
             plan,
             evictions=tuple(
@@ -53,12 +53,12 @@ class Replicas:
             ),
         )
 
-    def _chosen(self, disturbed: Iterable[str]) -> dict[str, str]:
-        """Return who goes in the place of each of ``disturbed``."""
+    def _chosen(self, disrupted: Iterable[str]) -> dict[str, str]:
+        """Return who goes in the place of each of ``disrupted``."""
         if not self._pods:
             self._look_around()
         going: defaultdict[Place, list[str]] = defaultdict(list)
-        for uid in disturbed:
+        for uid in disrupted:
             pod = self._pods[uid]
             going[pod.class_id, pod.node].append(uid)
         chosen: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """A plan as steps: each places pods and makes the moves that they need, few first.
 
 Tiers come in their order. In a tier the pod whose moves are fewest is next, and whoever
-fits into the room that is there then comes along for nothing. A step never disturbs a
+fits into the room that is there then comes along for nothing. A step never disrupts a
 pod of a higher priority than it places.
 """
 

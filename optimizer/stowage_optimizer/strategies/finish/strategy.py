@@ -110,9 +110,9 @@ def _consolidated(
         snapshot,
         options,
         clock=clock,
-        publish=lambda plan: publish(replicas.disturb_the_cheapest(plan)),
+        publish=lambda plan: publish(replicas.disrupt_cheapest(plan)),
     )
-    return replace(answer, plan=replicas.disturb_the_cheapest(answer.plan))
+    return replace(answer, plan=replicas.disrupt_cheapest(answer.plan))
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class _Finish:
     def take(self, plan: Plan) -> None:
         """Publish ``plan``, within the limits, if that is better than the last one."""
         if self.options.limits.none:
-            self.publish(self._replicas.disturb_the_cheapest(plan))
+            self.publish(self._replicas.disrupt_cheapest(plan))
         elif self._before(self.found_by - self._trimming_s):
             began = self.clock()
             if self._keep(plan, self.found_by):
@@ -160,7 +160,7 @@ class _Finish:
             self._keep(plan, self.deadline)
             plan = self._best or plan
         plan = replace(plan, gain_by_moves=self._curve(plan))
-        plan = self._replicas.disturb_the_cheapest(plan)
+        plan = self._replicas.disrupt_cheapest(plan)
         return replace(answer, plan=plan, end_reason=end_reason_of(plan))
 
     def _keep(self, plan: Plan, until: float) -> bool:
@@ -185,7 +185,7 @@ class _Finish:
 
     def _cheapest(self) -> Plan:
         best = self._best or Plan(self.snapshot.id)
-        return self._replicas.disturb_the_cheapest(best)
+        return self._replicas.disrupt_cheapest(best)
 
     def _trimming(self, packing: Packing, until: float) -> Trimming:
         rewriting_s = len(self.snapshot.pods) / REWRITTEN_PER_S

@@ -1,4 +1,4 @@
-"""Counting what steps disturb, against the limits."""
+"""Counting what steps disrupt, against the limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stowage_optimizer.strategies.finish.steps import Step
 
 @dataclass(slots=True)
 class Tally:
-    """What the steps so far have disturbed.
+    """What the steps so far have disrupted.
 
     Parameters
     ----------

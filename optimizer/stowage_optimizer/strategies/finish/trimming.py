@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from stowage_optimizer.model.options import Limits, Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.filling import filled
-from stowage_optimizer.strategies.finish.betters import Betters
+from stowage_optimizer.strategies.finish.higher_priority import HigherPriorityPods
 from stowage_optimizer.strategies.finish.steps import Steps
 from stowage_optimizer.strategies.finish.tally import Tally
-from stowage_optimizer.strategies.standing import stands
+from stowage_optimizer.strategies.keeping_relations import keeps_relations
 
 ROUNDS = 8
 """Times that pods are told apart who may be evicted; then nobody may."""
@@ -58,12 +58,12 @@ class Trimming:
         kept: frozenset[int] = frozenset()
         for _ in range(ROUNDS):
             trimmed = self._trim(assignment, kept)
-            wronged = frozenset(self._wronged(trimmed))
-            if not wronged:
+            unjust = frozenset(self._unjustly_displaced(trimmed))
+            if not unjust:
                 return trimmed
             if self.stop():
                 return self._filled(self.packing.current)
-            kept |= wronged
+            kept |= unjust
         return self._trim(assignment, frozenset(range(len(self.packing.items))))
 
     def _trim(self, assignment: Assignment, kept: frozenset[int]) -> Assignment:
@@ -78,20 +78,21 @@ class Trimming:
         # What pods demand of each other may not hold for a part of a plan.
         choices = (filled(self.packing, partial), partial)
         return next(
-            (one for one in choices if stands(self.packing, one)), self.packing.current
+            (one for one in choices if keeps_relations(self.packing, one)),
+            self.packing.current,
         )
 
-    def _wronged(self, assignment: Assignment) -> Iterator[int]:
+    def _unjustly_displaced(self, assignment: Assignment) -> Iterator[int]:
         """Yield who is evicted although only equals and lower ones are in the way."""
         if self.policy is not Policy.STRICT:
             return
-        betters: dict[int, Betters] = {}
+        higher: dict[int, HigherPriorityPods] = {}
         for index, item in enumerate(self.packing.items):
             if item.home is None or assignment[index] is not None:
                 continue
-            if item.priority not in betters:
-                betters[item.priority] = Betters(
+            if item.priority not in higher:
+                higher[item.priority] = HigherPriorityPods(
                     self.packing, assignment, item.priority
                 )
-            if betters[item.priority].let_stay(index):
+            if higher[item.priority].leave_room_for(index):
                 yield index

@@ -75,7 +75,7 @@ class CountFormulation:
             if phase is Phase.PLACE:
                 terms += [(stay, 1) for stay in kind.stay.values()]
                 terms += [(come, 1) for come in kind.come.values()]
-            elif phase is Phase.CALM:
+            elif phase is Phase.DISRUPT:
                 terms += [(stay, STAY) for stay in kind.stay.values()]
                 terms.append((kind.moved, ARRIVAL))
             elif kind.replicas.priority == lowest:

@@ -1,4 +1,4 @@
-"""Algorithm 1: tier by tier, place as many pods as possible, then disturb few.
+"""Algorithm 1: tier by tier, place as many pods as possible, then disrupt few.
 
 Differences from the printed text, each on purpose:
 
@@ -102,7 +102,7 @@ class _Run:
             if self.options.policy is Policy.STRICT:
                 self._keep(tier, priority)
             self._place(tier)
-            self._calm(tier)
+            self._disrupt(tier)
 
     def _keep(self, tier: int, priority: int) -> None:
         """Phase 1, first half of `STRICT`: keep the running pods of this priority."""
@@ -126,18 +126,22 @@ class _Run:
         if placed < bounds.placed:
             bounds.placed, bounds.place = placed, Proof(ProofMethod.CP_SAT)
 
-    def _calm(self, tier: int) -> None:
-        """Phase 2: disturb as few running pods as possible (lines 12 to 18)."""
+    def _disrupt(self, tier: int) -> None:
+        """Phase 2: disrupt as few running pods as possible (lines 12 to 18)."""
         bounds = self.bounds[tier]
-        calmest = 3 * self._model.running()
+        most_stable = 3 * self._model.running()
         limit = self._phase(
-            _Phase(f"tier {self.packing.tiers[tier]}, calm", self._model.calm(), HALF),
-            lambda: calmest + self._reached(tier).calm,
-            calmest,
+            _Phase(
+                f"tier {self.packing.tiers[tier]}, disrupt",
+                self._model.stability(),
+                HALF,
+            ),
+            lambda: most_stable + self._reached(tier).stability,
+            most_stable,
         )
-        if calmest - limit > bounds.disturbed:
-            bounds.disturbed = calmest - limit
-            bounds.disturb = Proof(ProofMethod.CP_SAT)
+        if most_stable - limit > bounds.disruption:
+            bounds.disruption = most_stable - limit
+            bounds.disrupt = Proof(ProofMethod.CP_SAT)
 
     def _phase(self, phase: _Phase, reached: Callable[[], int], limit: int) -> int:
         """Maximise the metric, hold what is reached, return the proved limit."""

@@ -78,20 +78,20 @@ def _tiers(
 def _limited(own: TierResult, known: TierResult) -> TierResult:
     """Return ``own``, that differs, with the limits of ``known``: all before is alike.
 
-    With more or fewer pods placed nothing is known of the disturbance.
+    With more or fewer pods placed nothing is known of the disruption.
     """
     limit = max(own.placed, known.upper_bound)
     place = _open(known.place, reached=own.placed == limit)
     if own.placed != known.placed:
         return replace(own, upper_bound=limit, place=place)
     least = min(own.disruption, known.disruption_lower_bound)
-    disturb = _open(known.disturb, reached=own.disruption == least)
+    disrupt = _open(known.disrupt, reached=own.disruption == least)
     return replace(
         own,
         upper_bound=limit,
         disruption_lower_bound=least,
         place=place,
-        disturb=disturb,
+        disrupt=disrupt,
     )
 
 

@@ -1,7 +1,7 @@
 """CP-SAT on the problem with relations, as far as linear rows can say them.
 
 It proves limits that the problem without relations does not have, and its solutions are
-wishes that mostly can be carried out.
+proposals that mostly can be carried out.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
 from stowage_optimizer.strategies.incumbent import Incumbent
+from stowage_optimizer.strategies.keeping_relations import keeps_relations
 from stowage_optimizer.strategies.linear.cpsat import CpSat
 from stowage_optimizer.strategies.linear.tiers import TierLoop
 from stowage_optimizer.strategies.objective import Score, score
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.related.formulation import RelatedFormulation
-from stowage_optimizer.strategies.standing import stands
 from stowage_optimizer.strategies.strategy import Clock
 
 MOST_PAIRS = 20_000
@@ -48,7 +48,7 @@ class _Settled(Incumbent):
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate`` if it, or what can be made of it, is better."""
         reached = score(self.packing, candidate, self.writer.policy)
-        if reached > self.score and stands(self.packing, candidate):
+        if reached > self.score and keeps_relations(self.packing, candidate):
             self.assignment, self.score = candidate, reached
         else:
             super().offer(candidate)
@@ -105,7 +105,7 @@ class Exact:
     def _bounds(self, value: Score, proved: int) -> list[TierBounds]:
         bounds = trivial_bounds(self.packing)
         for known, reached in zip(bounds[:proved], value, strict=False):
-            known.placed, known.disturbed = reached.placed, -reached.calm
+            known.placed, known.disruption = reached.placed, -reached.stability
             if reached.kept:
                 known.kept = reached.kept
         return bounds
@@ -121,6 +121,6 @@ def _told(bounds: TierBounds, trivial: TierBounds) -> TierBounds:
     told = bounds
     if bounds.placed < trivial.placed:
         told = replace(told, place=proof)
-    if bounds.disturbed > trivial.disturbed:
-        told = replace(told, disturb=proof)
+    if bounds.disruption > trivial.disruption:
+        told = replace(told, disrupt=proof)
     return told

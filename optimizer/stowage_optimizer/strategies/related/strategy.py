@@ -14,8 +14,8 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.model.options import Objective, SolveOptions
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.related.beside import Beside
 from stowage_optimizer.strategies.related.moving import Moving
+from stowage_optimizer.strategies.related.placing import Placing
 from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy
 
 MOVED_PER_S = 500
@@ -49,8 +49,8 @@ class Related:
         deadline = clock() + options.time_limit_s
         hurry = len(snapshot.pods) > MOVED_PER_S * options.time_limit_s
         if hurry and not options.deterministic:
-            beside = Beside(self.inner)
-            return beside.solve(snapshot, options, clock=clock, publish=publish)
+            placing = Placing(self.inner)
+            return placing.solve(snapshot, options, clock=clock, publish=publish)
         packing = reduce_snapshot(snapshot, relations=True)
         if packing.relations is None:
             return self.inner.solve(snapshot, options, clock=clock, publish=publish)

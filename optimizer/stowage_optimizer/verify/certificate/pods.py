@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.verify.case import Case, amounts
 from stowage_optimizer.verify.certificate.claim import Claim
-from stowage_optimizer.verify.certificate.company import Amounts
+from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.movability import budget_problems, covers
 from stowage_optimizer.verify.tiers import count_tiers
 
@@ -60,10 +60,10 @@ class Pods:
             for one in self.claim.dual.pods
             if one.pod_uids and set(one.pod_uids) <= self.case.pods.keys()
         ]
-        calm = self._calm_priorities()
+        undisrupted = self._undisrupted_priorities()
         self.fixed = []
         for uid, pod in self.case.pods.items():
-            if self._stays(uid, calm):
+            if self._stays(uid, undisrupted):
                 if pod.node:
                     self.fixed.append(uid)
             elif uid not in self._named and self._counts(uid):
@@ -104,13 +104,13 @@ class Pods:
     def _counts(self, uid: str) -> bool:
         return self.case.priority(uid) >= self.claim.priority
 
-    def _stays(self, uid: str, calm: set[int]) -> bool:
+    def _stays(self, uid: str, undisrupted: set[int]) -> bool:
         pod = self.case.pods[uid]
         if pod.class_id in self.left_alone:
             return True
         return bool(pod.node) and (
             not pod.movable
-            or self.case.priority(uid) in calm
+            or self.case.priority(uid) in undisrupted
             or (pod.class_id in self._spared and uid not in self._named)
             or any(budget_problems(self.case, self.case.class_of(uid)))
         )
@@ -123,14 +123,14 @@ class Pods:
                     if covers(budget, one):
                         yield name
 
-    def _calm_priorities(self) -> set[int]:
-        """Return the priorities above, down to where the plan disturbs nobody."""
-        calm = set()
+    def _undisrupted_priorities(self) -> set[int]:
+        """Return the priorities above, down to where the plan disrupts nobody."""
+        undisrupted = set()
         for priority, _before, _after, disruption in count_tiers(self.case):
             if priority <= self.claim.priority or disruption:
                 break
-            calm.add(priority)
-        return calm
+            undisrupted.add(priority)
+        return undisrupted
 
 
 def _key(wanted: Counter[str]) -> tuple[tuple[str, int], ...]:
