@@ -15,7 +15,7 @@ Where = dict[str, str]
 """Node of each pod by UID, empty for none."""
 
 Value = tuple[tuple[int, int, int], ...]
-"""Per tier, highest first: running pods of the tier kept, pods placed, calm."""
+"""Per tier, highest first: running pods of the tier kept, pods placed, stability."""
 
 
 def best_value(snapshot: pb.Snapshot, policy: pb.Policy) -> Value:

@@ -25,8 +25,8 @@ from stowage_optimizer.strategies.planning import PlanWriter
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """A snapshot in all its forms."""
+class ReducedSnapshot:
+    """A snapshot as message and as model, and the packing that it is reduced to."""
 
     message: pb.Snapshot
     snapshot: Snapshot
@@ -79,9 +79,9 @@ class Scene:
         )
 
 
-def scene_of(message: pb.Snapshot) -> Scene:
-    """Return the scene of a valid snapshot."""
+def reduced_snapshot(message: pb.Snapshot) -> ReducedSnapshot:
+    """Return a valid snapshot and what it is reduced to."""
     issues = Issues()
     snapshot = decode_snapshot(message, issues)
     issues.raise_if_any()
-    return Scene(message, snapshot, reduce_snapshot(snapshot))
+    return ReducedSnapshot(message, snapshot, reduce_snapshot(snapshot))

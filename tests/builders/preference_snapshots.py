@@ -10,30 +10,30 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 APPS = ["a", "b"]
 
 
-def with_preferences(snapshot: pb.Snapshot, chance: Random) -> pb.Snapshot:
+def with_preferences(snapshot: pb.Snapshot, rng: Random) -> pb.Snapshot:
     """Return ``snapshot`` with soft taints, and terms of half of its classes."""
     for node in snapshot.nodes:
-        if not chance.randrange(4):
+        if not rng.randrange(4):
             node.taints.add(key="soft", effect="PreferNoSchedule")
     for one in snapshot.pod_classes:
-        if not chance.randrange(2):
-            _add_preferences(one, chance)
+        if not rng.randrange(2):
+            _add_preferences(one, rng)
     return snapshot
 
 
-def _add_preferences(one: pb.PodClass, chance: Random) -> None:
-    for disk in chance.sample(["ssd", "hdd"], chance.randrange(3)):
-        term = one.preferred_node_affinity.add(weight=chance.randrange(1, 101))
+def _add_preferences(one: pb.PodClass, rng: Random) -> None:
+    for disk in rng.sample(["ssd", "hdd"], rng.randrange(3)):
+        term = one.preferred_node_affinity.add(weight=rng.randrange(1, 101))
         term.term.match_expressions.add(key="disk", operator="In", values=[disk])
     for terms in (one.preferred_pod_affinity, one.preferred_pod_anti_affinity):
-        if not chance.randrange(2):
-            company = terms.add(weight=chance.randrange(1, 101))
-            company.term.topology_key = chance.choice(["host", "zone"])
-            company.term.label_selector.match_labels["app"] = chance.choice(APPS)
-    if not chance.randrange(2):
+        if not rng.randrange(2):
+            preference = terms.add(weight=rng.randrange(1, 101))
+            preference.term.topology_key = rng.choice(["host", "zone"])
+            preference.term.label_selector.match_labels["app"] = rng.choice(APPS)
+    if not rng.randrange(2):
         spread = one.topology_spread.add(max_skew=1, topology_key="zone")
         spread.when_unsatisfiable = "ScheduleAnyway"
-        spread.label_selector.match_labels["app"] = chance.choice(APPS)
+        spread.label_selector.match_labels["app"] = rng.choice(APPS)
 
 
 def preference_value(snapshot: pb.Snapshot, where: Mapping[str, str]) -> int:

@@ -2,7 +2,7 @@
 
 A choice is a kind of pod together with how it is there: staying at home, or coming.
 Compiled code makes no arrays here: each one made would be compiled too, with all that
-can go wrong while it is made. So the caller brings the tables to write to.
+can go wrong while it is made. So the caller passes the tables to write to.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class _Fill:
 
 
 def _everybody_kept(question: Question) -> bool:
-    """Tell whether every running pod down to the tier is known to keep a node.
+    """Return whether every running pod down to the tier is known to keep a node.
 
     Only where placing is asked for: keeping pods of a tier comes before.
     """

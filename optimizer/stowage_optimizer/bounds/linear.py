@@ -41,7 +41,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Who is counted.
+    """The pods that are counted.
 
     Parameters
     ----------

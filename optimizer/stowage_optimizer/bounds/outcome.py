@@ -51,7 +51,7 @@ def _possible(question: Question, disruption: int) -> int:
 
 
 def all_placed(question: Question) -> bool:
-    """Tell whether every pod of the tier has a node in each assignment in question."""
+    """Return whether all pods of the tier have nodes in each assignment in question."""
     problem = question.problem
     total = int((problem.tier[problem.kind] <= question.tier).sum())
     return question.reached[question.tier].placed == total

@@ -15,9 +15,9 @@ from stowage_optimizer.search.problem import Flags, Ints, Problem
 class Scope:
     """The pods of the question's tiers, without those that cannot but stay at home.
 
-    Where the tiers above are reached without any disruption, whoever runs in them
-    stays at home in every assignment that the question is about. Such pods are taken
-    out, with their room.
+    Where the tiers above are reached without any disruption, their running pods stay at
+    home in every assignment that the question is about. Such pods are taken out, with
+    their room.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ def make_scope(question: Question) -> Scope:
 
 
 def arrivals(scope: Scope) -> Flags:
-    """Return who may newly come where, shape ``(nodes, kinds)``.
+    """Return which kinds may newly come to which nodes, shape ``(nodes, kinds)``.
 
-    Whoever comes must fit beside those who certainly stay.
+    A pod that comes must fit beside those that certainly stay.
     """
     problem = scope.problem
     allowed = problem.allowed[problem.mask[scope.kinds]].T.copy()

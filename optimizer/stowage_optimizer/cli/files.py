@@ -46,7 +46,7 @@ def read_plan(path: Path) -> pb.Plan:
 
 
 def read_left_alone(path: Path) -> set[str]:
-    """Return what the update in the file ``path`` says it left alone.
+    """Return what the update in the file ``path`` left out, by its refusals.
 
     Classes by their id, everything else as in ``budget namespace/name``.
 

@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     add_solve_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, no tables")
     parser.add_argument(
-        "--progress", action="store_true", help="tell on standard error how far it is"
+        "--progress", action="store_true", help="show on standard error how far it is"
     )
     parser.add_argument(
         "--certificate",
@@ -95,7 +95,7 @@ def solve_file(
     issues = Issues()
     decode_snapshot(snapshot, issues)
     if issues.aside:
-        # Who writes a file wants to know; a cluster's odd objects are left alone.
+        # Whoever writes a file wants to know; a cluster's invalid objects are left out.
         raise InvalidSnapshotError(path, str(InvalidInputError(issues.aside)))
     last = solve_snapshot(
         snapshot, options, ProgressLines().show if progress else _ignore

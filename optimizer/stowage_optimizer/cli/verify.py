@@ -70,7 +70,7 @@ def verify_file(
     policy: pb.Policy,
     asked: pb.SolveOptions | None = None,
 ) -> str:
-    """Return what was found good; ``asked`` brings objective and limits.
+    """Return what was found good; ``asked`` holds objective and limits.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class PodIndex:
         if selector is None or not (
             selector.match_labels or selector.match_expressions
         ):
-            # As in the scheduler, an empty selector counts nobody.
+            # As in the scheduler, an empty selector counts no pod.
             return frozenset()
         classes = self._snapshot.classes
         return frozenset(
@@ -73,9 +73,9 @@ class PodIndex:
 def picks(
     snapshot: Snapshot, term: PodAffinityTerm, carrier: PodClass, other: PodClass
 ) -> bool:
-    """Tell whether ``term`` of ``carrier`` selects pods of ``other``.
+    """Return whether ``term`` of ``carrier`` selects pods of ``other``.
 
-    A namespace whose labels the snapshot does not tell counts as selected.
+    A namespace whose labels the snapshot lacks counts as selected.
     """
     return _in_scope(snapshot, term, carrier, other.namespace) and selects(
         term_selector(term, carrier), other.labels
@@ -83,7 +83,7 @@ def picks(
 
 
 def undecided(snapshot: Snapshot, term: PodAffinityTerm) -> bool:
-    """Tell whether ``term`` asks for namespace labels that the snapshot lacks."""
+    """Return whether ``term`` asks for namespace labels that the snapshot lacks."""
     if term.namespace_selector is None or _empty(term.namespace_selector):
         return False
     namespaces = {one.namespace for one in snapshot.classes.values()}

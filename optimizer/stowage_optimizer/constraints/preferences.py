@@ -1,8 +1,8 @@
 """What pods prefer: soft terms, which forbid nothing and break ties between plans.
 
 Preferred node affinity counts by its weights, and so does preferred pod affinity, for
-each pod that it finds in the domain. A taint that says PreferNoSchedule, and pods that
-a spread says ScheduleAnyway of, count against a node.
+each pod that it finds in the domain. A taint with the effect PreferNoSchedule, and the
+pods that a ScheduleAnyway spread counts, count against a node.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Preferences:
 
 
 def has_preferences(snapshot: Snapshot) -> bool:
-    """Tell whether anybody prefers anything."""
+    """Return whether any class prefers anything."""
     return any(_prefers(one) for one in snapshot.classes.values()) or any(
         taint.effect is TaintEffect.PREFER_NO_SCHEDULE
         for node in snapshot.nodes

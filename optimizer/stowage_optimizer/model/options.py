@@ -20,7 +20,7 @@ class Objective(Enum):
 
 
 class Policy(Enum):
-    """Who may be left unplaced for whom; the value is the contract's number."""
+    """Which pods may be displaced for others; the value is the contract's number."""
 
     STRICT = 0
     PAPER = 1

@@ -25,7 +25,7 @@ class TolerationOperator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """Taints that a pod puts up with.
+    """Taints that a pod tolerates.
 
     An empty ``key`` with ``EXISTS`` means every key; ``effect`` None every effect.
     """
@@ -93,7 +93,7 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The controller that brings a pod back."""
+    """The controller that replaces a pod."""
 
     kind: str
     name: str

@@ -1,4 +1,4 @@
-"""Compiling on a second core, where nothing is compiled yet.
+"""Compiling in another process, on a second core, if nothing is compiled yet.
 
 Numba's compiler holds the lock of the interpreter it runs in, so that only another
 process helps. It compiles about half of what there is; what it leaves is loaded.
@@ -29,7 +29,8 @@ LIMIT_S = 45.0
 class BackgroundCompiler:
     """A process that compiles `BACKGROUND_PARTS`, unless that was done before.
 
-    If the caller ends first, it goes on for some seconds: the next start loads that.
+    If the caller ends first, it runs on for some seconds: the next start loads its
+    work.
     """
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class BackgroundCompiler:
             )
 
     def wait(self) -> None:
-        """Return when the process has ended, which it is made to after some time."""
+        """Return when the process has ended; it is killed after some time."""
         if self._process is None:
             return
         with suppress(subprocess.TimeoutExpired):

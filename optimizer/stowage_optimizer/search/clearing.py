@@ -1,10 +1,10 @@
-"""A first plan for many pods: each that waits takes the place of a few others.
+"""A first plan for many pods: each waiting pod takes the place of a few others.
 
-Where there are tens of thousands of pods the local search finds room by shuffling, and
-sends home afterwards who moved for nothing; until then its plans move ten times as many
-as need be. Here each waiting pod, the largest first, looks at some nodes: what must go
-from there to other nodes that it fits? Nobody moves twice, nobody is evicted, and
-nobody moves for a pod of a lower tier.
+Where there are tens of thousands of pods the local search finds room by moving many
+pods and returns the needless moves later; until then its plans have ten times as many
+moves as necessary. Here each waiting pod, the largest first, looks at some nodes: what
+must go from there to other nodes that it fits? No pod moves twice, none is displaced,
+and none moves for a pod of a lower tier.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def _clear_for_all(
     items: Indices, nodes: Indices, cleared: Indices, hint: Indices, confined: Flags,
     unplaceable: Flags,
 ) -> int:  # fmt: skip
-    """Place who waits, and return how many nodes were looked at.
+    """Place waiting pods, and return how many nodes were looked at.
 
     Parameters
     ----------
     cleared
-        Scratch for those who make way for one, shape ``(most,)``.
+        Scratch for the pods that make way for one, shape ``(most,)``.
     hint, confined, unplaceable
         By kind, where the last one went, whether none can go elsewhere, and whether
         one that waits cannot come anywhere either.
@@ -156,7 +156,7 @@ def _in_the_way(
     allowed: Flags, kind: Indices, free: Ints, items: Indices, nodes: Indices,
     hint: Indices, confined: Flags,
 ) -> int:  # fmt: skip
-    """Return who of ``at`` had best go, the node for it being its hint; -1 for none.
+    """Return the best pod to move from ``at``, its target being its hint; -1 for none.
 
     That is the smallest which makes room enough alone, or else the one which helps
     most.
@@ -193,7 +193,7 @@ def _has_place(
     item: int, at: int, width: Width, demand: Ints, allowed: Flags, kind: Indices,
     free: Ints, items: Indices, hint: Indices, confined: Flags,
 ) -> bool:  # fmt: skip
-    """Tell whether there is another node for ``item``, and make that its kind's hint.
+    """Return whether there is another node for ``item``, and make that its kind's hint.
 
     The node of the last one of its kind goes first, so that few nodes fill up.
     """

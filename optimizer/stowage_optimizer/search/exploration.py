@@ -57,7 +57,7 @@ def explore(
     iterations: int, tier: int, phase: int, hot: float, cold: float,
     arrays: SearchArrays, state: State,
 ) -> bool:  # fmt: skip
-    """Search for ``iterations`` neighbourhoods; tell whether the goal is reached.
+    """Search for ``iterations`` neighbourhoods; return whether the goal is reached.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
-"""Exact search for few moves: the least that makes room for everybody who waits.
+"""Exact search for the fewest moves that make room for all waiting pods.
 
 The largest unplaced item is tried on every node where it fits. Where it does not fit,
 one running item of the node after the other is taken off, as long as the budget of
 moves lasts, and joins the unplaced items. So every plan with that many moves is tried:
-whoever moves in a plan must make way for somebody at some point. Of replicas at home on
-one node only the first is tried, and an item tried before stays while the next one is.
+every pod that a plan moves must make way for another at some point. Of replicas at home
+on one node only the first is tried, and an item tried before stays while the next one
+is.
 
 The search keeps its own stack, so that it can stop after some steps and go on later.
 """
@@ -245,7 +246,7 @@ def _open_nodes(
 ) -> int:  # fmt: skip
     """List nodes that ``item`` may come to, with room or without, fullest first.
 
-    Its home is none of them: an item that moves for nothing is not moved at all.
+    Its home is none of them: a needless move is none.
     """
     length = 0
     for at in range(len(free)):
@@ -294,7 +295,7 @@ def _can_clear(
     item: int, at: int, budget: int, length: int, choices: Indices, key: Floats,
     width: Width, demand: Ints, free: Ints,
 ) -> bool:  # fmt: skip
-    """Tell whether the largest movable items together leave enough room."""
+    """Return whether the largest movable items together leave enough room."""
     most = min(budget, length)
     if most == 0:
         return False

@@ -69,7 +69,7 @@ def take(
 
 @inlined
 def has_room(item: int, at: int, width: Width, demand: Ints, free: Ints) -> bool:
-    """Tell whether ``at`` has room for ``item``; an amount of 0 always fits."""
+    """Return whether ``at`` has room for ``item``; an amount of 0 always fits."""
     fits = True
     for dimension in range(len(width)):
         amount = demand[item, dimension]
@@ -79,7 +79,7 @@ def has_room(item: int, at: int, width: Width, demand: Ints, free: Ints) -> bool
 
 @inlined
 def may_come(item: int, at: int, items: Indices, allowed: Flags) -> bool:
-    """Tell whether ``item`` may be on ``at`` as far as room is not concerned."""
+    """Return whether ``item`` may be on ``at`` as far as room is not concerned."""
     return bool(allowed[items[item, MASK], at] or items[item, HOME] == at)
 
 
@@ -166,7 +166,7 @@ def _wait_no_more(item: int, items: Indices, lists: Indices, counters: Ints) -> 
 def settle(
     item: int, origin: int, items: Indices, lists: Indices, counters: Ints
 ) -> None:
-    """Bring the lists in line with where ``item`` is now, and was before."""
+    """Update the lists after ``item`` has changed its node."""
     at = items[item, NODE]
     if items[item, IS_DIRTY] == 0:
         items[item, IS_DIRTY] = 1

@@ -1,4 +1,4 @@
-"""The objective over arrays; `strategies.objective` says the same item by item."""
+"""The objective over arrays; `strategies.objective` computes the same item by item."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = tuple[tuple[int, int, int], ...]
 
 
 def value_of(problem: Problem, assignment: Indices, *, strict: bool) -> Value:
-    """Return the value of ``assignment``; nobody counts as kept unless ``strict``."""
+    """Return the value of ``assignment``; no item counts as kept unless ``strict``."""
     tier = problem.tier[problem.kind]
     placed = assignment != NOWHERE
     running = problem.home != NOWHERE

@@ -1,4 +1,4 @@
-"""What the local search moves over: the problem item by item, in a fixed width.
+"""The local search's arrays: the problem item by item, in a fixed width.
 
 Kernels are compiled for a number of dimensions that is known. Problems of up to
 `NARROW` of them are padded to that width, which costs nothing measurable, so that one
@@ -99,7 +99,7 @@ def make_arrays(problem: Problem, *, strict: bool) -> SearchArrays:
 
 
 def overcommitted(problem: Problem) -> Flags:
-    """Tell where the pods at home ask for more than there is.
+    """Return where the pods at home request more than there is.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """The child process: solves one request, streams what it finds, and ends.
 
-It is forked from the fork server, where the solver is imported already, says that it is
-ready, and waits for its one request. Nothing of it is trusted: the parent checks each
-plan and kills the child at the limit.
+It is forked from the fork server, where the solver is imported already, reports that it
+is ready, and waits for its one request. Nothing of it is trusted: the parent checks
+each plan and kills the child at the limit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def solve_one(
     """Get ready, take one request from ``connection``, answer it and return.
 
     The request comes as two messages: the seconds of the solve, and the contract's
-    `SolveRequest`. When that has been read, `READ` is said, and the seconds begin. Each
+    `SolveRequest`. After reading them it sends `READ`, and the seconds begin. Each
     answer is a `SolveUpdate`.
     """
     confine(settings.memory_limit_bytes)
@@ -87,7 +87,7 @@ def _answer(
     gc.freeze()
     gc.enable()
     if not demanded(snapshot):
-        # What every strategy begins with, so that it is told apart from solving.
+        # What every strategy begins with; it does not count as solving.
         reduced(snapshot)
     connection.send_bytes(READ)
     decoded = time.monotonic()

@@ -13,7 +13,7 @@ def last_update(
 ) -> pb.SolveUpdate:
     """Return a last update for ``reason``, with the plan of ``best`` if there is one.
 
-    It names ``strategy``, or else that of ``best``, and tells how long that plan took.
+    It names ``strategy``, or else that of ``best``, and how long that plan took.
     """
     last = pb.SolveUpdate(
         end_reason=reason, last=True, message=message, strategy=strategy

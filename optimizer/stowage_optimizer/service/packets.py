@@ -1,4 +1,4 @@
-"""What service, fork server and child say to each other."""
+"""Messages between service, fork server and child."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READ = b"read"
 
 
 def opening_packet(settings: WorkerSettings) -> bytes:
-    """Return the first packet, which tells the fork server what its children may do."""
+    """Return the first packet, with the settings of the fork server's children."""
     return json.dumps({"path": sys.path, "settings": asdict(settings)}).encode()
 
 

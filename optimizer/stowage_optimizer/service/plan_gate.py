@@ -1,4 +1,4 @@
-"""Whether an update may go out: its plan passes the checker."""
+"""The plan gate: an update goes out only if the verifier accepts its plan."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class PlanGate:
     def check(
         self, update: pb.SolveUpdate, stop: Callable[[], bool]
     ) -> pb.SolveUpdate | None:
-        """Return ``update`` as it may go out, None if ``stop`` says so before.
+        """Return ``update`` as it may go out; None if ``stop`` returned True first.
 
-        A plan that fails is withheld: a last update that says `ERROR` is in its place.
-        Of a plan that changes nothing only the progress is told, without a check.
+        A plan that fails is withheld: a last update with `ERROR` takes its place. Of a
+        plan that changes nothing only the progress is reported, without a check.
         """
         if not update.HasField("plan"):
             return update
@@ -76,6 +76,6 @@ class PlanGate:
 
 
 def changes_something(update: pb.SolveUpdate) -> bool:
-    """Tell whether the plan of ``update`` has a placement, move or eviction."""
+    """Return whether the plan of ``update`` has a placement, move or eviction."""
     plan = update.plan
     return bool(plan.placements or plan.moves or plan.evictions)

@@ -29,7 +29,7 @@ SERVICE = "stowage.optimizer.v1.Optimizer"
 """Full name of the service in the contract, also for health checks."""
 
 HEALTH_THREADS = 4
-"""Threads beside those of the calls, so that health is answered while calls wait."""
+"""Threads besides those of the calls, so that health is answered while calls wait."""
 
 _STATUS: dict[type[OptimizerError], grpc.StatusCode] = {
     CallLeftError: grpc.StatusCode.CANCELLED,

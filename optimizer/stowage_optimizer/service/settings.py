@@ -27,7 +27,7 @@ class WorkerSettings:
     start_limit_s
         Time for a child to get ready.
     strategies
-        Path of the function that brings the strategies, ``module:function``.
+        Path of the function that returns the strategies, ``module:function``.
     """
 
     time_limit_s: float = 1.0

@@ -1,4 +1,4 @@
-"""What a child tells while it solves: plans, and how far the last one is proved."""
+"""What a child sends while it solves: plans, and how far the last one is proved."""
 
 from __future__ import annotations
 

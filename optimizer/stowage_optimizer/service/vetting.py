@@ -1,7 +1,7 @@
-"""Checking what a solve finds, beside the solve and beside the caller.
+"""Checking plans while the solve goes on and the caller waits.
 
-A check of 40,000 pods takes long. It goes on in a thread of its own, so that the
-caller is answered in time, with the best plan that has passed until then.
+A check of 40,000 pods takes long. A thread of its own does it, so that the caller is
+answered in time, with the best plan that has passed until then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Vetting:
     run
         The run.
     gate
-        Says of each update whether it holds.
+        Decides for each update whether it may go out.
     answer_after_s
         When the caller is answered, in seconds after the moment when the run ends at
         the latest; that is sooner once the snapshot has been read.
@@ -53,7 +53,7 @@ class Vetting:
         threading.Thread(target=self._vet, daemon=True).start()
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
-        """Yield updates that hold; the last comes in time, whatever it says."""
+        """Yield updates that hold; the last comes in time, whatever it contains."""
         while True:
             with self._changed:
                 self._await_news()
@@ -70,7 +70,7 @@ class Vetting:
                 return
 
     def close(self) -> None:
-        """Check no more: nobody waits for it."""
+        """Check no more: no caller waits for it."""
         with self._changed:
             self._over = True
 
@@ -86,7 +86,7 @@ class Vetting:
         return self._run.ends_by + self._answer_after_s
 
     def _look_again(self) -> None:
-        """Have whoever waits look how long there is left."""
+        """Wake the waiting caller, whose deadline has changed."""
         with self._changed:
             self._changed.notify_all()
 
@@ -95,7 +95,7 @@ class Vetting:
 
     def _vet(self) -> None:
         try:
-            # While the child reads its request nothing else is to be done here.
+            # While the child reads its request there is nothing else to do here.
             self._gate.get_ready()
             for update in self._run.updates():
                 checked = self._vetted(update)
@@ -123,7 +123,7 @@ class Vetting:
         if checked is None or not checked.last:
             return checked
         if not update.last:
-            # A plan was withheld: the run must be over when that is told.
+            # A plan was withheld: the run must be over before that is reported.
             self._run.cancel()
         if checked.HasField("plan"):
             return checked
@@ -131,7 +131,7 @@ class Vetting:
         return self._instead(checked.end_reason, checked.message)
 
     def _too_late(self, update: pb.SolveUpdate) -> bool:
-        """Tell whether the last plan would have to wait while this one is checked.
+        """Return whether the last plan would have to wait while this one is checked.
 
         Something must pass, else there is no answer: the first plan is never skipped.
         """
@@ -140,7 +140,7 @@ class Vetting:
         return time.monotonic() + 2 * self._checking_s > self._answer_by()
 
     def _idle(self, update: pb.SolveUpdate) -> bool:
-        """Tell whether nobody waits to hear of ``update``.
+        """Return whether no caller waits for ``update``.
 
         The last one overtakes it only if something has passed before: it may take
         longer than there is time.
@@ -156,7 +156,7 @@ class Vetting:
             if update.HasField("plan"):
                 self._sound = update
             elif self._newest is not None and not update.last:
-                # Nobody has taken the plan yet, which tells of progress too.
+                # The plan has not been taken yet; it shows progress too.
                 return
             self._newest = update
             self._over = update.last

@@ -22,7 +22,7 @@ def warm_up(compiler: BackgroundCompiler) -> None:
 
     Parameters
     ----------
-    beside
+    compiler
         The process that compiles some of the loops meanwhile.
     """
     bounds.warmup()

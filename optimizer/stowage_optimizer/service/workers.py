@@ -62,7 +62,7 @@ class Workers:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        # Whoever takes a child that is ready waits for no fork and no reaping.
+        # A call that takes a ready child waits for no fork and no reaping.
         self._changed = threading.Condition()
         self._fork_server_lock = threading.Lock()
         self._fork_server: _ForkServer | None = None
@@ -121,7 +121,7 @@ class Workers:
         return _made_ready(self._next(give_up_at), give_up_at)
 
     def _next(self, give_up_at: float) -> ChildProcess:
-        """Return the spare child; if there is none, have one started beside."""
+        """Return the spare child; if there is none, have one started in a thread."""
         with self._changed:
             if self._spare is None:
                 self._failure = None

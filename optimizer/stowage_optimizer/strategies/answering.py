@@ -13,15 +13,15 @@ from stowage_optimizer.strategies.strategy import Strategy
 
 @runtime_checkable
 class SelfContained(Protocol):
-    """A strategy that sees to everything by itself.
+    """A strategy that handles relations and limits by itself.
 
-    It keeps what pods demand of each other, and disrupts nobody, so that there is
-    nothing to limit. Another plan that places as many would not be its plan.
+    It keeps the relations between pods and disrupts none, so that there is nothing to
+    limit. Another plan that places as many would not be its plan.
     """
 
     @property
     def is_self_contained(self) -> bool:
-        """Return whether nothing is to be added."""
+        """Return whether nothing must be added."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Nodes being filled by hand: what fits where, with the scheduler's own rule.
+"""Building an assignment pod by pod, by the scheduler's own rule for what fits.
 
 A pod that *comes* to a node must find room for everything it asks for. A pod that
 stays need not: a node may be overcommitted already, and that must not get worse.
@@ -39,7 +39,7 @@ class AssignmentBuilder:
         return self._node_of[item]
 
     def fits(self, item: int, node: int) -> bool:
-        """Tell whether ``item`` may join what is on ``node`` now.
+        """Return whether ``item`` may join what is on ``node`` now.
 
         Of the relations between pods, anti-affinity is looked at: like room, it only
         gets scarcer with each pod. For the others see `relations_allow`.
@@ -52,10 +52,10 @@ class AssignmentBuilder:
             and used[dimension] + amount > room[dimension]
             and (comes or newcomers[dimension])
             for dimension, amount in enumerate(self._packing.items[item].demand)
-        ) and self._apart(item, node, comes)
+        ) and self._anti_affinity_allows(item, node, comes)
 
     def relations_allow(self, item: int, node: int) -> bool:
-        """Tell whether ``item`` may come to ``node`` by every relation, as of now."""
+        """Return whether ``item`` may come to ``node`` by every relation, as of now."""
         relations = self._packing.relations
         if self._domain_counts is None or relations is None:
             return True
@@ -84,11 +84,11 @@ class AssignmentBuilder:
             change = self._domain_counts.add if sign > 0 else self._domain_counts.remove
             change(self._packing.relations.class_of[item], node, comes=comes)
 
-    def _apart(self, item: int, node: int, comes: bool) -> bool:
+    def _anti_affinity_allows(self, item: int, node: int, comes: bool) -> bool:
         relations = self._packing.relations
         if self._domain_counts is None or relations is None:
             return True
         class_id = relations.class_of[item]
         if comes:
-            return self._domain_counts.apart(class_id, node)
+            return self._domain_counts.anti_affinity_allows(class_id, node)
         return self._domain_counts.allows_staying(class_id, node)

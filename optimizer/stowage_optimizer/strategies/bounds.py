@@ -26,7 +26,7 @@ class Proof:
     method
         The method.
     dual
-        The prices of a dual bound, if they are to be told.
+        The prices of a dual bound, if they are to be reported.
     """
 
     method: ProofMethod
@@ -70,7 +70,7 @@ class TierBounds:
     disrupt: Proof = TRIVIAL
 
     def without_prices(self) -> TierBounds:
-        """Return the same limits, told by their methods only."""
+        """Return the same limits, with their methods only."""
         return replace(
             self, place=Proof(self.place.method), disrupt=Proof(self.disrupt.method)
         )

@@ -7,14 +7,14 @@ from stowage_optimizer.strategies.relation_repair import repair_relations
 
 
 def keeps_relations(packing: Packing, assignment: Assignment) -> bool:
-    """Tell whether every pod is welcome where ``assignment`` puts it, in some order.
+    """Return whether relations allow every pod its node, in some order of arrival.
 
-    Room is not looked at where pods demand nothing of each other.
+    Room is not checked if there are no relations.
     """
     if packing.relations is None:
         return True
     settled = repair_relations(packing, assignment)
-    # Settling seats waiting pods too, after all others; those do not matter here.
+    # The repair places waiting pods too, after all others; they do not matter here.
     return settled is not None and all(
         node is None or node == other
         for node, other in zip(assignment, settled, strict=True)

@@ -19,7 +19,7 @@ class TierScore:
     """What an assignment does for one tier; larger is better.
 
     ``kept`` counts the running pods of exactly the tier's priority that keep a node.
-    Under the `PAPER` policy it is 0 throughout, since nobody asks for it.
+    Under the `PAPER` policy it is 0 throughout, since it does not count.
     """
 
     kept: int

@@ -79,7 +79,7 @@ class PlanWriter:
         tiers = []
         for priority in self._priorities:
             staying += self._staying[priority]
-            # Prices are of one tier: they are told there only.
+            # Prices are of one tier: they are reported there only.
             again = (was, now, limits.without_prices())
             was, now, limits = by_tier.get(priority, again)
             proved = proved and self._proved(now, limits)

@@ -1,4 +1,4 @@
-"""Where strategies come from, by name."""
+"""The registry of strategies, by name."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from stowage_optimizer.strategies.errors import (
 from stowage_optimizer.strategies.strategy import Strategy
 
 SHIPPED = "stowage_optimizer.strategies.registry:available_strategies"
-"""Path of the function that brings every strategy that is installed."""
+"""Path of the function that returns every installed strategy."""
 
 GROUP = "stowage.strategies"
 """Entry points of other packages: name of a strategy, and a function that makes it."""
 
 
 def load_strategies(path: str) -> Mapping[str, Strategy]:
-    """Return the strategies that the function at ``path`` brings.
+    """Return the strategies that the function at ``path`` returns.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def available_strategies() -> Mapping[str, Strategy]:
     Raises
     ------
     StrategyNameTakenError, StrategyUnloadableError
-        A package brings a name that is taken, or something that is no strategy.
+        A package provides a name that is taken, or something that is no strategy.
     """
     strategies = dict(shipped_strategies())
     for entry_point in sorted(entry_points(group=GROUP)):
@@ -87,7 +87,7 @@ def _made(entry_point: EntryPoint) -> Strategy:
     try:
         made = entry_point.load()()
     except Exception as error:
-        # Whatever another package does at import is its own fault.
+        # Whatever another package raises at import is reported by its name.
         raise StrategyUnloadableError(entry_point.name, repr(error)) from error
     if not callable(getattr(made, "solve", None)):
         raise StrategyUnloadableError(entry_point.name, "it has no method 'solve'")

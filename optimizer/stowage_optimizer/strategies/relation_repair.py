@@ -1,8 +1,8 @@
 """Making an assignment keep the relations between pods, in an order that exists.
 
-Affinity and spread look at the pods that are there when a pod comes. So whoever stays
-is put first, then the pods that come, one by one, moves before placements, as long as
-the next one is welcome. Pods that never are try other nodes. Waiting pods with such
+Affinity and spread look at the pods that are there when a pod comes. So the pods that
+stay are put first, then those that come, one by one, moves before placements, as long
+as the next one is allowed. Pods that never are try other nodes. Waiting pods with such
 demands try every node too: strategies know room only.
 """
 
@@ -37,14 +37,14 @@ def make_whole(packing: Packing, wanted: Assignment, policy: Policy) -> Assignme
 def repair_relations(
     packing: Packing, wanted: Assignment, stop: Callable[[], bool] = lambda: False
 ) -> Assignment | None:
-    """Return ``wanted`` with pods that are not welcome elsewhere, or waiting.
+    """Return ``wanted`` with the pods that relations refuse elsewhere, or waiting.
 
     Parameters
     ----------
     packing, wanted
         The problem, and an assignment that keeps to the room there is.
     stop
-        Tells when to look for no more nodes.
+        Returns True when to try no more nodes.
 
     Returns
     -------
@@ -53,8 +53,8 @@ def repair_relations(
     """
     given_up: set[int] = set()
     while True:
-        settled, seated = _seat_the_rest(packing, wanted, given_up, stop)
-        late = _arrive(AssignmentBuilder(packing), packing, settled) if seated else []
+        settled, placed = _place_the_rest(packing, wanted, given_up, stop)
+        late = _arrive(AssignmentBuilder(packing), packing, settled) if placed else []
         homeless = any(
             packing.items[item].home is not None and wanted[item] is not None
             for item in (*late, *_lost(wanted, settled))
@@ -70,21 +70,21 @@ def repair_relations(
         )
 
 
-def _seat_the_rest(
+def _place_the_rest(
     packing: Packing,
     wanted: Assignment,
     given_up: set[int],
     stop: Callable[[], bool],
 ) -> tuple[Assignment, bool]:
-    """Return ``wanted`` with other nodes for some, and whether anybody got one."""
+    """Return ``wanted`` with other nodes for some, and whether any pod got one."""
     builder = AssignmentBuilder(packing)
     late = _arrive(builder, packing, wanted)
     waiting = [item for item in _demanding(packing) if wanted[item] is None]
     rest = {*late, *waiting} - given_up
-    seated = False
+    placed = False
     for item in sorted(rest, key=lambda one: (-packing.items[one].priority, one)):
-        seated = _seat(packing, builder, item, stop) or seated
-    return builder.assignment, seated
+        placed = _place(packing, builder, item, stop) or placed
+    return builder.assignment, placed
 
 
 def _lost(wanted: Assignment, settled: Assignment) -> list[int]:
@@ -99,7 +99,7 @@ def _lost(wanted: Assignment, settled: Assignment) -> list[int]:
 def _arrive(
     builder: AssignmentBuilder, packing: Packing, wanted: Assignment
 ) -> list[int]:
-    """Put everybody in a plan's order, whoever is welcome; return who never was."""
+    """Put all allowed pods in a plan's order; return those that never were."""
     moves, placements = _put_who_stays(packing, builder, wanted)
     return _put_who_comes(builder, wanted, [*moves, *placements])
 
@@ -123,7 +123,7 @@ def _put_who_stays(
 def _put_who_comes(
     builder: AssignmentBuilder, wanted: Assignment, coming: Sequence[int]
 ) -> list[int]:
-    """Put pods in turns, whoever is welcome; return who never was."""
+    """Put pods in turns while allowed; return those that never were."""
     left = list(coming)
     while True:
         late = []
@@ -149,7 +149,7 @@ def _demanding(packing: Packing) -> list[int]:
     ]
 
 
-def _seat(
+def _place(
     packing: Packing, builder: AssignmentBuilder, item: int, stop: Callable[[], bool]
 ) -> bool:
     """Put ``item`` home, or on any node that is open to it."""

@@ -1,4 +1,4 @@
-"""Making an assignment whole: no running pod is lost or moved for nothing.
+"""Making an assignment whole: no needless moves or displaced pods.
 
 The solver may stop with an answer that leaves a running pod unplaced although it
 fits, or moves one that could have stayed. Tier by tier from the highest, pods get the
@@ -7,9 +7,9 @@ pods go home if they can. Going home frees room, so this repeats until nothing c
 each round is better by the objective, so it ends.
 
 Under the `STRICT` policy running pods look for room before the pending pods of their
-tier are placed. So whoever is left unplaced in the end would not fit anywhere even if
-every newly placed pod of its own priority, and everyone below, were not there: the
-rule that the checker holds plans to.
+tier are placed. So a pod that is left unplaced in the end would not fit anywhere even
+without the newly placed pods of its own priority and all pods below: the rule that the
+checker holds plans to.
 """
 
 from __future__ import annotations

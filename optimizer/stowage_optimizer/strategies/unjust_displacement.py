@@ -7,7 +7,7 @@ from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 
 
 def has_unjust_displacement(packing: Packing, assignment: Assignment) -> bool:
-    """Tell whether a pod is evicted that could stay beside the higher-priority pods.
+    """Return whether a pod is evicted that could stay beside the higher-priority pods.
 
     Pods of its own priority that were running count among these.
     """

@@ -15,7 +15,7 @@ from stowage_optimizer.verify.violation import Violation
 class AntiAffinityRule:
     """Pods of the class ``carrier`` and of ``others`` share no domain of ``key``.
 
-    ``wide`` says that the term chooses namespaces by their labels.
+    ``wide`` means that the term chooses namespaces by their labels.
     """
 
     carrier: str
@@ -24,8 +24,8 @@ class AntiAffinityRule:
     wide: bool
 
 
-def check_apart(case: Case) -> Iterator[Violation]:
-    """Yield each arrival that brings two pods together that must be apart."""
+def check_anti_affinity(case: Case) -> Iterator[Violation]:
+    """Yield each arrival that puts two conflicting pods into one domain."""
     known = anti_affinity_rules(case)
     counted = {key: _by_domain(case, key) for key in {rule.key for rule in known}}
     for pod, node in case.arrivals():

@@ -1,4 +1,4 @@
-"""Whether a pod could be somewhere beside those who stay there."""
+"""Whether a pod conflicts with the pods that stay on a node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Staying = Callable[[str], list[str]]
 
 @dataclass(slots=True)
 class Conflicts:
-    """Who clashes with whom in one case.
+    """The conflicts between the pods of one case.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Conflicts:
         self._rules = anti_affinity_rules(self.case)
 
     def refuses(self, uid: str, node: str, staying: Staying) -> bool:
-        """Tell whether a pod that stays clashes with the pod ``uid`` on ``node``.
+        """Return whether a pod that stays clashes with the pod ``uid`` on ``node``.
 
         Two pods that are where they were before do not: they may stay as they are.
         """

@@ -1,4 +1,4 @@
-"""Nobody is touched who may not be."""
+"""No pod is disrupted that may not be."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
 
 
 def covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
-    """Tell whether pods of the class are under ``budget``."""
+    """Return whether pods of the class are under ``budget``."""
     return (
         budget.namespace == wanted.namespace
         and budget.HasField("selector")

@@ -1,8 +1,8 @@
-"""There is an order in which every pod that comes is welcome when it comes.
+"""There is an order in which every coming pod is allowed when it comes.
 
-Affinity and spread look at the pods that are there at that moment. Whoever stays is
-there from the start; then the plan's moves and placements are gone through in turns,
-in the plan's order, and whoever is welcome comes. Nobody may be left over.
+Affinity and spread look at the pods that are there at that moment. Pods that stay are
+there from the start; then the plan's moves and placements are tried in turns, in the
+plan's order, and allowed pods come. No pod may be left over.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def check_order(case: Case) -> Iterator[Violation]:
 
 
 def demanding(wanted: pb.PodClass) -> bool:
-    """Tell whether the class has required affinity or hard spread."""
+    """Return whether the class has required affinity or hard spread."""
     return bool(wanted.required_pod_affinity) or any(_hard(wanted))
 
 
@@ -57,12 +57,12 @@ def _hard(wanted: pb.PodClass) -> Iterator[pb.TopologySpreadConstraint]:
 
 @dataclass(slots=True)
 class AffinityCounts:
-    """Who of those that a class needs is where.
+    """Where the pods are that a class requires.
 
     Parameters
     ----------
     required_classes
-        The classes that every affinity term speaks of.
+        The classes that every affinity term selects.
     places
         Pods by topology key and domain.
     """
@@ -129,7 +129,7 @@ class ExecutionState:
         """Yield the rule and the reason of each refusal of ``uid`` by ``node``."""
         wanted = self.case.class_of(uid)
         if wanted.required_pod_affinity and not self._affinity_holds(wanted, node):
-            yield "pod-affinity", "nobody that it needs is in its domain"
+            yield "pod-affinity", "no pod that it requires is in its domain"
         spreads = list(_hard(wanted))
         for index, spread in enumerate(spreads):
             problem = self._skew(wanted, index, spreads, node)
@@ -234,7 +234,7 @@ def _count(spread_counts: SpreadCounts, pod: pb.Pod, node: str) -> None:
 
 
 def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> bool:
-    """Tell whether the selector is empty: the scheduler counts nobody for it."""
+    """Return whether the selector is empty: the scheduler counts no pod for it."""
     selector = spread.label_selector
     if selector.match_labels or selector.match_expressions:
         return False
@@ -244,7 +244,7 @@ def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> 
 def _counts(
     wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, node: pb.Node
 ) -> bool:
-    """Tell whether pods on ``node`` count, by the constraint's policies."""
+    """Return whether pods on ``node`` count, by the constraint's policies."""
     if spread.node_affinity_policy != "Ignore" and not affinity_holds(wanted, node):
         return False
     return spread.node_taints_policy != "Honor" or not any(

@@ -1,4 +1,4 @@
-"""The strict policy: nobody makes way for a pod of the same or a lower priority."""
+"""The strict policy: no pod makes way for one of the same or a lower priority."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
     """
     if case.policy != pb.POLICY_STRICT:
         return
-    # Who waits for a node cannot be evicted: another rule says so.
+    # A pending pod cannot be evicted: that is another rule.
     evicted = [one.pod_uid for one in case.evictions if case.before[one.pod_uid]]
     if not evicted:
         return
@@ -39,7 +39,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
             )
             continue
         if demanding(case.class_of(uid)):
-            # Where it fits depends on who else comes, and in which order.
+            # Where it fits depends on which pods come, and in which order.
             continue
         for node in spare.nodes_for(uid):
 
@@ -56,7 +56,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
 def _staying(
     case: Case, uid: str, on_node: list[str], disruptable: set[str]
 ) -> list[str]:
-    """Return who of ``on_node`` need not make way for the pod ``uid``."""
+    """Return the pods ``on_node`` that need not make way for the pod ``uid``."""
     priority = case.priority(uid)
     return [
         other

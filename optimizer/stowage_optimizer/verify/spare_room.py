@@ -18,15 +18,15 @@ from stowage_optimizer.verify.eligibility import turned_away
 
 @dataclass(frozen=True, slots=True)
 class _FreeRoom:
-    """What is left beside those who need not make way for a priority.
+    """The room that is left beside the pods that need not make way for a priority.
 
     Parameters
     ----------
     free
         By resource, the amount by node; negative where too much is used.
     asked
-        By resource, nodes on which some newcomer stays who asks for it: only there
-        must the resource suffice also for those who ask for none of it.
+        By resource, nodes with a newcomer that requests it: only there must the
+        resource also suffice for pods that request none of it.
     """
 
     free: dict[str, list[int]]
@@ -101,7 +101,7 @@ class SpareRoom:
         return [self._names[node] for node in found]
 
     def _fits_at_home(self, uid: str) -> bool:
-        """Tell whether the pod could have stayed: it does not come to its own node."""
+        """Return whether the pod could have stayed, without coming to its own node."""
         room = self._room_for(self._case.priority(uid))
         home = self._index[self._case.before[uid]]
         wanted = self._case.requests(uid)
@@ -130,7 +130,7 @@ class SpareRoom:
         return _FreeRoom(free, asked)
 
     def _stays(self, uid: str, priority: int) -> bool:
-        """Tell whether the pod need not make way for one of ``priority``."""
+        """Return whether the pod need not make way for one of ``priority``."""
         own, runs = self._case.priority(uid), bool(self._case.before[uid])
         return (
             own > priority
@@ -149,7 +149,7 @@ class SpareRoom:
 
 
 def _node_requirements(wanted: pb.PodClass) -> bytes:
-    """Return what of a class decides which nodes turn it away."""
+    """Return what of a class decides which nodes refuse it."""
     return pb.PodClass(
         node_name=wanted.node_name,
         node_selector=wanted.node_selector,

@@ -12,7 +12,7 @@ from stowage_testbed.simulate import Question
 STRATEGIES = ("lexicographic", "cpsat-aggregated", "first-fit-decreasing")
 ANSWERS = 2
 TIME_LIMIT_S = 20.0
-"""Far more than is needed: who counts steps must not be stopped by the clock."""
+"""Far more than is needed: the clock must not stop a solve that counts steps."""
 
 FAILURES = (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT)
 

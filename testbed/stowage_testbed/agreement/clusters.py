@@ -28,7 +28,7 @@ def random_cluster(name: str, rng: Random, simulator: Simulator) -> Question:
     rng
         Source of every random choice.
     simulator
-        Fills the cluster, so that nobody runs where he was never welcome.
+        Fills the cluster, so that no pod runs where it was never allowed.
     """
     draft = rng.choice(FAMILIES)(rng)
     add_demands(rng, draft)
@@ -41,7 +41,7 @@ def random_cluster(name: str, rng: Random, simulator: Simulator) -> Question:
         draft.instance(name),
         policy=pb.POLICY_STRICT if rng.random() < STRICT_SHARE else pb.POLICY_PAPER,
         forbidden=_forbidden(rng, draft),
-        # Small workloads without a kubelet, of which hardly anybody could move.
+        # Small workloads without a kubelet: hardly any pod could move.
         arguments=NO_PROTECTION,
     )
 

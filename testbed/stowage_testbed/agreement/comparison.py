@@ -22,7 +22,7 @@ class Comparison:
     checked
         The policy that the checker went by.
     snapshot
-        What the scheduler told of the cluster.
+        The scheduler's snapshot of the cluster.
     scheduler
         The scheduler's verdict.
     violations
@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def only_claims(self) -> bool:
-        """Whether nothing is wrong but what the plan says of itself."""
+        """Whether only the plan's claims about itself are wrong."""
         return bool(self.rules) and not self.substance
 
     @property

@@ -1,4 +1,4 @@
-"""What pods ask for beside what their family gives them: one function a demand."""
+"""What pods demand besides what their family gives them: one function a demand."""
 
 from __future__ import annotations
 

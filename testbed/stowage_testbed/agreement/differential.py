@@ -36,7 +36,7 @@ def agreement(seed: int, plans: int) -> Agreement:
     Parameters
     ----------
     seed
-        Of every random choice: the same seed brings the same plans.
+        Of every random choice: the same seed gives the same plans.
     plans
         How many plans are compared.
 

@@ -1,4 +1,4 @@
-"""Which of the checker's rules say the same as a refusal of the scheduler.
+"""Which of the checker's rules are equivalent to a refusal of the scheduler.
 
 The scheduler stops at the first reason, or reports every plugin that refuses; the
 checker reports every broken rule. So one rule must be equivalent to one of the
@@ -13,7 +13,7 @@ from stowage_optimizer.verify import Violation
 from stowage_testbed.simulate import Verdict
 
 CLAIM_RULES = frozenset({"tiers", "bounds", "gains", "nodes-in-use"})
-"""Rules about what a plan says of itself. The scheduler takes no plan's word."""
+"""Rules about the claims of a plan about itself. The scheduler does not check them."""
 
 NAME_RULES = frozenset({"snapshot-id", "duplicate", "unknown-pod", "unknown-node"})
 """Rules behind which the checker looks no further."""
@@ -57,7 +57,7 @@ ARRIVAL_RULES = frozenset().union(*PLUGINS.values()) - {"capacity"}
 
 
 def equivalent(refusal: Verdict, violations: Collection[Violation]) -> bool:
-    """Tell whether one of ``violations`` says what ``refusal`` says.
+    """Return whether one of ``violations`` is equivalent to ``refusal``.
 
     Of the plugins that keep a pod off a node the scheduler asks the others no more, so
     that the same pod is enough.

@@ -41,7 +41,7 @@ class Explanation(StrEnum):
 
 
 ARRIVAL_ORDER_RULES = frozenset({"pod-affinity", "topology-spread"})
-"""Rules that look at who is there when somebody comes."""
+"""Rules that depend on the pods that are there when a pod comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def explain(
     Parameters
     ----------
     verifier
-        Hears the changed cases.
+        Verifies the changed cases.
     comparison
         A plan about which the two do not agree.
     changes
@@ -89,8 +89,8 @@ def without_own_kind(comparison: Comparison) -> Changed | None:
     """Let pods be evicted for others of their own priority too.
 
     The checker asks whether an evicted pod would not fit anywhere beside those that
-    rank above it. The scheduler only asks whether somebody above it gains; evictions
-    that no room needs it spares when it carries the plan out.
+    rank above it. The scheduler only asks whether a pod above it gains; evictions that
+    no room needs it spares when it carries the plan out.
     """
     if not comparison.scheduler.accepted or "policy" not in comparison.substance:
         return None
@@ -105,7 +105,7 @@ def without_own_kind(comparison: Comparison) -> Changed | None:
 
 
 def without_preemption_policy(comparison: Comparison) -> Changed | None:
-    """Let every pod preempt: the contract does not tell who never does."""
+    """Let every pod preempt: the contract does not say which pods never do."""
     if comparison.scheduler.reason != "unjust-eviction":
         return None
 
@@ -116,7 +116,7 @@ def without_preemption_policy(comparison: Comparison) -> Changed | None:
 
 
 def without_zones_of_volumes(comparison: Comparison) -> Changed | None:
-    """Take the labels off volumes: the contract tells of their node affinity alone."""
+    """Take the labels off volumes: the contract has their node affinity alone."""
     if "VolumeZone" not in comparison.scheduler.plugins:
         return None
     instance = comparison.question.instance
@@ -129,10 +129,10 @@ def without_zones_of_volumes(comparison: Comparison) -> Changed | None:
 
 
 def with_movers_gone(comparison: Comparison) -> Changed | None:
-    """Let everybody who moves be on his way before anybody comes.
+    """Let all moving pods leave before any pod comes.
 
-    So the checker sees it. The scheduler lets a pod go only when there is room for it
-    elsewhere: until then it may be company for one who comes, or in his way.
+    So the checker sees it. The scheduler evicts a pod only when there is room for it
+    elsewhere: until then it may be required by a coming pod, or in its way.
     """
     if not comparison.plan.moves or not _about_arrival_order(comparison):
         return None

@@ -22,7 +22,7 @@ from stowage_testbed.scenario.manifests import (
 
 NAMESPACE = "default"
 MOST_NUMBERS = 2**31
-"""Instances of a cell are told apart by a number below this."""
+"""Instances of a cell have different numbers, below this."""
 
 CPU_MILLI = range(100, 600, 100)
 NODE_CPU_MILLI = range(600, 1600, 100)

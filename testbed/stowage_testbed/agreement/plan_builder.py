@@ -1,4 +1,4 @@
-"""A cluster on which pods are moved about while a random plan is made."""
+"""Builds a random plan by moving pods on a cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PlanBuilder:
         return [uid for uid, node in self.where.items() if not node]
 
     def supported(self, uid: str) -> bool:
-        """Tell whether the contract can express all that the pod needs."""
+        """Return whether the contract can express all that the pod needs."""
         return not self.index.classes[self.index.class_id[uid]].unsupported
 
     def movable(self) -> list[str]:
@@ -49,7 +49,7 @@ class PlanBuilder:
         return self.index.priority[self.index.class_id[uid]]
 
     def open_nodes(self, uid: str) -> list[str]:
-        """Return the nodes that do not turn the pod away, full ones among them."""
+        """Return the nodes that do not refuse the pod, full ones among them."""
         name = self.index.class_id[uid]
         if name not in self._open:
             case = Case(self.snapshot, pb.Plan(), pb.POLICY_STRICT, index=self.index)
@@ -59,14 +59,14 @@ class PlanBuilder:
         return self._open[name]
 
     def fits(self, uid: str, node: str) -> bool:
-        """Tell whether there is room for the pod on ``node``."""
+        """Return whether there is room for the pod on ``node``."""
         free = self._free[node]
         return all(
             free[name] >= amount for name, amount in self._wanted(uid).items() if amount
         )
 
     def put(self, uid: str, node: str) -> None:
-        """Bring the pod to ``node``; empty takes it off its node."""
+        """Put the pod on ``node``; empty takes it off its node."""
         if self.where[uid]:
             self._free[self.where[uid]].update(self._wanted(uid))
         if node:

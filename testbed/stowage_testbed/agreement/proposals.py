@@ -1,7 +1,7 @@
 """Random plans that keep the rules as far as room, taints and the contract go.
 
-What pods demand of each other is left to chance, so that some of the plans are good
-and others are not, each for one reason.
+Relations between pods are left to chance, so that some of the plans are good and others
+are not, each for one reason.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _nodes(rng: Random, builder: PlanBuilder, uid: str) -> list[str]:
 
 
 def _place(rng: Random, builder: PlanBuilder, uid: str, node: str) -> bool:
-    """Bring the pod to ``node``, with others out of its way if that helps."""
+    """Put the pod on ``node``, and move others out of its way if that helps."""
     if builder.fits(uid, node):
         builder.put(uid, node)
         return True
@@ -61,7 +61,7 @@ def _place(rng: Random, builder: PlanBuilder, uid: str, node: str) -> bool:
 
 
 def _in_the_way(rng: Random, builder: PlanBuilder, uid: str, node: str) -> list[str]:
-    """Return who may be disrupted for the pod, in random order."""
+    """Return the pods that may be disrupted for the pod, in random order."""
     others = [
         other
         for other in builder.movable()
@@ -82,7 +82,7 @@ def _elsewhere(rng: Random, builder: PlanBuilder, uid: str) -> str:
 
 
 def _move_needlessly(rng: Random, builder: PlanBuilder, most: int) -> None:
-    """Move somebody of a priority up to ``most`` whom nobody asked to."""
+    """Move a pod of a priority up to ``most`` needlessly."""
     movable = [uid for uid in builder.movable() if builder.priority(uid) <= most]
     if movable:
         uid = rng.choice(movable)

@@ -71,7 +71,7 @@ def _system_critical(_: Random, pod: Manifest) -> None:
 
 
 def _finished(_: Random, pod: Manifest) -> None:
-    """Count for nothing any more."""
+    """Make a pod that no longer counts."""
     pod["status"] = {"phase": "Succeeded"}
 
 

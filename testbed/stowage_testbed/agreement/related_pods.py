@@ -14,7 +14,7 @@ ROOMY = pb.Resources(cpu_milli=100_000, memory_bytes=100 * 10**9, pods=110)
 def related_pods(rng: Random, *, waiting: int = 1) -> pb.Snapshot:
     """Return four nodes in up to two zones, a few running pods and ``waiting`` ones.
 
-    Running pods ask for nothing, waiting ones for 1 milli of CPU.
+    Running pods request nothing, waiting ones 1 milli of CPU.
     """
     snapshot = pb.Snapshot(id="snapshot-1")
     for name in NODES:

@@ -1,4 +1,4 @@
-"""How often both verifiers said the same, and why not where they did not."""
+"""How often both verifiers agreed, and why not where they did not."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Agreement:
     seed, clusters, plans
         What was compared.
     valid, mutated
-        Plans as the optimiser or the random player made them, and spoiled ones.
+        Plans from the optimiser or the random generator, and mutated ones.
     accepted, refused
-        Plans to which both said the same.
+        Plans about which both agreed.
     explained
         Plans about which they differed, by the explanation; two are joined by ``+``.
     unexplained

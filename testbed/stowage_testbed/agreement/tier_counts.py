@@ -1,4 +1,4 @@
-"""What a plan says of itself, made true: what is left to verify are its steps."""
+"""A plan's own counts, made true: what is left to verify are its steps."""
 
 from __future__ import annotations
 

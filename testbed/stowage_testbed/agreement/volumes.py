@@ -32,7 +32,7 @@ def _mount(rng: Random, draft: Draft, pod: Manifest) -> None:
     if rng.randrange(3):
         _reach_from(rng, made, node)
     elif ZONE_LABEL in node["labels"]:
-        # The old way to say where a volume is, which the scheduler heeds.
+        # The old way to say where a volume is; the scheduler honours it.
         made["metadata"]["labels"] = {ZONE_LABEL: node["labels"][ZONE_LABEL]}
     draft.objects.append(made)
 

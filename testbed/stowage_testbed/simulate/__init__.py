@@ -1,4 +1,4 @@
-"""The real scheduler without a cluster: its placements, and what it says to plans."""
+"""The real scheduler without a cluster: its placements, and its verdicts on plans."""
 
 from stowage_testbed.simulate.instance import Instance, Measurement, Placements
 from stowage_testbed.simulate.profile import profile_file

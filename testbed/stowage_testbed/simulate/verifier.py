@@ -1,4 +1,4 @@
-"""What the scheduler says to plans, without a cluster to carry them out on."""
+"""The scheduler's verdicts on plans, without a cluster to carry them out on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SchedulerVerifier(SimulatorProcess):
         Raises
         ------
         QuestionRefusedError
-            The question has issues. The verifier goes on.
+            The question has issues. The verifier keeps running.
         SimulatorEndedError, SimulatorTimeoutError
             As `SimulatorProcess.ask` says.
         """

@@ -1,4 +1,4 @@
-"""Plans that disturb pods whom they must leave alone, or too many."""
+"""Plans that disrupt pods that they must leave alone, or too many."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_claims_are_the_only_rules_that_the_scheduler_leaves_to_the_checker() ->
 
 
 def _missed(verifiers: Verifiers) -> bool:
-    """Tell whether some plan is judged differently; names that lead nowhere count."""
+    """Tell whether some plan is verified differently; names that lead nowhere count."""
     for seed in range(SEARCHED // PLANS):
         try:
             if compare_random_plans(verifiers, seed, PLANS).unexplained:

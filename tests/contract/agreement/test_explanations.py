@@ -16,7 +16,7 @@ from stowage_testbed.agreement.volumes import claim, volume
 from stowage_testbed.simulate import Instance, Verdict
 
 
-def heard(
+def compared(
     verifiers: Verifiers,
     instance: Instance,
     plan: pb.Plan,
@@ -47,7 +47,7 @@ def own_kind(verifiers: Verifiers) -> Comparison:
     )
     instance = Instance("own-kind", (a_node("n1"), a_node("n2")), pods)
     placed = {"equal-1": "n1", "equal-2": "n1", "high": "n2"}
-    return heard(verifiers, instance, a_plan(placed=placed, evicted={"out": "n1"}))
+    return compared(verifiers, instance, a_plan(placed=placed, evicted={"out": "n1"}))
 
 
 def preemption_policy(verifiers: Verifiers) -> Comparison:
@@ -58,7 +58,7 @@ def preemption_policy(verifiers: Verifiers) -> Comparison:
     )
     instance = Instance("polite", (a_node("n1"),), pods)
     plan = a_plan(placed={"polite": "n1"}, evicted={"low": "n1"})
-    return heard(verifiers, instance, plan)
+    return compared(verifiers, instance, plan)
 
 
 def zones_of_volumes(verifiers: Verifiers) -> Comparison:
@@ -75,31 +75,31 @@ def zones_of_volumes(verifiers: Verifiers) -> Comparison:
         (a_pod("mounts", 100, volumes=mounted),),
         (claim("default", "data", bound=True), labelled),
     )
-    return heard(verifiers, instance, a_plan(placed={"mounts": "n1"}))
+    return compared(verifiers, instance, a_plan(placed={"mounts": "n1"}))
 
 
 def order(verifiers: Verifiers) -> Comparison:
-    """Return a pod that comes while its company is still there, which then leaves."""
+    """Return a pod that comes before the pod that it needs leaves."""
     pods = (
-        a_pod("friend", 500, node="n1"),
+        a_pod("needed", 500, node="n1"),
         a_pod("blocker", 900, node="n2"),
-        a_pod("new", 500, affinity=beside("friend")),
+        a_pod("new", 500, affinity=beside("needed")),
     )
     nodes = (a_node("n1"), a_node("n2"), a_node("n3"))
-    moved = {"friend": ("n1", "n2"), "blocker": ("n2", "n3")}
+    moved = {"needed": ("n1", "n2"), "blocker": ("n2", "n3")}
     plan = a_plan(placed={"new": "n1"}, moved=moved)
-    return heard(verifiers, Instance("order", nodes, pods), plan)
+    return compared(verifiers, Instance("order", nodes, pods), plan)
 
 
 def spared(verifiers: Verifiers) -> Comparison:
-    """Return a pod whose company is evicted, though no room is needed."""
+    """Return a pod whose required neighbour is evicted, though no room is needed."""
     pods = (
-        a_pod("friend", 100, node="n1"),
-        a_pod("new-1", 100, priority=1, affinity=beside("friend")),
+        a_pod("needed", 100, node="n1"),
+        a_pod("new-1", 100, priority=1, affinity=beside("needed")),
     )
-    plan = a_plan(placed={"new-1": "n1"}, evicted={"friend": "n1"})
+    plan = a_plan(placed={"new-1": "n1"}, evicted={"needed": "n1"})
     instance = Instance("spared", (a_node("n1"),), pods)
-    return heard(verifiers, instance, plan, pb.POLICY_PAPER)
+    return compared(verifiers, instance, plan, pb.POLICY_PAPER)
 
 
 CASES = {
@@ -129,15 +129,15 @@ def test_what_only_one_side_knows_explains_why_they_differ(
 
 
 def test_two_differences_at_once_are_told_as_two(verifiers: Verifiers) -> None:
-    """Evicted for its own kind, and company for another while it was spared."""
+    """Evicted for its own kind, and needed by another while it was spared."""
     pods = (
-        a_pod("friend", 100, node="n1"),
-        a_pod("new", 100, priority=1, affinity=beside("friend")),
+        a_pod("needed", 100, node="n1"),
+        a_pod("new", 100, priority=1, affinity=beside("needed")),
     )
-    plan = a_plan(placed={"new": "n1"}, evicted={"friend": "n1"})
+    plan = a_plan(placed={"new": "n1"}, evicted={"needed": "n1"})
     instance = Instance("both", (a_node("n1"),), pods)
 
-    comparison = heard(verifiers, instance, plan)
+    comparison = compared(verifiers, instance, plan)
 
     assert comparison.substance == {"policy", "pod-affinity"}
     both = (Explanation.OWN_KIND, Explanation.SPARED)

@@ -157,7 +157,7 @@ def test_a_plan_that_fails_the_checker_never_leaves(
     assert after == failures + 1
 
 
-def test_every_fault_of_a_snapshot_is_told_at_once(solve: Solve) -> None:
+def test_every_issue_of_a_snapshot_is_reported_at_once(solve: Solve) -> None:
     """One round trip is enough to correct everything."""
     builder = SnapshotBuilder().node("n", cpu_milli=-1).node("n")
     builder.pod("p", of="missing", node="nowhere")

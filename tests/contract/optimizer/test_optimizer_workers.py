@@ -71,7 +71,7 @@ def test_a_spare_child_killed_before_it_was_ready_is_replaced(workers: Workers) 
     child.close()
 
 
-def test_a_nursery_that_was_killed_is_replaced(workers: Workers) -> None:
+def test_a_fork_server_that_was_killed_is_replaced(workers: Workers) -> None:
     """The service heals itself, without a restart of the pod."""
     spare = workers.prepare()
     assert spare is not None
@@ -86,7 +86,7 @@ def test_a_nursery_that_was_killed_is_replaced(workers: Workers) -> None:
     child.close()
 
 
-def test_a_child_of_a_killed_nursery_is_told_at_once_and_the_next_one_goes_on(
+def test_a_child_of_a_killed_fork_server_is_reported_at_once_and_the_next_one_goes_on(
     workers: Workers,
 ) -> None:
     """Its end must not wait for a start, nor be asked of somebody else's parent."""

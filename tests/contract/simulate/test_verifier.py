@@ -68,7 +68,7 @@ def test_a_forbidden_pair_is_kept_and_told(verifier: SchedulerVerifier) -> None:
     assert said.verdicts[0].reason == "forbidden-pair"
 
 
-def test_who_may_be_disturbed_is_said_by_the_plugin_s_arguments(
+def test_the_disruptable_pods_follow_the_plugin_s_arguments(
     verifier: SchedulerVerifier,
 ) -> None:
     """By default nobody is moved who stands alone; an installation may differ."""

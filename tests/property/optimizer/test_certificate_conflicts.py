@@ -1,4 +1,4 @@
-"""The checker's amounts of company say what its rules say of one node."""
+"""The checker's conflict amounts say what its rules say of one node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.anti_affinity import check_apart
+from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.ports import check_ports
@@ -57,7 +57,7 @@ def test_who_keeps_apart_overflows_a_node_together(
     """Only of two groups that may each be large, but never meet, is nothing said."""
     case = _case(builder, data)
 
-    met = any(check_apart(case))
+    met = any(check_anti_affinity(case))
 
     assert met or not _overflows(case)
     if not _one_sided(builder.message):

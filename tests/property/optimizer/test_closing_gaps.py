@@ -42,7 +42,7 @@ BRIEF = settings(
 
 
 def _value(found: Score, tier: int, phase: Phase) -> int:
-    """Return the number of a phase as bounds have it: disturbance is positive."""
+    """Return the number of a phase as bounds have it: disruption is positive."""
     return found[tier].placed if phase is Phase.PLACE else -found[tier].stability
 
 

@@ -1,4 +1,4 @@
-"""Strategy and checker read taints, selectors and affinity alike, in two codebases."""
+"""Strategy and checker read taints, selectors and affinity in the same way."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
-from stowage_optimizer.verify.anti_affinity import check_apart
+from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.ports import check_ports
 
@@ -76,7 +76,7 @@ def test_both_codebases_take_the_same_pods_together(
         _write(plan, item.pod_uid, item.home, node)
 
     case = Case(snapshot, plan, pb.POLICY_PAPER)
-    assert fits == (not [*check_ports(case), *check_apart(case)])
+    assert fits == (not [*check_ports(case), *check_anti_affinity(case)])
 
 
 def _write(plan: pb.Plan, uid: str, home: int | None, node: int | None) -> None:

@@ -20,7 +20,7 @@ from stowage_testbed.simulate import Verdict
 
 REFUSALS = Path(__file__).parents[3] / "scheduler" / "plan" / "refusal.go"
 NEVER_SEEN = {"too-large", "node-changed"}
-"""Random plans are small, and a cluster that is judged does not change."""
+"""Random plans are small, and a cluster that is verified does not change."""
 
 OF_REQUESTS = {"snapshot", "limits", "certificate"}
 """Rules about what no question has."""
@@ -57,7 +57,7 @@ def test_every_rule_of_the_checker_says_something_that_the_scheduler_says() -> N
         (Verdict(False, "stale"), {"capacity"}, False),
     ],
 )
-def test_reasons_are_akin_if_one_of_the_rules_says_the_same(
+def test_reasons_are_equivalent_if_one_of_the_rules_says_the_same(
     refusal: Verdict, rules: set[RuleName], *, same: bool
 ) -> None:
     """Two refusals for different reasons are two mistakes, not an agreement."""

@@ -63,11 +63,11 @@ def fewest_by_cp_sat(packing: Packing) -> int | None:
     if sum(weight * values[variable] for variable, weight in placed) < everybody:
         return None
     running = sum(item.home is not None for item in packing.items)
-    calm = sum(
+    stability = sum(
         weight * values[variable]
         for variable, weight in counts.metric(Phase.DISRUPT, lowest)
     )
-    moves = (STAY * running - calm) // 2
+    moves = (STAY * running - stability) // 2
     return moves if moves <= MOST_MOVES else None
 
 

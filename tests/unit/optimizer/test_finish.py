@@ -17,7 +17,7 @@ from stowage_optimizer.verify import verify_plan
 STRATEGY = "cpsat-aggregated"
 
 
-def two_wishes() -> pb.Snapshot:
+def two_moves() -> pb.Snapshot:
     """Return two pairs of nodes; in each a move lets a waiting pod in."""
     builder = SnapshotBuilder()
     for pair in ("a", "b"):
@@ -34,7 +34,7 @@ def asking(**limits: float) -> pb.SolveOptions:
 
 def test_max_moves_leaves_the_part_of_the_plan_that_it_pays_for() -> None:
     """Half the moves place half of the pods, rather than nothing."""
-    plan = finished_answer_to(two_wishes(), asking(max_moves=1)).plan
+    plan = finished_answer_to(two_moves(), asking(max_moves=1)).plan
 
     assert (len(plan.placements), len(plan.moves)) == (1, 1)
     assert not plan.optimal
@@ -49,15 +49,15 @@ def test_max_moves_of_zero_moves_nobody() -> None:
 
 def test_a_limit_that_does_not_bind_changes_nothing() -> None:
     """Its proof holds too."""
-    plan = finished_answer_to(two_wishes(), asking(max_moves=2)).plan
+    plan = finished_answer_to(two_moves(), asking(max_moves=2)).plan
 
     assert len(plan.placements) == 2
     assert plan.optimal
 
 
-def test_an_owner_has_no_more_than_its_share_disturbed() -> None:
+def test_an_owner_has_no_more_than_its_share_disrupted() -> None:
     """Both pairs' pods belong to one owner, who gives one."""
-    snapshot = two_wishes()
+    snapshot = two_moves()
     for one in snapshot.pod_classes:
         one.owner.uid = "web"
 
@@ -93,7 +93,7 @@ def test_moves_that_gain_too_little_are_not_made() -> None:
 
 def test_the_curve_tells_what_each_move_gains() -> None:
     """At the start nobody more; then a pod a move."""
-    plan = finished_answer_to(two_wishes(), asking()).plan
+    plan = finished_answer_to(two_moves(), asking()).plan
 
     assert plan.gain_by_moves == (GainPoint(0, 4), GainPoint(1, 5), GainPoint(2, 6))
 
@@ -105,7 +105,7 @@ def test_the_checker_rejects_a_curve_that_is_none(
     moves: list[int], placed: list[int]
 ) -> None:
     """It ends at the plan and rises in both."""
-    snapshot = two_wishes()
+    snapshot = two_moves()
     plan = encode_plan(finished_answer_to(snapshot, asking()).plan)
     del plan.gain_by_moves[:]
     for one, other in zip(moves, placed, strict=True):
@@ -126,7 +126,7 @@ def test_the_checker_rejects_a_curve_that_is_none(
 )
 def test_the_checker_rejects_plans_beyond_the_limits(asked: pb.SolveOptions) -> None:
     """Whoever strategy and finish are, the caller's limits hold."""
-    snapshot = two_wishes()
+    snapshot = two_moves()
     for one in snapshot.pod_classes:
         one.owner.uid = "web"
     plan = encode_plan(finished_answer_to(snapshot, asking()).plan)

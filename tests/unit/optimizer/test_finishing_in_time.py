@@ -42,7 +42,7 @@ class Asked:
         return Answer(Plan(snapshot.id), EndReason.NO_IMPROVEMENT)
 
 
-def given_s(pods: int, **wishes: int | bool) -> float:
+def given_s(pods: int, **limits: int | bool) -> float:
     """Return the time left for finding plans of so many pods."""
     builder = SnapshotBuilder().node("n")
     for number in range(pods):
@@ -50,7 +50,7 @@ def given_s(pods: int, **wishes: int | bool) -> float:
     builder.pod_class("web")
     issues = Issues()
     options = decode_options(
-        pb.SolveOptions(time_limit_s=LIMIT_S, **wishes),  # type: ignore[arg-type]
+        pb.SolveOptions(time_limit_s=LIMIT_S, **limits),  # type: ignore[arg-type]
         issues,
         strategies={"lexicographic"},
         default_time_limit_s=1.0,
@@ -83,7 +83,7 @@ def test_counted_work_is_given_the_same_whatever_the_size() -> None:
 
 
 @pytest.mark.parametrize("policy", Policy)
-def test_a_plan_that_there_is_no_time_to_trim_disturbs_nobody(policy: Policy) -> None:
+def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) -> None:
     """Who waits and fits still gets a node: that needs no steps."""
     message = figure_1()
     message.pods.add(uid="small", name="small", namespace="default", class_id="small")

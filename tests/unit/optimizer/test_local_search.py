@@ -1,4 +1,4 @@
-"""The compiled search: its books are right, its answers feasible, its chance seeded."""
+"""The compiled search: right counts, feasible answers, seeded random choices."""
 
 from __future__ import annotations
 

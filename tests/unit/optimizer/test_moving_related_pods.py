@@ -94,7 +94,7 @@ def test_a_running_pod_moves_within_what_it_demands(kind: str) -> None:
 
 
 def test_others_make_room_where_a_pod_with_demands_must_be() -> None:
-    """Its friend runs in zone x, and only zone y has room: that all find it is proved.
+    """The pod that it needs is in zone x, only zone y has room: placing all is proved.
 
     Whether a move is needed is not: without what it demands none would be.
     """
@@ -128,7 +128,7 @@ def test_what_demands_cost_is_proved_too() -> None:
 
 
 def test_the_limit_of_the_easier_problem_is_told_where_nothing_else_is_proved() -> None:
-    """Who seeks its own company may start anywhere, and no row says where.
+    """Who has affinity to itself may start anywhere, and no row says where.
 
     Two fit together on one node only, where a third would find room without.
     """

@@ -98,7 +98,7 @@ def test_verify_exits_with_3_and_lists_the_rules_that_a_plan_breaks(
     ],
     ids=["syntax", "unknown field", "wrong type", "not an object", "negative size"],
 )
-def test_a_fault_in_the_file_names_file_and_place(
+def test_an_issue_in_the_file_names_file_and_place(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
 ) -> None:
     """One clear message, no traceback."""

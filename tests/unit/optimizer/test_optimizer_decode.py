@@ -18,7 +18,7 @@ from stowage_optimizer.model.snapshot import Snapshot
 Spoil = Callable[[pb.Snapshot], object]
 
 
-def faults_of(snapshot: pb.Snapshot) -> list[str]:
+def issues_of(snapshot: pb.Snapshot) -> list[str]:
     return broken(snapshot) or [str(issue) for issue in decoded(snapshot)[1].aside]
 
 
@@ -70,8 +70,8 @@ def spoil_total(snapshot: pb.Snapshot) -> None:
 
 
 def spoil_wish(snapshot: pb.Snapshot) -> None:
-    wish = snapshot.pod_classes[0].preferred_pod_affinity.add(weight=1)
-    wish.term.label_selector.match_labels["app"] = "web"
+    term = snapshot.pod_classes[0].preferred_pod_affinity.add(weight=1)
+    term.term.label_selector.match_labels["app"] = "web"
 
 
 def spoil_volume(snapshot: pb.Snapshot) -> None:
@@ -177,16 +177,16 @@ CASES: list[tuple[Spoil, str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "told"), CASES, ids=[told for _, told in CASES])
-def test_a_fault_is_told_with_its_path(spoil: Spoil, told: str) -> None:
+def test_an_issue_is_reported_with_its_path(spoil: Spoil, told: str) -> None:
     """Whoever made the snapshot must find the place."""
     snapshot = figure_1()
 
     spoil(snapshot)
 
-    assert any(told in issue for issue in faults_of(snapshot))
+    assert any(told in issue for issue in issues_of(snapshot))
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_every_issue_is_reported_at_once() -> None:
     """One round trip, not one for each issue."""
     snapshot = figure_1()
     chosen = [CASES[index] for index in (0, 3, 5, 8, 10, 18, 19)]
@@ -194,7 +194,7 @@ def test_every_fault_is_told_at_once() -> None:
     for spoil, _ in chosen:
         spoil(snapshot)
 
-    assert len(faults_of(snapshot)) >= len(chosen)
+    assert len(issues_of(snapshot)) >= len(chosen)
 
 
 BREAKING = {
@@ -229,7 +229,7 @@ def test_an_object_that_cannot_be_read_spoils_nobody_elses_plan(
 
 
 def test_nobody_comes_to_a_node_that_cannot_be_read() -> None:
-    """Nor is anybody there forgotten, who takes room that he does not leave."""
+    """Nor is anybody there forgotten, who takes room that it does not leave."""
     message = figure_1()
     message.nodes[0].taints.add(key="k", effect="Never")
 
@@ -275,7 +275,7 @@ def test_a_class_without_pods_is_fine() -> None:
     builder = SnapshotBuilder().node("n")
     builder.pod_class("unused")
 
-    assert faults_of(builder.message) == []
+    assert issues_of(builder.message) == []
 
 
 def test_options_out_of_range_are_told_together() -> None:

@@ -136,7 +136,7 @@ def test_a_spent_disruption_budget_holds_its_pods(allowed: int) -> None:
     assert answer.plan.empty is (allowed < 1)
 
 
-def test_soft_wishes_are_no_reason_to_refuse() -> None:
+def test_preferences_are_no_reason_to_refuse() -> None:
     """ScheduleAnyway and PreferNoSchedule never forbid anything."""
     snapshot = figure_1()
     snapshot.pod_classes[2].topology_spread.add(

@@ -1,4 +1,4 @@
-"""Plans that name what is not there, or the same pod again, are judged like any other.
+"""Plans that name what is not there, or the same pod again, are checked like any other.
 
 The plan comes from a process that is not trusted, and whoever tries the rules one by
 one has no other rule before them. An error in place of a verdict ends the call.
@@ -49,7 +49,7 @@ def a_snapshot() -> pb.Snapshot:
         topology_key="zone", max_skew=1, label_selector=pb.LabelSelector()
     )
     builder.pod("low-a", of="low", node="a").pod("low-b", of="low", node="b")
-    builder.pod("calm", cpu_milli=1, node="b").pod("waits", of="spread")
+    builder.pod("quiet", cpu_milli=1, node="b").pod("waits", of="spread")
     builder.pod("high", cpu_milli=2, priority=1)
     builder.message.disruption_budgets.add(
         namespace="default", name="low", selector=selects, disruptions_allowed=1
@@ -65,7 +65,7 @@ def a_plan() -> pb.Plan:
             pb.Placement(pod_uid="high", node="a"),
             pb.Placement(pod_uid="waits", node="b"),
         ],
-        moves=[pb.Move(pod_uid="calm", from_node="b", to_node="a")],
+        moves=[pb.Move(pod_uid="quiet", from_node="b", to_node="a")],
         evictions=[pb.Eviction(pod_uid="low-a", node="a")],
         gain_by_moves=[pb.GainPoint(moves=1, placed=4)],
         nodes_in_use=pb.NodesInUse(before=2, after=2),
@@ -151,7 +151,7 @@ def test_odd_names_are_refused_by_the_rule_about_them(spoil: Spoil) -> None:
 
 
 @each_oddity
-def test_the_judge_withholds_a_plan_with_odd_names(spoil: Spoil) -> None:
+def test_the_gate_withholds_a_plan_with_odd_names(spoil: Spoil) -> None:
     """The caller hears of the broken rule, not of an error of the service."""
     request = pb.SolveRequest(snapshot=a_snapshot())
     request.options.policy = pb.POLICY_STRICT

@@ -1,10 +1,10 @@
-"""Counts of pods by domain, and who may come given them."""
+"""Counts of pods by domain, and which pods may come, given them."""
 
 from __future__ import annotations
 
 from stowage_optimizer.model.relations import (
     NO_DOMAIN,
-    Near,
+    Affinity,
     Relations,
     Rules,
     Spread,
@@ -30,7 +30,7 @@ class DomainCounts:
             self._count(self._counts, class_id, node, 1, terminating)
 
     def add(self, class_id: str, node: int, *, comes: bool) -> None:
-        """Count a pod on ``node``; ``comes`` says that it did not run there before."""
+        """Count a pod on ``node``; ``comes`` means that it did not run there before."""
         self._change(class_id, node, 1, comes)
 
     def remove(self, class_id: str, node: int, *, comes: bool) -> None:
@@ -38,42 +38,44 @@ class DomainCounts:
         self._change(class_id, node, -1, comes)
 
     def allows(self, class_id: str, node: int) -> bool:
-        """Tell whether a pod of the class may come to ``node`` now."""
+        """Return whether a pod of the class may come to ``node`` now."""
         rules = self._relations.rules.get(class_id, NO_RULES)
         return (
-            self.apart(class_id, node)
-            and (rules.near is None or self._near(rules.near, node))
+            self.anti_affinity_allows(class_id, node)
+            and (rules.affinity is None or self._affinity_allows(rules.affinity, node))
             and all(self._skew_allowed(spread, node) for spread in rules.spread)
         )
 
-    def apart(self, class_id: str, node: int) -> bool:
-        """Tell whether no pod is there that one of the class must not meet."""
-        return self._meets_none(self._counts, class_id, node)
+    def anti_affinity_allows(self, class_id: str, node: int) -> bool:
+        """Return whether no pod is there that one of the class must not meet."""
+        return self._no_conflict(self._counts, class_id, node)
 
     def allows_staying(self, class_id: str, node: int) -> bool:
-        """Tell whether a pod of the class that runs on ``node`` may stay there.
+        """Return whether a pod of the class that runs on ``node`` may stay there.
 
-        Only who comes can be in the way: the rest is ignored during execution.
+        Only pods that come can conflict: the rest is ignored during execution.
         """
-        return self._meets_none(self._newcomers, class_id, node)
+        return self._no_conflict(self._newcomers, class_id, node)
 
-    def _meets_none(self, counts: list[list[int]], class_id: str, node: int) -> bool:
-        for tally in self._relations.rules.get(class_id, NO_RULES).apart:
+    def _no_conflict(self, counts: list[list[int]], class_id: str, node: int) -> bool:
+        for tally in self._relations.rules.get(class_id, NO_RULES).anti_affinity:
             domain = self._domain(tally, node)
             if domain != NO_DOMAIN and counts[tally][domain]:
                 return False
         return True
 
-    def _near(self, near: Near, node: int) -> bool:
-        domains = [self._domain(tally, node) for tally in near.tallies]
+    def _affinity_allows(self, affinity: Affinity, node: int) -> bool:
+        domains = [self._domain(tally, node) for tally in affinity.tallies]
         if NO_DOMAIN in domains:
             return False
         if all(
             self._counts[tally][domain]
-            for tally, domain in zip(near.tallies, domains, strict=True)
+            for tally, domain in zip(affinity.tallies, domains, strict=True)
         ):
             return True
-        return near.starts and not any(any(self._counts[one]) for one in near.tallies)
+        return affinity.matches_itself and not any(
+            any(self._counts[one]) for one in affinity.tallies
+        )
 
     def _skew_allowed(self, spread: Spread, node: int) -> bool:
         domain = self._domain(spread.tally, node)
@@ -83,7 +85,7 @@ class DomainCounts:
         fewest = 0
         if len(spread.domains) >= max(1, spread.min_domains):
             fewest = min(counts[one] for one in spread.domains)
-        return counts[domain] + spread.itself - fewest <= spread.max_skew
+        return counts[domain] + spread.self_match - fewest <= spread.max_skew
 
     def _domain(self, tally: int, node: int) -> int:
         return self._relations.tallies[tally].domain_of[node]

@@ -1,4 +1,4 @@
-"""Collecting issues while decoding goes on."""
+"""Collecting issues while decoding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stowage_optimizer.model.errors import InvalidInputError, Issue
 E = TypeVar("E", bound=StrEnum)
 
 SHOWN = 3
-"""Issues of one object that its refusal tells."""
+"""Issues of one object that its refusal names."""
 
 LONGEST = 200
 """Characters of each; a value may be as long as an object."""

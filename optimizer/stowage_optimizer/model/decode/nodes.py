@@ -15,7 +15,7 @@ from stowage_optimizer.model.resources import Resources
 def decode_nodes(
     messages: Iterable[pb.Node], issues: Issues
 ) -> tuple[tuple[Node, ...], tuple[Refusal, ...]]:
-    """Return the nodes in their order, and which of them nobody may come to.
+    """Return the nodes in their order, and those that no pod may come to.
 
     Names must be unique.
     """
@@ -29,7 +29,7 @@ def decode_nodes(
         own = Issues()
         node = _node(where, message, own)
         if summary := issues.set_aside(own):
-            # Who runs there stays or leaves; there is room for nobody else.
+            # Pods that run there stay or leave; no other pod may come.
             node = Node(message.name, Resources(), dict(message.labels), (), True)
             refusals.append(Refusal(f"node {message.name}", "unreadable", summary))
         nodes.append(node)

@@ -64,7 +64,7 @@ def _budgets(
             selector = decode_label_selector(f"{where}.selector", budget.selector, own)
         allowed = budget.disruptions_allowed
         if summary := issues.set_aside(own):
-            # Whom it covers is not known: its whole namespace stays.
+            # Which pods it covers is not known: its whole namespace stays.
             selector, allowed = LabelSelector(), 0
             subject = f"budget {budget.namespace}/{budget.name}"
             refusals.append(Refusal(subject, "unreadable", summary))

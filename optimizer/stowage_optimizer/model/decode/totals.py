@@ -17,16 +17,16 @@ LARGEST_TOTAL = 2**60
 def within_totals(
     pods: Sequence[Pod], classes: Mapping[str, PodClass], issues: Issues
 ) -> dict[str, PodClass]:
-    """Return ``classes``, those unsupported of which the pods ask too much together.
+    """Return ``classes``; those whose pods request too much together are unsupported.
 
-    The classes that ask for most are left alone, as few as will do: whoever asks for
-    that much must not keep others from being planned.
+    The classes that request most are left out, as few as possible: they must not keep
+    others from being planned.
     """
     counts = Counter(pod.class_id for pod in pods)
     asked: dict[str, dict[str, int]] = {}
     totals: Counter[str] = Counter()
     for class_id, pod_class in classes.items():
-        # Pods of unsupported classes are no part of the problem that is solved.
+        # Pods of unsupported classes are not part of the problem.
         if counts[class_id] and not pod_class.unsupported:
             asked[class_id] = {
                 name: counts[class_id] * amount

@@ -28,7 +28,7 @@ def emptied(
     tally
         Keeps the moves within the limits.
     stop
-        Tells when to empty no more.
+        Returns True when to stop.
     """
     return _Emptying(packing, others, tally, stop).run()
 
@@ -55,7 +55,7 @@ class _Emptying:
         for node in could_go:
             if self.stop():
                 break
-            # Who came here from another node would be moved twice.
+            # A pod that came here from another node would be moved twice.
             if all(self.packing.items[item].home == node for item in self._on[node]):
                 self._empty(node)
         return self._builder.assignment

@@ -26,7 +26,7 @@ class FewestNodes:
     others
         Nodes that are in use whatever happens.
     solver
-        Who solves it.
+        Solves it.
     max_moves
         Limit on the moves, None for none.
     assignment

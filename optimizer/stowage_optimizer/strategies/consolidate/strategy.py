@@ -1,6 +1,6 @@
 """Fewest nodes, then fewest moves, on CP-SAT with replicas counted together.
 
-Every pod that has a node keeps one, and who is pending stays so. A quick start comes
+Every pod that has a node keeps one, and pending pods stay pending. A quick start comes
 first: node after node, the emptiest first, is emptied into the others if there is room.
 """
 
@@ -46,7 +46,7 @@ class Consolidate:
         clock: Clock,
         publish: Callable[[Plan], None],
     ) -> Answer:
-        """Return the plan; it tells the nodes in use, and what is proved of them.
+        """Return the plan; it reports the nodes in use, and what is proved of them.
 
         Its tiers claim nothing: their limits are those of another objective. Of the
         limits, `min_gain_per_move` does not apply, since nothing is placed.
@@ -93,7 +93,7 @@ class _Run:
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
         limits = self.options.limits
-        # Counts of replicas do not tell owners apart.
+        # Counts of replicas do not distinguish owners.
         if limits.max_disruptions_per_owner is not None or self._proved():
             return
         if not self._may_build():
@@ -162,7 +162,7 @@ class _Run:
         )
 
     def _proved(self) -> bool:
-        """Tell whether no plan empties more nodes, nor as many with fewer moves."""
+        """Return whether no plan empties more nodes, or as many with fewer moves."""
         in_use, kept = self._in_use(), self._kept()
         pairs = zip(self._packing.items, kept, strict=True)
         moves = sum(item.home != node for item, node in pairs)

@@ -1,4 +1,4 @@
-"""Among replicas on one node, those are disrupted whose loss costs least.
+"""Among the replicas on one node, the cheapest are disrupted.
 
 Which of them a strategy names makes no difference to its plan. So the pods with the
 lowest ``controller.kubernetes.io/pod-deletion-cost`` go, then the youngest, as a
@@ -54,7 +54,7 @@ class Replicas:
         )
 
     def _chosen(self, disrupted: Iterable[str]) -> dict[str, str]:
-        """Return who goes in the place of each of ``disrupted``."""
+        """Return the pod that is disrupted in place of each of ``disrupted``."""
         if not self._pods:
             self._look_around()
         going: defaultdict[Place, list[str]] = defaultdict(list)
@@ -68,7 +68,7 @@ class Replicas:
                 continue
             rank = {uid: number for number, uid in enumerate(uids)}
             named = [self._pods[uid] for uid in uids if not self._pods[uid].movable]
-            # Who was named already stays named among pods that cost the same.
+            # Among pods of equal cost those already named stay named.
             cheap = sorted(
                 self._movable[place] + named,
                 key=lambda pod, rank=rank: (  # type: ignore[misc]
@@ -87,7 +87,7 @@ class Replicas:
             cost = (pod.deletion_cost, pod.age_s)
             if costs.setdefault(pod.class_id, cost) != cost:
                 self._varied.add(pod.class_id)
-        # Where all cost the same, nothing is to be chosen, and lists take their time.
+        # If all cost the same there is no choice, and lists take time.
         for pod in self.snapshot.pods:
             if pod.class_id in self._varied and pod.node is not None and pod.movable:
                 self._movable[pod.class_id, pod.node].append(pod)

@@ -1,4 +1,4 @@
-"""The room that is left beside those who need not make way for a priority."""
+"""The room left beside the higher-priority pods, which need not make way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class HigherPriorityPods:
     Parameters
     ----------
     packing, assignment
-        The problem, and where everybody is.
+        The problem, and where all pods are.
     priority
         The priority.
     """
@@ -37,7 +37,7 @@ class HigherPriorityPods:
         self._newcomers = newcomers
 
     def leave_room_for(self, index: int) -> bool:
-        """Tell whether the item ``index`` fits anywhere beside them."""
+        """Return whether the item ``index`` fits anywhere beside them."""
         item = self._packing.items[index]
         demand = np.array(item.demand, np.int64)
         asked = np.flatnonzero(demand)
@@ -47,6 +47,6 @@ class HigherPriorityPods:
             return True
         if item.home is None:
             return False
-        # At home it may stay where there is too much already, if nobody came.
+        # At home it may stay even on an overcommitted node, if no pod came.
         fits = self._left[item.home, asked] >= demand[asked]
         return bool((fits | (self._newcomers[item.home, asked] == 0)).all())

@@ -35,23 +35,23 @@ CURVE_S = 0.02
 """Time after the limit that the curve may still take."""
 
 ENDING_PER_S = 400_000
-"""Pods for which a plan is finished and told in a second, at the least."""
+"""Pods for which a plan is finished and written in a second, at least."""
 
 LARGEST_ENDING_SHARE = 0.1
 """Largest part of the time limit that is kept back for that."""
 
 REWRITTEN_PER_S = 50_000
-"""Pods for which in a second a trimmed plan is filled up, judged and written, which
-cannot be stopped half-way."""
+"""Pods for which a trimmed plan is filled, scored and written in a second, which cannot
+be interrupted."""
 
-TOLD_APART_PER_S = 50_000
-"""Pods among which steps are told apart in a second, at the least. Where there is less
-time the curve has its two ends only."""
+STEPS_FOUND_PER_S = 50_000
+"""Pods whose steps are found in a second, at least. Where there is less time the curve
+has its two ends only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A strategy whose plans keep within the limits and tell what moves gain.
+    """A strategy whose plans keep within the limits and report what moves gain.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class _Finish:
         if not plan.moves:
             return ()
         left_s = self.deadline + CURVE_S - self.clock()
-        hurry = len(self.snapshot.pods) > left_s * TOLD_APART_PER_S
+        hurry = len(self.snapshot.pods) > left_s * STEPS_FOUND_PER_S
         if hurry and not self.options.deterministic:
             return gain_by_moves(plan, ())
         packing = reduced(self.snapshot)
@@ -217,5 +217,5 @@ class _Finish:
         return not self._before(self.deadline + CURVE_S)
 
     def _before(self, moment: float) -> bool:
-        """Tell whether ``moment`` is still to come, which steps do not depend on."""
+        """Return whether ``moment`` is still to come, which steps do not depend on."""
         return self.options.deterministic or self.clock() < moment

@@ -19,7 +19,7 @@ class Tally:
     limits
         How much they may.
     owners
-        Owner of each item, empty where it has none: such a pod is limited by nobody.
+        Owner of each item, empty where it has none: such a pod has no limit of its own.
     kept
         Items that may not be evicted.
     """

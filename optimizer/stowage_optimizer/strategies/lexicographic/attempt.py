@@ -72,7 +72,7 @@ class Attempt:
         self._work = self._all_stages()
 
     def go_on(self, until: float) -> bool:
-        """Work on the next stage; tell whether there was one, and time for it."""
+        """Work on the next stage; return whether there was one, and time for it."""
         self._until = until
         if not next(self._work, False):
             return False

@@ -1,4 +1,4 @@
-"""What everything that is tried to settle a phase works with."""
+"""What all attempts to settle a phase work with."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class AttemptContext:
     mender
         Makes finds whole.
     searches
-        Exact searches by tier, which several phases go on with.
+        Exact searches by tier, which several phases continue.
     duals
         Searches for prices, by tier and phase, which later ones begin with.
     """
@@ -59,7 +59,7 @@ class AttemptContext:
         return phase.question(self.problem)
 
     def clock(self, phase: OpenPhase, end: float) -> Clock:
-        """Return a clock that is past ``end`` once nobody needs the answer."""
+        """Return a clock that is past ``end`` once the answer is not needed."""
 
         def now() -> float:
             idle = self.shared.closed or not phase.still_open(self.shared)
@@ -70,7 +70,7 @@ class AttemptContext:
     def deadline(self, end: float) -> float:
         """Return ``end``, or a time that does not come where work is counted.
 
-        There time must not tell, also not that of solvers that count by themselves.
+        There time must not matter, not even to solvers that measure it themselves.
         """
         return self.work_clock.now() + NEVER_S if self.work_clock.counted else end
 

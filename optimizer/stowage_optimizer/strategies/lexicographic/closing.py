@@ -18,7 +18,7 @@ COUNTED_S = 0.2
 """What an enumeration may take and is charged, in CP-SAT's own seconds."""
 
 MORE_TIME = 2
-"""How many times the time of a vain try make another one worth it."""
+"""How much more time than a failed try makes another try worthwhile."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Closing:
     _listing: tuple[Prices, Enumeration] | None = None
 
     def list_all(self, prices: Prices | None, seconds: float) -> bool:
-        """Ask for the limit itself: reach it, or prove the next; tell if it was."""
+        """Try to reach the limit, or prove the next; return whether either was done."""
         context, phase = self.context, self.phase
         aim = phase.limit(context.shared)
         if prices is None or not phase.gap(context.shared):
@@ -65,7 +65,7 @@ class Closing:
         return False
 
     def recombine(self, search: DualSearch, seconds: float) -> bool:
-        """Put the patterns of a dual bound together; tell if there was a need."""
+        """Combine the patterns of a dual bound; return whether there was a need."""
         context, phase = self.context, self.phase
         if not phase.gap(context.shared):
             return False

@@ -59,7 +59,7 @@ class Counting:
     mender: Mender
 
     def worth_trying(self, tier: int, seconds: float) -> bool:
-        """Tell whether the program can be written down in time, and held."""
+        """Return whether the program can be written down in time, and held."""
         size = len(self.packing.room) * len(self.shared.problem.demand)
         if seconds < SHORTEST_S or size > MOST_VARIABLES:
             return False

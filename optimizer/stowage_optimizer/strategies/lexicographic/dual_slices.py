@@ -1,4 +1,4 @@
-"""The dual bound of a phase, in slices between which others have their turn."""
+"""The dual bound of a phase, in slices of time."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ COUNTED_ROUNDS_S = 0.05
 
 
 def beyond_prices(problem: Problem) -> bool:
-    """Tell whether ``problem`` is too large for a linear program over patterns."""
+    """Return whether ``problem`` is too large for a linear program over patterns."""
     return len(problem.room) * len(problem.demand) > MOST_PATTERN_ENTRIES
 
 
 @dataclass(slots=True)
 class DualSlices:
-    """Searches prices for one phase, and tells the limits that they prove.
+    """Searches prices for one phase, and records the limits that they prove.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class DualSlices:
         return self._bound.prices if self._bound else None
 
     def run(self, seconds: float, *, polish: bool) -> bool:
-        """Go on for ``seconds``; tell whether the limit got better, or still may.
+        """Go on for ``seconds``; return whether the limit got better, or still may.
 
         With ``polish`` also where only the prices can get better.
         """

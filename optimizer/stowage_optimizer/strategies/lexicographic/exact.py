@@ -1,4 +1,4 @@
-"""The exact search for few moves, where everybody may fit and few wait."""
+"""The exact search for the fewest moves, where all pods may fit and few wait."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class MoveSearch:
         self._total = len(self._waiting) + int(running.sum())
 
     def promising(self) -> bool:
-        """Tell whether the search may settle the tier."""
+        """Return whether the search may settle the tier."""
         shared, above = self.shared, self.tier - 1
         above_undisrupted = above < 0 or (
             shared.proved(above) and not shared.value[above][2]
@@ -146,7 +146,7 @@ class MoveSearch:
         self._limit()
 
     def _limit(self) -> None:
-        """Whoever places everybody evicts nobody, and moves so many at least."""
+        """Note the fewest moves that place all pods; such a plan displaces none."""
         self.shared.limit_disruption(
             self.tier, 2 * self._moves, self._total, EVERY_MOVE_TRIED
         )

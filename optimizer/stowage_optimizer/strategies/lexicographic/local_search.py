@@ -1,4 +1,4 @@
-"""The local search, tier by tier, in slices between which the world is looked at."""
+"""The local search, tier by tier, in slices of time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SLICE_S = 0.02
 """Longest time between two looks at the clock and at the bounds."""
 
 FIRST_SLICE_S = 0.002
-"""The same at first, when every slice may bring much."""
+"""The same at first, when every slice may gain much."""
 
 UPPER_SHARE = 0.5
 """Part of an equal share of the time left that a tier above the last one gets."""
@@ -38,7 +38,7 @@ PLACING_SHARE = 0.5
 """Part of a tier's time that goes to its first phase, unless its limit is reached."""
 
 MOST_PLACING_SHARE = 0.9
-"""The same while it still places more: that counts for more than any quiet."""
+"""The same while it still places more: that counts for more than less disruption."""
 
 STALE_SHARE = 0.1
 """Part of the time so far without another pod placed that ends the first phase."""
@@ -47,7 +47,7 @@ OFFERING_SHARE = 0.1
 """Share of the time that goes into offering what is found."""
 
 MANY_ITEMS = 4096
-"""From here on the search begins with a plan that others have made way for."""
+"""From here on the search begins with a plan that clears room first."""
 
 PLACING_HEAT = (0.001, 0.0001)
 STABILISING_HEAT = (0.7, 0.02)

@@ -63,7 +63,7 @@ class OpenPhase:
         return abs(self.limit(shared) - self.reached(shared))
 
     def still_open(self, shared: SharedState) -> bool:
-        """Tell whether an answer would still say something."""
+        """Return whether an answer would still be useful."""
         if not self.gap(shared):
             return False
         if self.phase is not Phase.DISRUPT:

@@ -1,8 +1,8 @@
 """Proofs: each open phase has its turn, and tries the cheapest that it has left.
 
-A phase is asked about only where everything that comes before it is settled or at
-least reached, so that no later find can take away the premises of a proof. What is
-tried while the search goes on is remembered by what it depends on.
+A phase is tried only where everything before it is settled or at least reached, so that
+no later result invalidates the premises of a proof. What is tried while the search goes
+on is stored by what it depends on.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Prover:
             self.shared.await_news(version, until - now)
 
     def _step(self, until: float) -> bool:
-        """Go on with the open phase that had the fewest stages; tell if any could."""
+        """Continue the open phase with the fewest stages; return whether any could."""
         attempts = [self._attempt(phase) for phase in self._open()]
         attempts.sort(key=lambda attempt: attempt.stages)
         return any(attempt.go_on(until) for attempt in attempts)

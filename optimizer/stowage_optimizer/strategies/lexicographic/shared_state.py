@@ -1,4 +1,4 @@
-"""What search and proof know together: the best assignment, and limits on any."""
+"""What search and proof share: the best assignment, and limits on any."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SharedState:
         self.value = value_of(self.problem, self.assignment, strict=self.strict)
 
     def offer(self, candidate: Indices, mender: Mender) -> bool:
-        """Take ``candidate``, made whole, if it is better; tell whether it was."""
+        """Take ``candidate``, made whole, if it is better; return whether it was."""
         whole = mender.mend(candidate)
         value = value_of(self.problem, whole, strict=self.strict)
         with self._changed:
@@ -98,13 +98,13 @@ class SharedState:
             self._changed.notify_all()
 
     def placing_proved(self, tier: int) -> bool:
-        """Tell whether the tier's first phase is at its limit."""
+        """Return whether the tier's first phase is at its limit."""
         kept, placed, _ = self.value[tier]
         bounds = self.bounds[tier]
         return (not self.strict or kept >= bounds.kept) and placed >= bounds.placed
 
     def proved(self, tier: int) -> bool:
-        """Tell whether ``tier`` and all tiers above are optimal."""
+        """Return whether ``tier`` and all tiers above are optimal."""
         return all(
             self.placing_proved(above)
             and -self.value[above][2] <= self.bounds[above].disruption
@@ -127,7 +127,7 @@ class SharedState:
         Returns
         -------
         Flags
-            Shape ``(items,)``: running pods of proved tiers that disrupt nobody.
+            Shape ``(items,)``: running pods of proved tiers without disruption.
         """
         undisrupted = -1
         for above in range(tier):
@@ -138,7 +138,7 @@ class SharedState:
         return frozen
 
     def close(self, failure: Exception | None = None) -> None:
-        """End the work: nothing is taken any more, and everybody is told."""
+        """End the work: nothing is accepted any more, and all threads are woken."""
         with self._changed:
             self.closed = True
             self.failure = self.failure or failure

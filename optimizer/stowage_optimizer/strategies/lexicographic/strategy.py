@@ -26,7 +26,7 @@ from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
 MARGIN_S = 0.01
-"""Kept back from the limit, beside the time that writing a plan takes."""
+"""Kept back from the limit, besides the time that writing a plan takes."""
 
 LARGEST_MARGIN = 0.3
 """Largest share of the limit that is kept back."""
@@ -35,10 +35,10 @@ WRITING_SHARE = 0.1
 """Largest share of the time that goes into writing plans that are better by little."""
 
 PROOF_INTERVAL_S = 0.25
-"""Shortest time between two plans that are better proved, but no better."""
+"""Shortest time between two plans that differ in their proofs only."""
 
 JOIN_S = 0.02
-"""Time for the working threads to end, once they are told."""
+"""Time to join the working threads, once they are asked to stop."""
 
 FOREVER_S = 24 * 3600.0
 """Longer than any solve, and not too long for a clock."""
@@ -84,7 +84,7 @@ class LexicographicStrategy:
 
 @dataclass(slots=True)
 class _Publisher:
-    """Where plans are written and go out."""
+    """The publisher: sends out each better plan, and the final plan."""
 
     shared: SharedState
     writer: PlanWriter
@@ -97,7 +97,7 @@ class _Publisher:
     _sent: float = field(default=0.0)
 
     def publish(self) -> Plan:
-        """Write the best assignment as a plan, and publish it if it tells anything."""
+        """Write the best assignment as a plan, and publish it if it is new."""
         began = self.clock()
         self._filled = self.shared.filled
         version, nodes, bounds = self.shared.read()
@@ -123,8 +123,8 @@ class _Publisher:
     def publish_until(self, deadline: float, latest: float) -> None:
         """Publish what is new until the work ends or the last plan is due.
 
-        A better plan goes out as soon as it is known. Of bounds alone those who wait
-        hear at intervals.
+        A better plan goes out as soon as it is known. Better bounds alone go out at
+        intervals.
         """
         left = self.last_start(deadline, latest) - self.clock()
         while left > self.writing_s and not self.shared.ended:
@@ -133,7 +133,7 @@ class _Publisher:
                 self.publish()
                 rest = self.writing_s * (1 / WRITING_SHARE - 1)
                 left = self.last_start(deadline, latest) - self.clock()
-                # That nobody waits any more is news that must not wait.
+                # That all pods are placed is published at once.
                 self.shared.await_filled(self._filled, min(rest, left))
             left = self.last_start(deadline, latest) - self.clock()
         # Another plan would not be written before the last one is due.

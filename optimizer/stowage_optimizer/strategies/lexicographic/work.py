@@ -18,8 +18,8 @@ from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
 from stowage_optimizer.strategies.strategy import Clock
 
 FIRST_SHARE = 0.2
-"""Share of the time after which the search has found nearly all that it will, if it
-has found room for everybody."""
+"""Share of the time after which the search has found nearly all that it will, if it has
+found room for all pods."""
 
 TURNS = (0.02, 0.1, 0.4, 1.0)
 """Shares of the time after which search and proof have each had another turn, where

@@ -50,11 +50,11 @@ class WorkClock:
             return
         seconds = self.clock() - began
         if seconds > 0:
-            # Slices grow at most fourfold, whatever a coarse clock says.
+            # Slices grow at most fourfold, even with a coarse clock.
             self._rate = min(0.5 * self._rate + 0.5 * steps / seconds, 4 * self._rate)
 
     def spend_steps(self, steps: int) -> None:
-        """Note ``steps`` made, which tell nothing of how fast others are."""
+        """Note ``steps`` made, which do not measure how fast others are."""
         self.spend(steps / COUNTED_RATE)
 
     def spend(self, seconds: float) -> None:

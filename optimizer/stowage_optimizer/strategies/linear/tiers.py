@@ -60,7 +60,7 @@ class TierLoop:
     bounds
         Bounds of each tier, which exact solvers tighten.
     formulate, backend
-        How to write the problem down, and who solves it.
+        How to formulate the problem, and the solver.
     """
 
     packing: Packing
@@ -85,7 +85,7 @@ class TierLoop:
     def run(self) -> None:
         """Go through the tiers from the highest.
 
-        Afterwards ``complete`` tells whether the solver believes every phase solved.
+        Afterwards ``complete`` means that the solver believes every phase solved.
         """
         strict = self.options.policy is Policy.STRICT
         for tier, bounds in enumerate(self.bounds):

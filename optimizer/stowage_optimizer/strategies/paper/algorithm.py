@@ -6,8 +6,8 @@ Differences from the printed text, each on purpose:
 - Line 18 reads ``>=``: with the printed ``<=`` a lower tier may undo what phase 2
   won for a higher one.
 - Under the `STRICT` policy phase 1 is split in two. First the number of running pods
-  of exactly this priority that keep a node is maximised and fixed, then the number
-  of pods placed. Whoever is left unplaced then is so in *every* best answer of the
+  of exactly this priority that keep a node is maximised and fixed, then the number of
+  pods placed. A pod that is left unplaced then is so in *every* best answer of the
   tiers above: only strictly higher priority pushes a running pod out. A pending pod
   never takes the place of a running one of its own priority.
 - A phase whose limit the incumbent already meets is not solved: the answer is known.

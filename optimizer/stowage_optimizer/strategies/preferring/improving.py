@@ -1,8 +1,8 @@
 """Equal plans, one change at a time: other nodes for pods that change theirs anyway.
 
-One pod goes to another node with room, or two pods change places. Who is placed, who
-moves and who is evicted stays, and so does what a plan is worth. Nobody is sent home:
-that would be another plan.
+One pod goes to another node with room, or two pods change places. The placed, moved and
+displaced pods stay the same, and so does the plan's score. No pod returns home: that
+would be another plan.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Improver:
     assignment
         The plan's assignment.
     stop
-        Tells when to look no further.
+        Returns True when to stop.
     """
 
     snapshot: Snapshot
@@ -82,14 +82,14 @@ class Improver:
         """Return the assignment after every change that its preferences gain from."""
         better = True
         while better:
-            # Everybody is tried in each round, one pod at a time first.
+            # Each round tries all pods, one at a time first.
             relocated = [self._relocate(index) for index in self._left()]
             swapped = [self._swap(*pair) for pair in self._pairs()]
             better = any(relocated) or any(swapped)
         return self.assignment
 
     def _fill(self, touched: set[int]) -> None:
-        """Put everybody where the plan has them, and who is no part of it too."""
+        """Place all pods as in the plan, and those that are no part of it."""
         for index, node in enumerate(self.assignment):
             if node is not None:
                 self._builder.put(index, node)
@@ -117,7 +117,7 @@ class Improver:
         return self._tries > MOST_TRIES or self.stop()
 
     def _relocate(self, index: int) -> bool:
-        """Give ``index`` the best node that has room, if it gains; tell whether."""
+        """Give ``index`` the best node that has room, if it gains; return whether."""
         before = self._node(index)
         self._take(index)
         worth = self._scores.worth(self._class_of[index])
@@ -134,11 +134,11 @@ class Improver:
         return False
 
     def _swap(self, one: int, other: int) -> bool:
-        """Let two pods change places, if they gain; tell whether they did."""
+        """Let two pods change places, if they gain; return whether they did."""
         here, there = self._node(one), self._node(other)
         items = self.packing.items
-        alike = here == there or self._class_of[one] == self._class_of[other]
-        if alike or there == items[one].home or here == items[other].home:
+        same = here == there or self._class_of[one] == self._class_of[other]
+        if same or there == items[one].home or here == items[other].home:
             return False
         if there not in items[one].eligible or here not in items[other].eligible:
             return False
@@ -164,7 +164,7 @@ class Improver:
         return worth + self._put(other, here)
 
     def _holds(self, changed: dict[int, int]) -> bool:
-        """Tell whether the plan may be carried out so; then it is the plan."""
+        """Return whether the plan may be carried out so; then it is the plan."""
         assignment = list(self.assignment)
         for index, node in changed.items():
             assignment[index] = node

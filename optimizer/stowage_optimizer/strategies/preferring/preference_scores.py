@@ -24,7 +24,7 @@ class PreferenceScores:
         self._preferences = preferences
         pods = preferences.pods
         sizes = [int(one.domain_of.max(initial=NO_DOMAIN)) + 1 for one in pods]
-        # The last entry is of nodes without the label, where nobody counts.
+        # The last entry is of nodes without the label, where no pod counts.
         self._selected = [np.zeros(size + 1, np.int64) for size in sizes]
         self._carriers = [np.zeros(size + 1, np.int64) for size in sizes]
         self._carried: defaultdict[str, list[int]] = defaultdict(list)
@@ -35,7 +35,7 @@ class PreferenceScores:
                 self._selecting[class_id].append(index)
 
     def indifferent(self, class_id: str) -> bool:
-        """Tell whether it makes no difference where pods of the class are."""
+        """Return whether it makes no difference where pods of the class are."""
         worth = self._preferences.nodes[class_id]
         return not (
             np.ptp(worth) or self._carried[class_id] or self._selecting[class_id]

@@ -1,7 +1,7 @@
 """Any strategy, with ties between equal plans broken by what pods prefer.
 
-The last plan is taken as it is: who is placed, moved and evicted. Only where they go is
-looked at again. So all that is proved of the plan stays proved.
+The pods that the last plan places, moves and displaces stay the same; only their nodes
+may change. So all that is proved of the plan stays proved.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Preferring:
 
 
 def _redirected(plan: Plan, packing: Packing, assignment: Assignment) -> Plan:
-    """Return ``plan`` with everybody going where ``assignment`` has them."""
+    """Return ``plan`` with the nodes of ``assignment``."""
     node_of = {
         item.pod_uid: packing.node_names[node]
         for item, node in zip(packing.items, assignment, strict=True)

@@ -1,4 +1,4 @@
-"""CP-SAT on the problem with relations, as far as linear rows can say them.
+"""CP-SAT on the problem with relations, as far as linear rows can express them.
 
 It proves limits that the problem without relations does not have, and its solutions are
 proposals that mostly can be carried out.
@@ -23,11 +23,11 @@ from stowage_optimizer.strategies.related.formulation import RelatedFormulation
 from stowage_optimizer.strategies.strategy import Clock
 
 MOST_PAIRS = 20_000
-"""Pairs of pod and node, or of domains, beyond which nothing is to be hoped for."""
+"""Pairs of pod and node, or of domains, beyond which it is not worth trying."""
 
 
 def manageable(packing: Packing) -> bool:
-    """Tell whether the problem is small enough to be written down."""
+    """Return whether the problem is small enough to be written down."""
     relations = packing.relations
     if relations is None:
         return False
@@ -61,7 +61,7 @@ class Exact:
     Parameters
     ----------
     packing, writer
-        The problem with relations, and who writes its plans.
+        The problem with relations, and the writer of its plans.
     options, clock
         How to solve; the time limit is that of the run.
     """
@@ -96,11 +96,11 @@ class Exact:
             CpSat(self.clock),
         ).run()
         found = incumbent.assignment
-        told = [
-            _told(mine, trivial)
+        proofs = [
+            _with_proofs(mine, trivial)
             for mine, trivial in zip(bounds, trivial_bounds(self.packing), strict=True)
         ]
-        return found, self.writer.write(found, told)
+        return found, self.writer.write(found, proofs)
 
     def _bounds(self, value: Score, proved: int) -> list[TierBounds]:
         bounds = trivial_bounds(self.packing)
@@ -115,12 +115,12 @@ def _ignored(_plan: Plan) -> None:
     """Take no notice of plans before the last one."""
 
 
-def _told(bounds: TierBounds, trivial: TierBounds) -> TierBounds:
+def _with_proofs(bounds: TierBounds, trivial: TierBounds) -> TierBounds:
     """Return ``bounds`` with how they were proved."""
     proof = Proof(ProofMethod.CP_SAT)
-    told = bounds
+    proved = bounds
     if bounds.placed < trivial.placed:
-        told = replace(told, place=proof)
+        proved = replace(proved, place=proof)
     if bounds.disruption > trivial.disruption:
-        told = replace(told, disrupt=proof)
-    return told
+        proved = replace(proved, disrupt=proof)
+    return proved

@@ -2,8 +2,8 @@
 
 First the problem is solved without what they demand: what is proved then is a limit
 with demands too, and a plan that happens to keep them all is as good as proved. Where
-it does not keep them, each such pod is told the domains to keep to, and the problem
-solved again; so it goes on, with other domains each time.
+it does not keep them, each such pod gets domains to keep to, and the problem is solved
+again, with other domains each time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KEPT_SHARE = 0.03
 """Part of the time limit that is kept back for making a plan whole."""
 
 MOST_IDLE_ROUNDS = 16
-"""Rounds in a row that bring nothing, after which no more are tried."""
+"""Rounds without a gain, after which no more are tried."""
 
 REPAIRED_IN_A_SECOND = 2_000
 """Pods of a snapshot whose proposals take a second at most to repair; twice as many
@@ -62,7 +62,7 @@ class Moving:
     options, clock, deadline
         How to solve, and until when.
     publish
-        Told of each better plan.
+        Called with each better plan.
     """
 
     inner: Strategy
@@ -128,7 +128,7 @@ class Moving:
             )
 
     def _exact(self, checker: RelationChecker) -> bool:
-        """Have CP-SAT look for better and prove limits; tell whether all is proved."""
+        """Let CP-SAT improve and prove limits; return whether all is proved."""
         share = self._share(0)
         if checker.matches() or not (share and manageable(self.packing)):
             return False

@@ -27,9 +27,9 @@ OUT_OF_PLAY = "stays"
 
 
 def domains_for(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
-    """Return ``wanted`` with every relation kept, as if there were room for everybody.
+    """Return ``wanted`` with every relation kept, given room for all pods.
 
-    Where that cannot be, the present state.
+    If that is impossible, the present state.
     """
     everything = [sum(amounts) for amounts in _columns(packing)]
     room = tuple(
@@ -47,7 +47,7 @@ def shaken(
     """Return ``wanted`` with other nodes for pods with demands.
 
     Those that wait in ``best`` all get one; half of the others do. Running pods that
-    change their nodes for nothing are sent home when the proposal is made whole.
+    move needlessly return home when the proposal is made whole.
     """
     relations = packing.relations
     if relations is None:
@@ -87,7 +87,7 @@ def pinned(snapshot: Snapshot, packing: Packing, proposal: Assignment) -> Snapsh
 
 
 class _Signatures:
-    """Which nodes are alike for the relations of a class."""
+    """Groups of nodes that the relations of a class do not distinguish."""
 
     def __init__(self, relations: Relations, nodes: int) -> None:
         self._relations = relations
@@ -101,7 +101,7 @@ class _Signatures:
         return self._alike[class_id][node]
 
     def _grouped(self, class_id: str) -> list[frozenset[int]]:
-        """Return the nodes that are like each node."""
+        """Return the equivalent nodes of each node."""
         relations = self._relations
         concerned = {
             *_tallies(relations.rules[class_id]),
@@ -119,13 +119,13 @@ class _Signatures:
         groups = defaultdict(list)
         for node, signature in enumerate(signatures):
             groups[signature].append(node)
-        alike = {signature: frozenset(nodes) for signature, nodes in groups.items()}
-        return [alike[signature] for signature in signatures]
+        groups_of = {signature: frozenset(nodes) for signature, nodes in groups.items()}
+        return [groups_of[signature] for signature in signatures]
 
 
 def _tallies(rules: Rules) -> tuple[int, ...]:
-    near = () if rules.near is None else rules.near.tallies
-    return (*rules.apart, *near, *(spread.tally for spread in rules.spread))
+    near = () if rules.affinity is None else rules.affinity.tallies
+    return (*rules.anti_affinity, *near, *(spread.tally for spread in rules.spread))
 
 
 def _split(

@@ -1,8 +1,8 @@
-"""Pods with demands on other pods, placed beside a plan for everybody else.
+"""Placing pods with relations, next to a plan for all other pods.
 
 Strategies leave pods with affinity, spread, or anti-affinity that is no capacity alone.
-Once a plan is there, such pods that wait are put wherever they are welcome and fit;
-nobody moves for them. This takes little time, also where there are many pods.
+Once there is a plan, such waiting pods are placed where relations and room allow; no
+pod moves for them. This takes little time, also where there are many pods.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Placing:
     Parameters
     ----------
     inner
-        Finds the plans for everybody else.
+        Finds the plans for all other pods.
     """
 
     inner: Strategy
@@ -66,13 +66,13 @@ class Placing:
 
 
 def _waiting(snapshot: Snapshot) -> bool:
-    """Tell whether a pod waits whose class has demands on other pods."""
+    """Return whether a pod waits whose class has demands on other pods."""
     demanding = {name for name, one in snapshot.classes.items() if one.demanding}
     return any(pod.node is None and pod.class_id in demanding for pod in snapshot.pods)
 
 
 def _only_adds(wanted: Assignment, settled: Assignment) -> bool:
-    """Tell whether ``settled`` places more pods and leaves all others as wanted."""
+    """Return whether ``settled`` places more pods and leaves all others as wanted."""
     return wanted != settled and all(
         one is None or one == other for one, other in zip(wanted, settled, strict=True)
     )
@@ -86,7 +86,7 @@ def _extended(writer: PlanWriter, whole: Plan, settled: Assignment) -> Plan:
     proved = True
     for mine, known in zip(plan.tiers, whole.tiers, strict=True):
         waiting = _demanding_from(packing, mine.priority)
-        # Everybody the inner plan was proved for, and everybody it left out.
+        # All pods that the inner plan was proved for, and those that it left out.
         limit = max(mine.placed, min(mine.upper_bound, known.upper_bound + waiting))
         proved = proved and known.optimal and mine.placed == known.placed + waiting
         tiers.append(

@@ -1,4 +1,4 @@
-"""The best plan with relations so far: what is proposed is made whole and judged."""
+"""The best plan with relations so far: proposals are made whole and checked."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class RelationChecker:
     options
         Policy and limits.
     publish
-        Told of each better plan.
+        Called with each better plan.
     stop
-        Tells when to look for nothing better.
+        Returns True when the search must end.
     hurry
-        Tells when there is no time left to repair a proposal.
+        Returns True when there is no time left to repair a proposal.
     """
 
     snapshot: Snapshot
@@ -135,7 +135,7 @@ class RelationChecker:
             yield more
 
     def _allowed(self, candidate: Assignment) -> bool:
-        """Tell whether ``candidate`` keeps within policy and limits."""
+        """Return whether ``candidate`` keeps within policy and limits."""
         limits = self.options.limits
         if not limits.none:
             owners = owners_of(self.snapshot, self.packing)

@@ -1,7 +1,7 @@
-"""Any strategy, and room for the pods whose demands on other pods it does not know.
+"""Any strategy, extended to pods with relations to other pods.
 
 Strategies place by room. Affinity, spread, and anti-affinity that is no capacity are
-seen to here. Where a snapshot is too large for the time there is, such pods are only
+handled here. Where a snapshot is too large for the time there is, such pods are only
 placed, if at all, and do not move.
 """
 
@@ -29,7 +29,7 @@ class Related:
     Parameters
     ----------
     inner
-        Finds the plans for everybody else.
+        Finds the plans for all other pods.
     """
 
     inner: Strategy
@@ -61,6 +61,6 @@ class Related:
 
 
 def demanded(snapshot: Snapshot) -> bool:
-    """Tell whether a pod waits, and a class has demands on other pods."""
+    """Return whether a pod waits, and a class has demands on other pods."""
     demanding = any(one.demanding for one in snapshot.classes.values())
     return demanding and any(pod.node is None for pod in snapshot.pods)

@@ -1,10 +1,10 @@
-"""Who may not share a node, said as further amounts that nodes offer and pods take.
+"""Conflicts between pods on a node, as further amounts that nodes offer and pods take.
 
-Host ports and required anti-affinity forbid some pods each other's company. On one
-node that is a question of amounts: where all of some pods clash with each other, the
-node offers one unit and each takes it; where some keep away from others that do not
-clash among themselves, they take as many units as there are others, who take one.
-This follows from the contract's messages alone; the solver's reduction is not asked.
+Host ports and required anti-affinity forbid some pods to share a node. On one node that
+is a question of amounts: where all of some pods clash with each other, the node offers
+one unit and each takes it; where some keep away from others that do not clash among
+themselves, they take as many units as there are others, which take one each. This
+follows from the contract's messages alone; the solver's reduction is not asked.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from stowage_optimizer.verify.ports import ALL
 
 @dataclass(frozen=True, slots=True)
 class ConflictAmount:
-    """An amount that stands for who may not meet.
+    """An amount that expresses which pods conflict.
 
     Parameters
     ----------
     name
-        Differs from every other clash, and from every resource.
+        Differs from every other such amount, and from every resource.
     takes
         What one pod takes, by class id.
     units
@@ -42,7 +42,7 @@ class ConflictAmount:
 
 @dataclass(slots=True)
 class Amounts:
-    """What pods take of nodes: resources, and company that they do not bear.
+    """What pods take of nodes: resources, and conflict amounts.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Amounts:
         return self._taken[name]
 
     def offered(self, node: str) -> Counter[str]:
-        """Return what the node offers; of a clash that is not its own, enough."""
+        """Return what the node offers; enough of an amount that is not its own."""
         message = self.case.nodes[node]
         offered = amounts(message.allocatable)
         for one in self._conflicts:
@@ -77,11 +77,11 @@ class Amounts:
             offered[one.name] = one.units if concerned else self._all(one)
         return offered
 
-    def _all(self, clash: ConflictAmount) -> int:
-        return sum(self._number[name] * taken for name, taken in clash.takes.items())
+    def _all(self, amount: ConflictAmount) -> int:
+        return sum(self._number[name] * taken for name, taken in amount.takes.items())
 
     def _ports(self) -> Iterator[ConflictAmount]:
-        """Yield one clash an address of a port; who listens on all joins each."""
+        """Yield an amount for each address of a port; all addresses count for each."""
         found: defaultdict[tuple[str, int, str], set[str]] = defaultdict(set)
         for name in self._number:
             for one in self.case.classes[name].host_ports:
@@ -92,7 +92,7 @@ class Amounts:
             yield ConflictAmount(f"port {protocol}/{address}:{port}", takes, 1)
 
     def _rules(self) -> Iterator[ConflictAmount]:
-        """Yield what anti-affinity says of one node; pods there share every domain."""
+        """Yield what anti-affinity means on one node; pods there share every domain."""
         carriers: defaultdict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
         for rule in anti_affinity_rules(self.case):
             carriers[rule.key, rule.others].append(rule.carrier)
@@ -116,9 +116,9 @@ class Amounts:
     def _one_sided(self, carrier: str, others: frozenset[str]) -> dict[str, int]:
         """Return what is taken where neither side clashes with itself.
 
-        Many of the one or many of the others, but never both: no amount says that. It
-        does where one of the sides is a single pod; else nothing is asked, and what is
-        proved then is true for more plans than there are.
+        Many of the one or many of the others, but never both: no amount expresses that.
+        It does where one of the sides is a single pod; else nothing is asked, and what
+        is proved then is true for more plans than there are.
         """
         number = sum(self._number[one] for one in others)
         if number == 1:

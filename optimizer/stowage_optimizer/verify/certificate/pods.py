@@ -1,4 +1,4 @@
-"""Who is in play for a claim, and who stays where they are."""
+"""The pods that a claim is about, and those that stay where they are."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Pods:
                 if pod.node:
                     self.fixed.append(uid)
             elif uid not in self._named and self._counts(uid):
-                # Nobody has priced it: it may go anywhere for nothing.
+                # It has no price: it may go anywhere at no cost.
                 self.groups.append(Group((uid,), self.case.priority(uid), 0, 0))
 
     def problems(self) -> Iterator[str]:
@@ -83,17 +83,17 @@ class Pods:
             elif not self._counts(uid):
                 yield f"{uid} is priced, but is of a lower priority"
         for one in self.groups:
-            alike = {
+            kinds = {
                 (self.case.priority(uid), _key(self.case.requests(uid)))
                 for uid in one.uids
             }
-            if len(alike) > 1:
+            if len(kinds) > 1:
                 yield f"the pods priced with {one.uids[0]} are not equal"
             if one.pod < 0 or one.run < 0:
                 yield f"the price of {one.uids[0]} is negative"
 
     def load(self) -> dict[str, Counter[str]]:
-        """Return what is taken of each node by those who stay, and reservations."""
+        """Return what staying pods and reservations take of each node."""
         load: dict[str, Counter[str]] = {name: Counter() for name in self.case.nodes}
         for uid in self.fixed:
             load[self.case.pods[uid].node].update(self.amounts.taken(uid))
@@ -124,7 +124,7 @@ class Pods:
                         yield name
 
     def _undisrupted_priorities(self) -> set[int]:
-        """Return the priorities above, down to where the plan disrupts nobody."""
+        """Return the priorities above, as far down as the plan disrupts no pod."""
         undisrupted = set()
         for priority, _before, _after, disruption in count_tiers(self.case):
             if priority <= self.claim.priority or disruption:

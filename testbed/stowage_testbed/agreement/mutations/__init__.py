@@ -1,7 +1,7 @@
-"""Ways to spoil a plan: one function a way.
+"""Mutations of a plan: one function each.
 
-Each changes the plan in its context and tells whether it found anything to change.
-Whether that breaks a rule depends on the cluster: that is what is judged.
+Each changes the plan in its context and returns whether it found anything to change.
+Whether that breaks a rule depends on the cluster: that is what is compared.
 """
 
 from stowage_testbed.agreement.mutations.claims import CLAIMS

@@ -1,4 +1,4 @@
-"""What a plan says of itself and is not true."""
+"""False claims of a plan about itself."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def false_limit(context: MutationContext) -> bool:
 
 
 def false_optimum(context: MutationContext) -> bool:
-    """Claim that nothing is better, without a limit that says so."""
+    """Claim optimality, without a limit that proves it."""
     context.plan.optimal = not context.plan.optimal
     return True
 
 
 def no_tiers(context: MutationContext) -> bool:
-    """Say nothing at all."""
-    told = bool(context.plan.tiers)
+    """Claim nothing at all."""
+    claimed = bool(context.plan.tiers)
     del context.plan.tiers[:]
-    return told
+    return claimed
 
 
 def false_curve(context: MutationContext) -> bool:

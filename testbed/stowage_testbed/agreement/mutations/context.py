@@ -1,4 +1,4 @@
-"""The plan to be spoiled, and the cluster that it is for."""
+"""The plan to mutate, and the cluster that it is for."""
 
 from __future__ import annotations
 

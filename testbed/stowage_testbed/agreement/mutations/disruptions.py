@@ -1,4 +1,4 @@
-"""Others who are moved or evicted."""
+"""Further pods are moved or evicted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def anybody_goes(context: MutationContext) -> bool:
 
 
 def protected_goes(context: MutationContext) -> bool:
-    """Disrupt somebody who may not be."""
+    """Disrupt a pod that may not be disrupted."""
     return _disrupt_one(context, [pod for pod in context.running() if not pod.movable])
 
 
@@ -28,7 +28,7 @@ def higher_goes(context: MutationContext) -> bool:
 
 
 def evicted_instead(context: MutationContext) -> bool:
-    """Evict somebody whom the plan moves."""
+    """Evict a pod that the plan moves."""
     if not context.plan.moves:
         return False
     moves = list(context.plan.moves)

@@ -19,7 +19,7 @@ def stale_snapshot(context: MutationContext) -> bool:
 
 
 def unknown_pod(context: MutationContext) -> bool:
-    """Name a pod that there is not."""
+    """Name a pod that does not exist."""
     if not context.steps():
         return False
     context.rng.choice(context.steps()).pod_uid = context.rng.choice((GHOST, ""))
@@ -27,7 +27,7 @@ def unknown_pod(context: MutationContext) -> bool:
 
 
 def unknown_node(context: MutationContext) -> bool:
-    """Send somebody to a node that there is not."""
+    """Send a pod to a node that does not exist."""
     if not context.arrivals():
         return False
     step = context.rng.choice(context.arrivals())
@@ -36,7 +36,7 @@ def unknown_node(context: MutationContext) -> bool:
 
 
 def named_twice(context: MutationContext) -> bool:
-    """Place, move or evict somebody a second time."""
+    """Place, move or evict a pod a second time."""
     if not context.steps():
         return False
     twin = context.rng.choice(context.steps())
@@ -50,7 +50,7 @@ def named_twice(context: MutationContext) -> bool:
 
 
 def moved_and_gone(context: MutationContext) -> bool:
-    """Evict somebody who is moved."""
+    """Evict a pod that is moved."""
     if not context.plan.moves:
         return False
     move = context.rng.choice(list(context.plan.moves))
@@ -59,7 +59,7 @@ def moved_and_gone(context: MutationContext) -> bool:
 
 
 def wrong_origin(context: MutationContext) -> bool:
-    """Take somebody from where he is not."""
+    """Take a pod from a node that it is not on."""
     leaving: list[pb.Move | pb.Eviction] = [
         *context.plan.moves,
         *context.plan.evictions,
@@ -75,7 +75,7 @@ def wrong_origin(context: MutationContext) -> bool:
 
 
 def placed_though_running(context: MutationContext) -> bool:
-    """Place somebody who runs."""
+    """Place a running pod."""
     if not context.running():
         return False
     pod = context.rng.choice(context.running())
@@ -84,7 +84,7 @@ def placed_though_running(context: MutationContext) -> bool:
 
 
 def moved_though_pending(context: MutationContext) -> bool:
-    """Move somebody who waits."""
+    """Move a pending pod."""
     if not context.plan.placements:
         return False
     placement = context.plan.placements.pop()

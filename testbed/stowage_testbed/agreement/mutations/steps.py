@@ -12,7 +12,7 @@ from stowage_testbed.agreement.ordering import rearrange
 
 
 def other_node(context: MutationContext) -> bool:
-    """Send somebody to another node."""
+    """Send a pod to another node."""
     if not context.arrivals():
         return False
     redirect(context.rng.choice(context.arrivals()), context.any_node())
@@ -20,7 +20,7 @@ def other_node(context: MutationContext) -> bool:
 
 
 def swapped(context: MutationContext) -> bool:
-    """Let two change their targets."""
+    """Swap the targets of two pods."""
     arrivals = context.arrivals()
     if len(arrivals) < 2:  # noqa: PLR2004 - a swap takes two
         return False
@@ -32,7 +32,7 @@ def swapped(context: MutationContext) -> bool:
 
 
 def crowded(context: MutationContext) -> bool:
-    """Send everybody to one node."""
+    """Send all pods to one node."""
     node = context.any_node()
     for step in context.arrivals():
         redirect(step, node)
@@ -51,7 +51,7 @@ def left_out(context: MutationContext) -> bool:
 
 
 def nobody_placed(context: MutationContext) -> bool:
-    """Disrupt for nothing."""
+    """Disrupt pods without a placement."""
     placed = bool(context.plan.placements)
     del context.plan.placements[:]
     return placed
@@ -69,13 +69,13 @@ def everybody_placed(context: MutationContext) -> bool:
 
 
 def turned_round(context: MutationContext) -> bool:
-    """Carry the steps out the other way round."""
+    """Reverse the order of the steps."""
     rearrange(context.plan, list.reverse)
     return bool(context.arrivals())
 
 
 def moved_to_itself(context: MutationContext) -> bool:
-    """Move somebody to where he is."""
+    """Move a pod to its own node."""
     if not context.plan.moves:
         return False
     move = context.rng.choice(list(context.plan.moves))
