@@ -48,7 +48,7 @@ def a_pod(
     return pod
 
 
-def beside(app: str) -> Manifest:
+def affinity_to(app: str) -> Manifest:
     """Return the affinity to a pod of ``app`` on the same node."""
     term = {"topologyKey": "host", "labelSelector": {"matchLabels": {"app": app}}}
     required = "requiredDuringSchedulingIgnoredDuringExecution"

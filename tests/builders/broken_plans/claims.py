@@ -65,15 +65,15 @@ def _other_nodes_in_use(context: PlanContext) -> None:
 
 
 def _fewer_nodes_than_possible(context: PlanContext) -> None:
-    told = context.plan.nodes_in_use
-    told.before = told.after = 2
-    told.lower_bound = 3
+    nodes_in_use = context.plan.nodes_in_use
+    nodes_in_use.before = nodes_in_use.after = 2
+    nodes_in_use.lower_bound = 3
 
 
 def _fewer_moves_than_possible(context: PlanContext) -> None:
-    told = context.plan.nodes_in_use
-    told.before = told.after = 2
-    told.moves_lower_bound = 2
+    nodes_in_use = context.plan.nodes_in_use
+    nodes_in_use.before = nodes_in_use.after = 2
+    nodes_in_use.moves_lower_bound = 2
 
 
 def _curve_ends_elsewhere(context: PlanContext) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from verified_clusters import a_node, a_plan, a_pod, asked_about, beside, figure_1
+from verified_clusters import a_node, a_plan, a_pod, affinity_to, asked_about, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.agreement.comparison import Comparison, compare
@@ -38,7 +38,7 @@ def claims(verifiers: Verifiers) -> Comparison:
 
 
 def own_kind(verifiers: Verifiers) -> Comparison:
-    """Return an eviction for a pod of the same priority, beside a gain above it."""
+    """Return an eviction for a pod of the same priority, and a gain above it."""
     pods = (
         a_pod("out", 900, node="n1", priority=1),
         a_pod("equal-1", 450, priority=1),
@@ -83,7 +83,7 @@ def order(verifiers: Verifiers) -> Comparison:
     pods = (
         a_pod("needed", 500, node="n1"),
         a_pod("blocker", 900, node="n2"),
-        a_pod("new", 500, affinity=beside("needed")),
+        a_pod("new", 500, affinity=affinity_to("needed")),
     )
     nodes = (a_node("n1"), a_node("n2"), a_node("n3"))
     moved = {"needed": ("n1", "n2"), "blocker": ("n2", "n3")}
@@ -95,7 +95,7 @@ def spared(verifiers: Verifiers) -> Comparison:
     """Return a pod whose required neighbour is evicted, though no room is needed."""
     pods = (
         a_pod("needed", 100, node="n1"),
-        a_pod("new-1", 100, priority=1, affinity=beside("needed")),
+        a_pod("new-1", 100, priority=1, affinity=affinity_to("needed")),
     )
     plan = a_plan(placed={"new-1": "n1"}, evicted={"needed": "n1"})
     instance = Instance("spared", (a_node("n1"),), pods)
@@ -121,7 +121,7 @@ def test_every_explanation_has_its_case() -> None:
 def test_what_only_one_side_knows_explains_why_they_differ(
     verifiers: Verifiers, name: Explanation
 ) -> None:
-    """Each of these is a difference that stays, and why is written beside it."""
+    """Each of these is a difference that stays, with its reason."""
     comparison = CASES[name](verifiers)
 
     assert not comparison.agreed
@@ -132,7 +132,7 @@ def test_two_differences_at_once_are_told_as_two(verifiers: Verifiers) -> None:
     """Evicted for its own kind, and needed by another while it was spared."""
     pods = (
         a_pod("needed", 100, node="n1"),
-        a_pod("new", 100, priority=1, affinity=beside("needed")),
+        a_pod("new", 100, priority=1, affinity=affinity_to("needed")),
     )
     plan = a_plan(placed={"new": "n1"}, evicted={"needed": "n1"})
     instance = Instance("both", (a_node("n1"),), pods)

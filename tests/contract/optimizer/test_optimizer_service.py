@@ -134,7 +134,7 @@ def test_a_child_that_is_killed_is_told_with_its_signal_and_best_plan(
 
 
 def test_a_strategy_that_crashes_is_an_error_with_its_cause(solve: Solve) -> None:
-    """A bug is told, not hidden behind an empty plan."""
+    """A bug is reported, not hidden behind an empty plan."""
     last = solve(request("crash"))[-1]
 
     assert last.end_reason == pb.END_REASON_ERROR
@@ -232,7 +232,7 @@ def test_a_call_beyond_the_queue_is_refused_and_a_client_that_leaves_frees_the_t
 def test_a_call_that_is_cancelled_stops_its_child_inside_any_solver(
     channel: grpc.Channel, solve: Solve, strategy: str
 ) -> None:
-    """CP-SAT and HiGHS go on for minutes if nobody stops them (R21)."""
+    """CP-SAT and HiGHS run on for minutes unless they are stopped (R21)."""
     wait_for_turn(solve)
     call = pb_grpc.OptimizerStub(channel).Solve(
         pb.SolveRequest(

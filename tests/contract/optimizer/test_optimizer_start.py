@@ -24,7 +24,7 @@ def compiled_files(cache: Path) -> dict[str, int]:
 def test_a_start_without_compiled_code_gets_ready_and_later_ones_load_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody runs `compile` before the first start; nobody waits for it twice."""
+    """`compile` need not run before the first start, and nothing is compiled twice."""
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     settings = WorkerSettings()
 

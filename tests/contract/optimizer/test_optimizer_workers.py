@@ -89,7 +89,7 @@ def test_a_fork_server_that_was_killed_is_replaced(workers: Workers) -> None:
 def test_a_child_of_a_killed_fork_server_is_reported_at_once_and_the_next_one_goes_on(
     workers: Workers,
 ) -> None:
-    """Its end must not wait for a start, nor be asked of somebody else's parent."""
+    """Its end must not wait for a start, or be asked of another fork server."""
     child = workers.take()
     first = psutil.Process(child.pid).parent()
     assert first is not None

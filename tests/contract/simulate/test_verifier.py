@@ -71,7 +71,7 @@ def test_a_forbidden_pair_is_kept_and_told(verifier: SchedulerVerifier) -> None:
 def test_the_disruptable_pods_follow_the_plugin_s_arguments(
     verifier: SchedulerVerifier,
 ) -> None:
-    """By default nobody is moved who stands alone; an installation may differ."""
+    """By default no pod without a controller is moved; an installation may differ."""
     careful = verifier.verify(Question(figure_1())).snapshot
 
     assert {pod.immovable_reason for pod in careful.pods if pod.node} == {"singleton"}

@@ -82,7 +82,7 @@ def _listen(one: pb.PodClass, draw: st.DrawFn) -> None:
 
 
 def _keep_apart(one: pb.PodClass, other: str) -> None:
-    """Keep pods of the class apart from those of ``other``, or from everybody."""
+    """Keep pods of the class apart from those of ``other``, or from all others."""
     labels = {"class": other} if other else {}
     one.required_pod_anti_affinity.add(
         topology_key="host", label_selector=pb.LabelSelector(match_labels=labels)

@@ -137,7 +137,7 @@ def test_going_from_the_limit_to_the_worse_ends_at_the_true_best(
 def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
     phase: Phase, packing: Packing, data: st.DataObject
 ) -> None:
-    """What nobody could carry out would be thrown away, and time with it."""
+    """An infeasible assignment would be thrown away, and the time with it."""
     for asked in _asked(packing, phase, data):
         start = _nowhere(packing)
         search = DualSearch(asked.question, start, lambda: 0.0)
@@ -202,17 +202,17 @@ def test_nodes_that_can_be_filled_are_not_said_to_be_unfillable(
     packing: Packing,
 ) -> None:
     """The claim comes from pairs of halves; one overlooked would refute a true plan."""
-    everybody = len(packing.items)
+    total = len(packing.items)
     scores = feasible_scores(packing, Policy.STRICT)
     most = max(one[0].placed for one in scores)
     question = Question(make_problem(packing), 0, Phase.PLACE, min(scores))
 
-    bound = exact_fit_bound(question, everybody)
+    bound = exact_fit_bound(question, total)
 
-    if most == everybody:
+    if most == total:
         assert bound is None
     elif bound is not None:
-        assert bound.value == everybody - 1
+        assert bound.value == total - 1
 
 
 def test_an_odd_pod_out_is_seen_without_a_search() -> None:

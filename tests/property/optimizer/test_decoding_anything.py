@@ -25,7 +25,7 @@ def refused(issues: Issues) -> bool:
 @settings(max_examples=150, deadline=None, suppress_health_check=SLOW_TO_MAKE)
 @given(any_message(pb.Snapshot))
 def test_any_snapshot_is_decoded_or_refused(message: pb.Snapshot) -> None:
-    """A crash of the service would be a way to keep it from everybody else's plans."""
+    """A crash of the service would keep it from planning for others."""
     issues = Issues()
     snapshot = decode_snapshot(message, issues)
 
@@ -37,7 +37,7 @@ def test_any_snapshot_is_decoded_or_refused(message: pb.Snapshot) -> None:
 @settings(max_examples=100, deadline=None)
 @given(any_message(pb.SolveOptions))
 def test_any_options_are_decoded_or_refused(message: pb.SolveOptions) -> None:
-    """Not a number, a negative limit, an unknown strategy: each is told by its name."""
+    """Not a number, a negative limit, an unknown strategy: each is named."""
     issues = Issues()
     options = decode_options(
         message,

@@ -103,7 +103,7 @@ def test_every_point_of_the_curve_is_a_plan_within_that_many_moves(
 def test_no_assignment_uses_fewer_nodes_or_fewer_moves(
     max_moves: int | None, snapshot: pb.Snapshot
 ) -> None:
-    """Fewest nodes first, then fewest moves, and everybody keeps a node."""
+    """Fewest nodes first, then fewest moves, and all pods keep a node."""
     asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE, max_moves=max_moves)
 
     answer = finished_answer_to(snapshot, asked)

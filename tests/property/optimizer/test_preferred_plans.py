@@ -146,7 +146,7 @@ def test_no_pod_is_moved_for_a_preference() -> None:
 
 
 def test_no_pod_is_left_evicted_for_a_preference() -> None:
-    """Where the pod would rather be nobody had to go: that is another plan."""
+    """Making room on the preferred node would be another plan."""
     builder = SnapshotBuilder()
     builder.node("a", cpu_milli=2, labels={"disk": "hdd"}).node("b", cpu_milli=2)
     builder.pod_class("low", cpu_milli=2).node_selector["disk"] = "hdd"

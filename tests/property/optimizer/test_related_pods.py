@@ -1,4 +1,4 @@
-"""Pods with demands on each other, placed beside whatever plan there is."""
+"""Pods with relations, placed in addition to any plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which refusals of the two verifiers are the same."""
+"""Which refusals of the two verifiers are equivalent."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_every_reason_of_the_scheduler_has_its_rules() -> None:
 
 def test_every_rule_of_the_checker_says_something_that_the_scheduler_says() -> None:
     """Or it is about what the scheduler does not read."""
-    told = set().union(*REASONS.values(), *PLUGINS.values())
+    covered = set().union(*REASONS.values(), *PLUGINS.values())
 
-    assert told == set(get_args(RuleName)) - CLAIM_RULES - OF_REQUESTS
-    assert told >= NAME_RULES
+    assert covered == set(get_args(RuleName)) - CLAIM_RULES - OF_REQUESTS
+    assert covered >= NAME_RULES
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every way to spoil a plan changes it."""
+"""Every mutation changes the plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEEDS = range(8)
 
 
 def busy_context(seed: int) -> MutationContext:
-    """Return a plan with steps of every kind, and others whom it leaves alone."""
+    """Return a plan with steps of every kind, and other pods that it leaves alone."""
     builder = SnapshotBuilder()
     for name in ("n1", "n2", "n3"):
         builder.node(name)

@@ -40,7 +40,7 @@ def _moved() -> pb.Plan:
 def test_limits_are_proved_from_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever doubts a proof checks it without the service."""
+    """A proof can be checked without the service."""
     snapshot = _file(tmp_path, "snapshot.json", figure_1())
     plan = _file(tmp_path, "plan.json", _moved())
 
@@ -102,7 +102,7 @@ def test_prices_are_told_once_where_a_tier_repeats_the_one_above() -> None:
 def test_what_solve_writes_is_what_verify_checks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A proof can be kept beside the plan, and doubted years later."""
+    """A proof can be kept with the plan, and checked years later."""
     snapshot = _file(tmp_path, "snapshot.json", figure_1())
     answer = tmp_path / "answer.json"
 

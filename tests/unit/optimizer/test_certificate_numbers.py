@@ -44,7 +44,7 @@ def one_port() -> Case:
 
 
 def apart() -> Case:
-    """Return a quiet pod beside whom nobody may be, on one of two nodes."""
+    """Return a pod that shares its node with no other, on one of two nodes."""
     builder = SnapshotBuilder()
     for name in ("n1", "n2"):
         builder.node(name, labels={"host": name})

@@ -68,7 +68,7 @@ def test_stowage_solve_consolidates(tmp_path: Path) -> None:
 def test_the_curve_is_told_where_there_is_more_than_its_ends(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever sees that the last pods cost most of the moves sets a limit."""
+    """A user who sees that the last pods cost most of the moves sets a limit."""
     builder = SnapshotBuilder()
     for name in ("a", "b"):
         # Each pair is a world of its own: its pods ask for what only it has.

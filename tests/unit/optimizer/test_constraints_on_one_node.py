@@ -21,7 +21,7 @@ def placed(builder: SnapshotBuilder) -> dict[str, str]:
 
 
 def dimensions(builder: SnapshotBuilder) -> int:
-    """Return how many dimensions there are beside the four of every node."""
+    """Return how many dimensions there are besides the four of every node."""
     packing = reduce_snapshot(decode_snapshot(builder.message, Issues()))
     return len(packing.room[0]) - 4
 

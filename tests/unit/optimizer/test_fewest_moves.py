@@ -22,15 +22,15 @@ MOST_MOVES = 4
 
 
 def fewest_moves(packing: Packing, steps: int) -> int | None:
-    """Return the fewest moves that place everybody, None if more than can be tried."""
+    """Return the fewest moves that place all pods, None if more than can be tried."""
     problem = make_problem(packing)
     arrays = make_arrays(problem, strict=False)
     state = make_state(arrays, problem.tiers, seed=0)
     waiting = np.flatnonzero(problem.home == NOWHERE).astype(np.int32)
-    nobody = nothing_frozen(arrays)
+    frozen = nothing_frozen(arrays)
     for moves in range(MOST_MOVES + 1):
-        enter(problem.home, problem.tiers - 1, nobody, arrays, state)
-        stack = make_stack(waiting, moves, nobody, len(packing.items))
+        enter(problem.home, problem.tiers - 1, frozen, arrays, state)
+        stack = make_stack(waiting, moves, frozen, len(packing.items))
         while (ended := seek(steps, stack, arrays, state)[0]) == PAUSED:
             pass
         if ended == FOUND:
@@ -46,7 +46,7 @@ def fewest_moves(packing: Packing, steps: int) -> int | None:
 def fewest_by_cp_sat(packing: Packing) -> int | None:
     """Return the same, by a model that knows nothing of the search."""
     counts = CountFormulation(packing, len(packing.tiers))
-    everybody = len(packing.items)
+    total = len(packing.items)
     lowest = len(packing.tiers) - 1
     placed = counts.metric(Phase.PLACE, lowest)
     # What is missing is punished, since the current placement must be a solution.
@@ -60,7 +60,7 @@ def fewest_by_cp_sat(packing: Packing) -> int | None:
         offer=lambda values: best.append(tuple(values)),
     )
     values = best[-1]
-    if sum(weight * values[variable] for variable, weight in placed) < everybody:
+    if sum(weight * values[variable] for variable, weight in placed) < total:
         return None
     running = sum(item.home is not None for item in packing.items)
     stability = sum(

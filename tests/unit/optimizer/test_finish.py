@@ -92,7 +92,7 @@ def test_moves_that_gain_too_little_are_not_made() -> None:
 
 
 def test_the_curve_tells_what_each_move_gains() -> None:
-    """At the start nobody more; then a pod a move."""
+    """At the start no pod more; then a pod a move."""
     plan = finished_answer_to(two_moves(), asking()).plan
 
     assert plan.gain_by_moves == (GainPoint(0, 4), GainPoint(1, 5), GainPoint(2, 6))
@@ -125,7 +125,7 @@ def test_the_checker_rejects_a_curve_that_is_none(
     ],
 )
 def test_the_checker_rejects_plans_beyond_the_limits(asked: pb.SolveOptions) -> None:
-    """Whoever strategy and finish are, the caller's limits hold."""
+    """The caller's limits hold whatever the strategy."""
     snapshot = two_moves()
     for one in snapshot.pod_classes:
         one.owner.uid = "web"

@@ -107,8 +107,8 @@ def test_nothing_is_left_to_repair_in_a_mended_assignment(
     assignment = as_assignment(mended)
     assert repair(packing, assignment, policy) == assignment
     reached = score(packing, assignment, policy)
-    told = value_of(problem, mended, strict=strict)
-    assert told == tuple((one.kept, one.placed, one.stability) for one in reached)
+    expected = value_of(problem, mended, strict=strict)
+    assert expected == tuple((one.kept, one.placed, one.stability) for one in reached)
 
 
 @pytest.mark.parametrize("home", [0, None])
@@ -156,7 +156,7 @@ def test_no_dimension_is_left_out_for_pods_that_only_ask_for_it() -> None:
 
 
 def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
-    """Compiled code reads and writes beside its arrays without a word."""
+    """Compiled code reads and writes outside its arrays without an error."""
     assert pytestconfig.cache is not None
     run_with_checked_indices(
         "from random_packings import random_packing\n"
@@ -215,7 +215,7 @@ def test_compiled_code_goes_to_an_own_folder_in_a_read_only_container(
 def test_compiled_code_is_not_taken_from_a_folder_that_others_may_write_to(
     tmp_path: Path,
 ) -> None:
-    """What is cached is run: whoever writes there runs code in the service."""
+    """What is cached is run: write access there runs code in the service."""
     (tmp_path / "code").write_text("not a folder", encoding="utf-8")
     planted = tmp_path / f"stowage-compiled-{os.getuid()}"
     planted.mkdir()

@@ -170,7 +170,7 @@ def test_the_number_of_pods_is_a_resource() -> None:
 
 
 def test_reservations_take_room() -> None:
-    """They are held for somebody else."""
+    """They are held for other pods."""
     builder = SnapshotBuilder().node("n", cpu_milli=4)
     builder.message.reservations.add(
         name="held", node="n", held=pb.Resources(cpu_milli=3)

@@ -176,14 +176,16 @@ CASES: list[tuple[Spoil, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("spoil", "told"), CASES, ids=[told for _, told in CASES])
-def test_an_issue_is_reported_with_its_path(spoil: Spoil, told: str) -> None:
-    """Whoever made the snapshot must find the place."""
+@pytest.mark.parametrize(
+    ("spoil", "expected"), CASES, ids=[expected for _, expected in CASES]
+)
+def test_an_issue_is_reported_with_its_path(spoil: Spoil, expected: str) -> None:
+    """The author of the snapshot must find the place."""
     snapshot = figure_1()
 
     spoil(snapshot)
 
-    assert any(told in issue for issue in issues_of(snapshot))
+    assert any(expected in issue for issue in issues_of(snapshot))
 
 
 def test_every_issue_is_reported_at_once() -> None:
@@ -209,27 +211,29 @@ BREAKING = {
 """Issues of the message itself; all others are of one object alone."""
 
 
-@pytest.mark.parametrize(("spoil", "told"), CASES, ids=[told for _, told in CASES])
+@pytest.mark.parametrize(
+    ("spoil", "expected"), CASES, ids=[expected for _, expected in CASES]
+)
 def test_an_object_that_cannot_be_read_spoils_nobody_elses_plan(
-    spoil: Spoil, told: str
+    spoil: Spoil, expected: str
 ) -> None:
-    """Whoever may create a pod could switch the optimiser off for everybody else."""
+    """A user who may create a pod could switch the optimiser off for all others."""
     message = figure_1()
 
     spoil(message)
 
-    whole = any(part in told for part in BREAKING)
+    whole = any(part in expected for part in BREAKING)
     assert bool(broken(message)) == whole
     if not whole:
         snapshot, _ = decoded(message)
         named = [one.detail for one in reduce_snapshot(snapshot).refusals]
         named += [why for one in snapshot.classes.values() for why in one.unsupported]
-        assert any(told in one for one in named)
+        assert any(expected in one for one in named)
         assert len(snapshot.pods) == len(message.pods)
 
 
 def test_nobody_comes_to_a_node_that_cannot_be_read() -> None:
-    """Nor is anybody there forgotten, who takes room that it does not leave."""
+    """Running pods there still take their room."""
     message = figure_1()
     message.nodes[0].taints.add(key="k", effect="Never")
 
@@ -242,7 +246,7 @@ def test_nobody_comes_to_a_node_that_cannot_be_read() -> None:
 
 
 def test_a_budget_that_cannot_be_read_keeps_its_namespace() -> None:
-    """Whom it covers is not known, so that anybody may be the one."""
+    """Which pods it covers is not known: it may be any pod."""
     message = figure_1()
     budget = message.disruption_budgets.add(namespace="default", disruptions_allowed=9)
     budget.selector.match_expressions.add(key="app", operator="Like")
@@ -290,9 +294,9 @@ def test_options_out_of_range_are_told_together() -> None:
 
     with pytest.raises(InvalidInputError) as caught:
         issues.raise_if_any()
-    told = str(caught.value)
+    expected = str(caught.value)
     for name in ("strategy", "time_limit_s", "alpha", "workers", "policy"):
-        assert f"options.{name}" in told
+        assert f"options.{name}" in expected
 
 
 def test_zero_means_the_default() -> None:

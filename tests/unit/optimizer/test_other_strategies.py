@@ -1,4 +1,4 @@
-"""The strategies beside the default, and those of other packages."""
+"""The strategies other than the default, and those of other packages."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_boreas_uses_as_few_nodes_as_possible() -> None:
 
 
 def test_boreas_moves_nobody() -> None:
-    """It places what is pending beside what runs."""
+    """It places pending pods next to running ones."""
     assert answer_to(figure_1(), strategy="boreas").plan.empty
 
 
@@ -151,7 +151,7 @@ def install(monkeypatch: pytest.MonkeyPatch, name: str, made_by: str) -> None:
 
 
 def test_another_package_brings_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A researcher puts a solver beside ours without touching our code."""
+    """A researcher adds a solver without touching our code."""
     install(monkeypatch, "theirs", "Elsewhere")
 
     strategies = registry.load_strategies(registry.SHIPPED)
@@ -161,7 +161,7 @@ def test_another_package_brings_a_strategy(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_name_that_is_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody replaces a strategy unseen."""
+    """No package replaces a strategy unnoticed."""
     install(monkeypatch, "paper", "Elsewhere")
 
     with pytest.raises(StrategyNameTakenError, match="'paper'"):
@@ -172,7 +172,7 @@ def test_a_name_that_is_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_package_that_brings_no_strategy_is_named(
     monkeypatch: pytest.MonkeyPatch, made_by: str
 ) -> None:
-    """Whoever runs the service must learn which package to repair."""
+    """The operator must learn which package to repair."""
     install(monkeypatch, "theirs", made_by)
 
     with pytest.raises(StrategyUnloadableError, match="'theirs'"):

@@ -1,7 +1,7 @@
 """Plans that name what is not there, or the same pod again, are checked like any other.
 
-The plan comes from a process that is not trusted, and whoever tries the rules one by
-one has no other rule before them. An error in place of a verdict ends the call.
+The plan comes from a process that is not trusted, and rules that are tried one by one
+have no other rule before them. An error in place of a verdict ends the call.
 """
 
 from __future__ import annotations
@@ -152,23 +152,23 @@ def test_odd_names_are_refused_by_the_rule_about_them(spoil: Spoil) -> None:
 
 @each_oddity
 def test_the_gate_withholds_a_plan_with_odd_names(spoil: Spoil) -> None:
-    """The caller hears of the broken rule, not of an error of the service."""
+    """The caller gets the broken rule, not an error of the service."""
     request = pb.SolveRequest(snapshot=a_snapshot())
     request.options.policy = pb.POLICY_STRICT
     update = pb.SolveUpdate(plan=a_plan(), last=True)
     spoil(update.plan)
 
-    told = PlanGate(request, Metrics()).check(update, lambda: False)
+    answer = PlanGate(request, Metrics()).check(update, lambda: False)
 
-    assert told is not None
-    assert told.end_reason == pb.END_REASON_ERROR
-    assert not told.HasField("plan")
-    assert ODD[spoil] in told.message
+    assert answer is not None
+    assert answer.end_reason == pb.END_REASON_ERROR
+    assert not answer.HasField("plan")
+    assert ODD[spoil] in answer.message
 
 
 @pytest.mark.parametrize("spoil", [_places_nobody, _moves_nobody, _evicts_nobody])
 def test_pods_that_are_unknown_count_nowhere(spoil: Spoil) -> None:
-    """An account of a plan is of the snapshot's pods, whoever else it names."""
+    """Counts are of the snapshot's pods, whatever else the plan names."""
     plan = a_plan()
     spoil(plan)
 

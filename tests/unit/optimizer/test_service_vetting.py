@@ -1,4 +1,4 @@
-"""Whoever waits for an answer does not wait for the checker."""
+"""A call that waits for an answer does not wait for the checker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG_S = 60.0
 
 
 class FakeRun:
-    """Says what it is told to, and notes how it was ended."""
+    """Yields scripted updates, and notes how it was ended."""
 
     def __init__(self) -> None:
         self.ends_by = time.monotonic()
@@ -30,8 +30,8 @@ class FakeRun:
         self.over = self.cancelled = False
         self.given_up = False
 
-    def on_read(self, told: Callable[[], None]) -> None:
-        self.read = told
+    def on_read(self, callback: Callable[[], None]) -> None:
+        self.read = callback
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
         while True:
@@ -50,7 +50,7 @@ class FakeRun:
 
 
 class FakeGate:
-    """Takes its time over last plans, until it is told that nobody waits."""
+    """Checks last plans for ever, until it must stop."""
 
     def __init__(self, withhold: bool = False) -> None:
         self.withhold = withhold
@@ -105,7 +105,7 @@ def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
 
 
 class SlowGate(FakeGate):
-    """Lets plans pass, each once it is told to, unless nobody waits for them."""
+    """Lets each plan pass once released, unless it must stop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
 
 
 def test_an_answer_is_due_sooner_once_the_snapshot_has_been_read() -> None:
-    """Whoever waits has fallen asleep until the latest moment, and must look again."""
+    """The waiting thread sleeps until the latest moment, and must be woken."""
     run = FakeRun()
     run.ends_by = time.monotonic() + LONG_S
     waiting = Vetting(
@@ -170,7 +170,7 @@ def test_an_answer_is_due_sooner_once_the_snapshot_has_been_read() -> None:
 
 
 def test_a_plan_that_is_withheld_ends_the_run_before_it_is_told() -> None:
-    """Whoever hears of it may call again and must find the turn free."""
+    """Its caller may call again and must find the turn free."""
     run = FakeRun()
     run.said.put(pb.SolveUpdate(plan=a_plan("wrong")))
 
@@ -184,7 +184,7 @@ def test_a_plan_that_is_withheld_ends_the_run_before_it_is_told() -> None:
 def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(
     at_last: bool,
 ) -> None:
-    """An issue of one plan is told, but what was checked before it is carried out."""
+    """A broken plan is reported, but what was checked before it is carried out."""
     run, gate = FakeRun(), FakeGate()
     answers = vetting(run, gate, LONG_S).updates()
     run.said.put(pb.SolveUpdate(plan=a_plan("checked"), strategy="s"))
@@ -201,7 +201,7 @@ def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(
 
 
 def test_a_cancelled_call_brings_no_plan_that_was_not_checked() -> None:
-    """Checking it would hold up whoever stops the service."""
+    """Checking it would delay the stop of the service."""
     run = FakeRun()
     answers = vetting(run, FakeGate(), LONG_S).updates()
     run.said.put(pb.SolveUpdate(plan=a_plan("checked")))

@@ -60,7 +60,7 @@ def test_nothing_is_called_optimal_that_was_sought_with_the_rows(strategy: str) 
 
 @pytest.mark.parametrize("strategy", SYMMETRIC)
 def test_a_start_that_the_rows_deny_is_no_error(strategy: str) -> None:
-    """Whoever is left out by the rows stays where it is, if there is room."""
+    """A pod that the rows leave out stays where it is, if there is room."""
     plan = answer_to(two_alike(home="a"), strategy=strategy).plan
 
     assert [one.pod_uid for one in plan.placements] == ["second"]

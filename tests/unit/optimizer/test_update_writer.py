@@ -1,4 +1,4 @@
-"""Who waits hears of plans and of proofs, and of nothing twice."""
+"""A waiting caller gets plans and proofs, and nothing twice."""
 
 from __future__ import annotations
 
@@ -60,21 +60,21 @@ def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
     bounds = trivial_bounds(packing)
     bounds[-1].placed += 2
     shared = SharedState(make_problem(packing), strict=True, bounds=bounds)
-    told: list[Plan] = []
+    published: list[Plan] = []
     moments = count(0.0, PROOF_INTERVAL_S / 10)
     publisher = _Publisher(
         shared,
         PlanWriter(snapshot, packing, Policy.STRICT),
-        told.append,
+        published.append,
         lambda: next(moments),
     )
     publisher.publish()
-    loose = told[0].tiers[-1].upper_bound
+    loose = published[0].tiers[-1].upper_bound
 
     shared.limit_placed(0, loose - 1, Proof(ProofMethod.KNAPSACK))
     publisher.publish_until(deadline=4 * PROOF_INTERVAL_S, latest=0.0)
 
-    assert [plan.tiers[-1].upper_bound for plan in told] == [loose, loose - 1]
+    assert [plan.tiers[-1].upper_bound for plan in published] == [loose, loose - 1]
 
 
 def test_a_line_of_progress_is_printed_once(
