@@ -31,7 +31,7 @@ class PlanGate:
         self._request = request
         self._metrics = metrics
         self._checker: Checker | None = None
-        self._sound: pb.Plan | None = None
+        self._accepted: pb.Plan | None = None
         self._checked_s = 0.0
 
     def get_ready(self) -> None:
@@ -49,7 +49,7 @@ class PlanGate:
         """
         if not update.HasField("plan"):
             return update
-        if update.plan == self._sound:
+        if update.plan == self._accepted:
             update.durations.verify_s = self._checked_s
             return update
         if not (update.last or changes_something(update)):
@@ -64,7 +64,7 @@ class PlanGate:
         self._checked_s = time.monotonic() - started
         update.durations.verify_s = self._checked_s
         if not violations:
-            self._sound = update.plan
+            self._accepted = update.plan
             return update
         self._metrics.verify_failures.inc()
         listed = "; ".join(str(violation) for violation in violations[:SHOWN])

@@ -68,7 +68,7 @@ class Run:
         self._reading_limit_s = reading_limit_s
         self._solving_limit_s = time_limit_s + kill_after_s
         self._read_at: float | None = None
-        self._on_read: Callable[[], None] = _nobody
+        self._on_read: Callable[[], None] = _ignore
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
         self._best: pb.SolveUpdate | None = None
@@ -129,12 +129,12 @@ class Run:
 
     def _pump(self, request: bytes, time_limit_s: float) -> None:
         # In a thread: a child that hangs reads no more, and sending would never end.
-        asking = threading.Thread(
-            target=self._ask, args=(request, time_limit_s), daemon=True
+        sending = threading.Thread(
+            target=self._send_request, args=(request, time_limit_s), daemon=True
         )
-        asking.start()
+        sending.start()
         try:
-            last = self._hear()
+            last = self._read_messages()
         except Exception as error:  # the thread's edge: the caller must hear something
             last = self._instead(
                 pb.END_REASON_ERROR, f"{type(error).__name__}: {error}"
@@ -148,10 +148,10 @@ class Run:
         else:
             self.give_up()
         self._have_the_next_ready()
-        asking.join()
+        sending.join()
         self._child.close()
 
-    def _ask(self, request: bytes, time_limit_s: float) -> None:
+    def _send_request(self, request: bytes, time_limit_s: float) -> None:
         # The end of the child is noticed where its answers are awaited.
         with suppress(OSError):
             self._child.connection.send_bytes(repr(time_limit_s).encode())
@@ -162,7 +162,7 @@ class Run:
             self._preparing = threading.Thread(target=self._prepare, daemon=True)
             self._preparing.start()
 
-    def _hear(self) -> pb.SolveUpdate | None:
+    def _read_messages(self) -> pb.SolveUpdate | None:
         """Return the child's last update, or one in its place; None at a limit."""
         connection = self._child.connection
         try:
@@ -181,7 +181,8 @@ class Run:
             return self._ended()
         except DecodeError as error:
             return self._instead(
-                pb.END_REASON_ERROR, f"the solver's process talks nonsense: {error}"
+                pb.END_REASON_ERROR,
+                f"the solver's process sent an invalid message: {error}",
             )
         return None
 
@@ -238,5 +239,5 @@ class Run:
             self._changed.notify_all()
 
 
-def _nobody() -> None:
+def _ignore() -> None:
     """Do nothing when the request has been read."""

@@ -46,24 +46,24 @@ class Vetting:
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
         self._failure: Exception | None = None
-        self._sound: pb.SolveUpdate | None = None
+        self._accepted: pb.SolveUpdate | None = None
         self._strategy = ""
         self._over = False
-        run.on_read(self._look_again)
+        run.on_read(self._wake)
         threading.Thread(target=self._vet, daemon=True).start()
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
         """Yield updates that hold; the last comes in time, whatever it contains."""
         while True:
             with self._changed:
-                self._await_news()
+                self._await_update()
                 if self._failure is not None:
                     raise self._failure
                 newest, self._newest = self._newest, None
                 self._over = self._over or newest is None
             if newest is None:
                 self._run.give_up()
-                message = NOTHING if self._sound is None else LATE
+                message = NOTHING if self._accepted is None else LATE
                 newest = self._instead(pb.END_REASON_TIME_LIMIT, message)
             yield newest
             if newest.last:
@@ -74,9 +74,9 @@ class Vetting:
         with self._changed:
             self._over = True
 
-    def _await_news(self) -> None:
+    def _await_update(self) -> None:
         """Return at the next news, or when the caller must be answered."""
-        while not self._news():
+        while not self._has_update():
             left_s = self._answer_by() - time.monotonic()
             if left_s <= 0:
                 return
@@ -85,12 +85,12 @@ class Vetting:
     def _answer_by(self) -> float:
         return self._run.ends_by + self._answer_after_s
 
-    def _look_again(self) -> None:
+    def _wake(self) -> None:
         """Wake the waiting caller, whose deadline has changed."""
         with self._changed:
             self._changed.notify_all()
 
-    def _news(self) -> bool:
+    def _has_update(self) -> bool:
         return self._newest is not None or self._failure is not None
 
     def _vet(self) -> None:
@@ -100,7 +100,7 @@ class Vetting:
             for update in self._run.updates():
                 checked = self._vetted(update)
                 if checked is not None:
-                    self._tell(checked)
+                    self._pass_on(checked)
                 if self._over or (checked is not None and checked.last):
                     return
         except Exception as error:  # the thread's edge: the caller must hear of it
@@ -135,7 +135,7 @@ class Vetting:
 
         Something must pass, else there is no answer: the first plan is never skipped.
         """
-        if self._sound is None or not update.HasField("plan"):
+        if self._accepted is None or not update.HasField("plan"):
             return False
         return time.monotonic() + 2 * self._checking_s > self._answer_by()
 
@@ -147,14 +147,14 @@ class Vetting:
         """
         if self._over or self._run.cancelled:
             return True
-        return self._run.over and not update.last and self._sound is not None
+        return self._run.over and not update.last and self._accepted is not None
 
-    def _tell(self, update: pb.SolveUpdate) -> None:
+    def _pass_on(self, update: pb.SolveUpdate) -> None:
         with self._changed:
             if self._over:
                 return
             if update.HasField("plan"):
-                self._sound = update
+                self._accepted = update
             elif self._newest is not None and not update.last:
                 # The plan has not been taken yet; it shows progress too.
                 return
@@ -163,4 +163,4 @@ class Vetting:
             self._changed.notify_all()
 
     def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
-        return last_update(reason, message, self._sound, self._strategy)
+        return last_update(reason, message, self._accepted, self._strategy)

@@ -87,11 +87,11 @@ class Verifiers:
         index = Index(snapshot)
         good = answers(rng, self.optimizer, question, snapshot)
         good += _proposals(rng, snapshot, index)
-        spoiled = [
-            _spoiled(rng, rng.choice(good), snapshot, index)
+        mutated = [
+            _mutated(rng, rng.choice(good), snapshot, index)
             for _ in range(PLANS_A_CLUSTER - len(good))
         ]
-        plans = tuple([*good, *spoiled][:most])
+        plans = tuple([*good, *mutated][:most])
         compared = compare(self.scheduler, replace(question, plans=plans))
         for number, comparison in enumerate(compared):
             yield comparison, number >= len(good)
@@ -116,7 +116,7 @@ def _proposals(rng: Random, snapshot: pb.Snapshot, index: Index) -> list[pb.Plan
     return plans
 
 
-def _spoiled(
+def _mutated(
     rng: Random, good: pb.Plan, snapshot: pb.Snapshot, index: Index
 ) -> pb.Plan:
     plan = pb.Plan()

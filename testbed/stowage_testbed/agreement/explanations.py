@@ -109,10 +109,10 @@ def without_preemption_policy(comparison: Comparison) -> Changed | None:
     if comparison.scheduler.reason != "unjust-eviction":
         return None
 
-    def polite(pod: dict[str, Any]) -> None:
+    def preempting(pod: dict[str, Any]) -> None:
         pod["spec"].pop("preemptionPolicy", None)
 
-    return Changed(_with_pods(comparison.question, polite), comparison.checked)
+    return Changed(_with_pods(comparison.question, preempting), comparison.checked)
 
 
 def without_zones_of_volumes(comparison: Comparison) -> Changed | None:

@@ -18,7 +18,7 @@ def protect_some(rng: Random, draft: Draft) -> None:
             rng.choice(PROTECTIONS)(rng, pod)
 
 
-def _nobody_replaces_it(_: Random, pod: Manifest) -> None:
+def _without_controller(_: Random, pod: Manifest) -> None:
     pod["metadata"].pop("ownerReferences", None)
 
 
@@ -80,7 +80,7 @@ def _annotate(pod: Manifest, key: str, value: str) -> None:
 
 
 PROTECTIONS: tuple[Change, ...] = (
-    _nobody_replaces_it,
+    _without_controller,
     _daemon,
     _of_unknown_controller,
     _opts_out,

@@ -54,10 +54,10 @@ def preemption_policy(verifiers: Verifiers) -> Comparison:
     """Return an eviction for a pod that never preempts."""
     pods = (
         a_pod("low", 900, node="n1"),
-        a_pod("polite", 900, priority=1, preemptionPolicy="Never"),
+        a_pod("passive", 900, priority=1, preemptionPolicy="Never"),
     )
-    instance = Instance("polite", (a_node("n1"),), pods)
-    plan = a_plan(placed={"polite": "n1"}, evicted={"low": "n1"})
+    instance = Instance("passive", (a_node("n1"),), pods)
+    plan = a_plan(placed={"passive": "n1"}, evicted={"low": "n1"})
     return compared(verifiers, instance, plan)
 
 

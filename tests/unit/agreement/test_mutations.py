@@ -55,7 +55,7 @@ def name(mutation: Callable[..., object]) -> str:
 
 @pytest.mark.parametrize("mutation", [*MUTATIONS, *CLAIMS], ids=name)
 def test_a_mutation_changes_the_plan_and_says_so(mutation: Mutation) -> None:
-    """One that changes nothing would count good plans as spoiled ones."""
+    """One that changes nothing would count good plans as mutated ones."""
     changed = 0
     for seed in SEEDS:
         context = busy_context(seed)

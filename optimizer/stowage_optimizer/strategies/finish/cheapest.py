@@ -56,7 +56,7 @@ class Replicas:
     def _chosen(self, disrupted: Iterable[str]) -> dict[str, str]:
         """Return the pod that is disrupted in place of each of ``disrupted``."""
         if not self._pods:
-            self._look_around()
+            self._index_pods()
         going: defaultdict[Place, list[str]] = defaultdict(list)
         for uid in disrupted:
             pod = self._pods[uid]
@@ -80,7 +80,7 @@ class Replicas:
             chosen.update(zip(uids, (pod.uid for pod in cheap), strict=False))
         return chosen
 
-    def _look_around(self) -> None:
+    def _index_pods(self) -> None:
         costs: dict[str, tuple[int, float]] = {}
         for pod in self.snapshot.pods:
             self._pods[pod.uid] = pod

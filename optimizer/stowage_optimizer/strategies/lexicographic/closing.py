@@ -33,8 +33,8 @@ class Closing:
 
     context: AttemptContext
     phase: OpenPhase
-    _vain: tuple[int, Prices] | None = None
-    _vain_s: float = 0.0
+    _failed: tuple[int, Prices] | None = None
+    _failed_s: float = 0.0
     _listing: tuple[Prices, Enumeration] | None = None
 
     def list_all(self, prices: Prices | None, seconds: float) -> bool:
@@ -43,7 +43,7 @@ class Closing:
         aim = phase.limit(context.shared)
         if prices is None or not phase.gap(context.shared):
             return False
-        if self._in_vain(aim, prices) and seconds < MORE_TIME * self._vain_s:
+        if self._failed_before(aim, prices) and seconds < MORE_TIME * self._failed_s:
             return False
         end = context.deadline(context.work_clock.now() + seconds)
         closed = self._enumeration(prices).reach(
@@ -61,7 +61,7 @@ class Closing:
         # On overcommitted nodes what was found may not be feasible.
         if (phase.limit(context.shared), context.shared.version) != (aim, version):
             return True
-        self._vain, self._vain_s = (aim, prices), seconds
+        self._failed, self._failed_s = (aim, prices), seconds
         return False
 
     def recombine(self, search: DualSearch, seconds: float) -> bool:
@@ -88,9 +88,9 @@ class Closing:
             self._listing = (prices, Enumeration(question, prices))
         return self._listing[1]
 
-    def _in_vain(self, aim: int, prices: Prices) -> bool:
-        vain = self._vain
-        return vain is not None and vain[0] == aim and vain[1] is prices
+    def _failed_before(self, aim: int, prices: Prices) -> bool:
+        failed = self._failed
+        return failed is not None and failed[0] == aim and failed[1] is prices
 
     def _steps(self) -> float | None:
         return COUNTED_S if self.context.work_clock.counted else None

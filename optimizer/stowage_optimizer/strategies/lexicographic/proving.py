@@ -64,7 +64,7 @@ class Prover:
                 continue
             if self.work_clock.counted:
                 return
-            self.shared.await_news(version, until - now)
+            self.shared.await_change(version, until - now)
 
     def _step(self, until: float) -> bool:
         """Continue the open phase with the fewest stages; return whether any could."""

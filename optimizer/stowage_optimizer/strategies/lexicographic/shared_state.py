@@ -155,7 +155,7 @@ class SharedState:
                 return
         stop()
 
-    def await_news(self, seen: int, timeout_s: float) -> None:
+    def await_change(self, seen: int, timeout_s: float) -> None:
         """Return at a version after ``seen``, the end of the work, or the time-out."""
         with self._changed:
             self._changed.wait_for(

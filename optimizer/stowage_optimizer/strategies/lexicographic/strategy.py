@@ -128,7 +128,7 @@ class _Publisher:
         """
         left = self.last_start(deadline, latest) - self.clock()
         while left > self.writing_s and not self.shared.ended:
-            self.shared.await_news(self._seen, min(left, PROOF_INTERVAL_S))
+            self.shared.await_change(self._seen, min(left, PROOF_INTERVAL_S))
             if self._due() and not self.shared.ended:
                 self.publish()
                 rest = self.writing_s * (1 / WRITING_SHARE - 1)

@@ -83,7 +83,7 @@ class Improver:
         better = True
         while better:
             # Each round tries all pods, one at a time first.
-            relocated = [self._relocate(index) for index in self._left()]
+            relocated = [self._relocate(index) for index in self._pods()]
             swapped = [self._swap(*pair) for pair in self._pairs()]
             better = any(relocated) or any(swapped)
         return self.assignment
@@ -100,7 +100,7 @@ class Improver:
             if pod.node is not None and pod.uid not in in_play:
                 self._scores.put(pod.class_id, names[pod.node], touched=False)
 
-    def _left(self) -> Iterator[int]:
+    def _pods(self) -> Iterator[int]:
         for index in self._touched:
             if self._exhausted():
                 return

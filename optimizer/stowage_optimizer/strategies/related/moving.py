@@ -20,7 +20,7 @@ from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.reading import assignment_of
 from stowage_optimizer.strategies.related.exact import Exact, manageable
-from stowage_optimizer.strategies.related.pinning import domains_for, pinned, shaken
+from stowage_optimizer.strategies.related.pinning import domains_for, perturbed, pinned
 from stowage_optimizer.strategies.related.relation_checker import RelationChecker
 from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
@@ -155,7 +155,7 @@ class Moving:
         """Return the problem with each pod in the domains of some proposal."""
         proposal = checker.reached
         if rng is not None:
-            proposal = shaken(self.packing, proposal, checker.best, rng)
+            proposal = perturbed(self.packing, proposal, checker.best, rng)
         began = self.clock()
         proposal = domains_for(self.packing, proposal, self.options.policy)
         snapshot = pinned(self.snapshot, self.packing, proposal)

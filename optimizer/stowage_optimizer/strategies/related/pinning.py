@@ -19,7 +19,7 @@ from stowage_optimizer.model.relations import Relations, Rules
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.relation_repair import make_whole, repair_relations
 
-SHAKEN_SHARE = 0.5
+PERTURBED_SHARE = 0.5
 """Of the pods with demands that have a node, when others are tried."""
 
 OUT_OF_PLAY = "stays"
@@ -36,12 +36,12 @@ def domains_for(packing: Packing, wanted: Assignment, policy: Policy) -> Assignm
         tuple(max(0, one) + more for one, more in zip(amounts, everything, strict=True))
         for amounts in packing.room
     )
-    airy = replace(packing, room=room)
-    whole = make_whole(airy, wanted, policy)
-    return repair_relations(airy, whole) or whole
+    roomy = replace(packing, room=room)
+    whole = make_whole(roomy, wanted, policy)
+    return repair_relations(roomy, whole) or whole
 
 
-def shaken(
+def perturbed(
     packing: Packing, wanted: Assignment, best: Assignment, rng: Random
 ) -> Assignment:
     """Return ``wanted`` with other nodes for pods with demands.
@@ -56,7 +56,7 @@ def shaken(
     for index, item in enumerate(packing.items):
         if relations.class_of[index] not in relations.rules or not item.eligible:
             continue
-        if best[index] is None or rng.random() < SHAKEN_SHARE:
+        if best[index] is None or rng.random() < PERTURBED_SHARE:
             changed[index] = rng.choice(item.eligible)
         elif item.home is None:
             changed[index] = best[index]

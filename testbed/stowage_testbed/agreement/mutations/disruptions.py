@@ -7,7 +7,7 @@ from stowage_optimizer.verify.movability import covers
 from stowage_testbed.agreement.mutations.context import Mutation, MutationContext
 
 
-def anybody_goes(context: MutationContext) -> bool:
+def movable_goes(context: MutationContext) -> bool:
     """Disrupt one more pod that may be disrupted."""
     return _disrupt_one(context, [pod for pod in context.running() if pod.movable])
 
@@ -78,7 +78,7 @@ def _disrupt_one(context: MutationContext, pods: list[pb.Pod]) -> bool:
 
 
 DISRUPTIONS: tuple[Mutation, ...] = (
-    anybody_goes,
+    movable_goes,
     protected_goes,
     higher_goes,
     evicted_instead,

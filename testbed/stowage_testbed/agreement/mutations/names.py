@@ -9,7 +9,7 @@ from stowage_testbed.agreement.mutations.context import (
     redirect,
 )
 
-GHOST = "ghost"
+UNKNOWN = "ghost"
 
 
 def stale_snapshot(context: MutationContext) -> bool:
@@ -22,7 +22,7 @@ def unknown_pod(context: MutationContext) -> bool:
     """Name a pod that does not exist."""
     if not context.steps():
         return False
-    context.rng.choice(context.steps()).pod_uid = context.rng.choice((GHOST, ""))
+    context.rng.choice(context.steps()).pod_uid = context.rng.choice((UNKNOWN, ""))
     return True
 
 
@@ -31,7 +31,7 @@ def unknown_node(context: MutationContext) -> bool:
     if not context.arrivals():
         return False
     step = context.rng.choice(context.arrivals())
-    redirect(step, context.rng.choice((GHOST, "")))
+    redirect(step, context.rng.choice((UNKNOWN, "")))
     return True
 
 

@@ -50,14 +50,14 @@ def left_out(context: MutationContext) -> bool:
     return True
 
 
-def nobody_placed(context: MutationContext) -> bool:
+def none_placed(context: MutationContext) -> bool:
     """Disrupt pods without a placement."""
     placed = bool(context.plan.placements)
     del context.plan.placements[:]
     return placed
 
 
-def everybody_placed(context: MutationContext) -> bool:
+def all_placed(context: MutationContext) -> bool:
     """Send every pod that still waits somewhere, gated and unsupported ones too."""
     placed = {one.pod_uid for one in context.plan.placements}
     waiting = [
@@ -68,7 +68,7 @@ def everybody_placed(context: MutationContext) -> bool:
     return bool(waiting)
 
 
-def turned_round(context: MutationContext) -> bool:
+def reversed_steps(context: MutationContext) -> bool:
     """Reverse the order of the steps."""
     rearrange(context.plan, list.reverse)
     return bool(context.arrivals())
@@ -88,8 +88,8 @@ STEPS: tuple[Mutation, ...] = (
     swapped,
     crowded,
     left_out,
-    nobody_placed,
-    everybody_placed,
-    turned_round,
+    none_placed,
+    all_placed,
+    reversed_steps,
     moved_to_itself,
 )
