@@ -15,7 +15,7 @@ Where = dict[str, str]
 """Node of each pod by UID, empty for none."""
 
 Value = tuple[tuple[int, int, int], ...]
-"""Per tier, highest first: running pods of the tier kept, pods placed, calm."""
+"""Per tier, highest first: running pods of the tier kept, pods placed, stability."""
 
 
 def best_value(snapshot: pb.Snapshot, policy: pb.Policy) -> Value:
@@ -35,7 +35,7 @@ def outcome(snapshot: pb.Snapshot, plan: pb.Plan) -> Where:
 
 
 def value_of(snapshot: pb.Snapshot, where: Where, policy: pb.Policy) -> Value:
-    """Return the value of ``where``; under the paper's policy nobody counts kept."""
+    """Return the value of ``where``; under the paper's policy no pod counts as kept."""
     priority = {one.id: one.priority for one in snapshot.pod_classes}
     value = []
     for tier in sorted({priority[pod.class_id] for pod in snapshot.pods}, reverse=True):

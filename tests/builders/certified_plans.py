@@ -12,7 +12,7 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.encode_certificate import encode_certificate
 from stowage_optimizer.model.options import Policy
@@ -25,8 +25,8 @@ from stowage_optimizer.strategies.planning import PlanWriter
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """A snapshot in all its forms."""
+class ReducedSnapshot:
+    """A snapshot as message and as model, and the packing that it is reduced to."""
 
     message: pb.Snapshot
     snapshot: Snapshot
@@ -47,7 +47,7 @@ class Scene:
         nodes = np.array([-1 if node is None else node for node in assignment])
         by_priority = {tier.priority: tier for tier in plan.tiers}
         for tier, priority in enumerate(packing.tiers):
-            for phase in (Phase.PLACE, Phase.DISTURB):
+            for phase in (Phase.PLACE, Phase.DISRUPT):
                 question = Question(problem, tier, phase, reached)
                 bound = dual_bound(question, nodes, clock=lambda: 0.0, deadline=1.0)
                 if bound is None:
@@ -79,9 +79,9 @@ class Scene:
         )
 
 
-def scene_of(message: pb.Snapshot) -> Scene:
-    """Return the scene of a valid snapshot."""
-    faults = Faults()
-    snapshot = decode_snapshot(message, faults)
-    faults.raise_if_any()
-    return Scene(message, snapshot, reduce_snapshot(snapshot))
+def reduced_snapshot(message: pb.Snapshot) -> ReducedSnapshot:
+    """Return a valid snapshot and what it is reduced to."""
+    issues = Issues()
+    snapshot = decode_snapshot(message, issues)
+    issues.raise_if_any()
+    return ReducedSnapshot(message, snapshot, reduce_snapshot(snapshot))

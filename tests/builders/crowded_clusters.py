@@ -66,7 +66,7 @@ def _constrain(one: pb.PodClass, random: Random) -> list[str]:
             one.node_selector["disk"] = "ssd"
             return nodes[1::2]
         case 1:
-            # No two classes share one, so that whoever runs does so rightly.
+            # No two classes share one, so that every running pod may run there.
             one.host_ports.add(port=int(one.id[1:]) + 1)
         case 2:
             one.required_pod_anti_affinity.add(

@@ -53,7 +53,7 @@ def feasible_scores(packing: Packing, policy: Policy) -> set[Score]:
 
 
 def feasible_assignments(packing: Packing) -> Iterator[Assignment]:
-    """Yield every assignment in which whoever comes to a node fits there."""
+    """Yield every assignment in which all coming pods fit their nodes."""
     choices = [(None, *item.eligible) for item in packing.items]
     for assignment in product(*choices):
         if all(_fits(packing, assignment, node) for node in range(len(packing.room))):

@@ -6,11 +6,11 @@ import time
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.strategies.answering import answering
-from stowage_optimizer.strategies.source import shipped_strategies
+from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.strategies.strategy import Answer
 
 
@@ -25,9 +25,9 @@ def answer_to(
     strategy: str = "paper",
 ) -> Answer:
     """Return the answer of ``strategy``; one thread keeps tests from crowding."""
-    faults = Faults()
+    issues = Issues()
     strategies = shipped_strategies()
-    model = decode_snapshot(snapshot, faults)
+    model = decode_snapshot(snapshot, issues)
     options = decode_options(
         pb.SolveOptions(
             strategy=strategy,
@@ -37,11 +37,11 @@ def answer_to(
             seed=seed,
             deterministic=deterministic,
         ),
-        faults,
+        issues,
         strategies=strategies,
         default_time_limit_s=1.0,
     )
-    faults.raise_if_any()
+    issues.raise_if_any()
     seen = [] if published is None else published
     return strategies[strategy].solve(
         model, options, clock=time.monotonic, publish=seen.append
@@ -55,13 +55,13 @@ def finished_answer_to(
     published: list[Plan] | None = None,
 ) -> Answer:
     """Return the answer to all of ``asked``, finished as the service does."""
-    faults = Faults()
+    issues = Issues()
     strategies = shipped_strategies()
-    model = decode_snapshot(snapshot, faults)
+    model = decode_snapshot(snapshot, issues)
     options = decode_options(
-        asked, faults, strategies=strategies, default_time_limit_s=20, default_workers=1
+        asked, issues, strategies=strategies, default_time_limit_s=20, default_workers=1
     )
-    faults.raise_if_any()
+    issues.raise_if_any()
     seen = [] if published is None else published
     return answering(strategies[options.strategy], options).solve(
         model, options, clock=time.monotonic, publish=seen.append

@@ -15,15 +15,15 @@ from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.paper import PaperStrategy
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.source import shipped_strategies
+from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 PATH = "strategies_under_test:strategies"
-"""What a service is told so that its children find these."""
+"""The path under which a service's children find these."""
 
 GATED = "strategies_under_test:gated"
 GATE = "STOWAGE_TEST_GATE"
-"""Names the pipe that holds up the start of a nursery."""
+"""Names the pipe that holds up the start of a fork server."""
 
 Publish = Callable[[Plan], None]
 Misdeed = Callable[[Snapshot, Publish], Answer]
@@ -105,7 +105,7 @@ def strategies() -> Mapping[str, Strategy]:
 
 
 def gated() -> Mapping[str, Strategy]:
-    """Return what is shipped, once somebody has opened the gate to write."""
+    """Return what is shipped, once a test has opened the gate to write."""
     Path(os.environ[GATE]).read_bytes()
     return shipped_strategies()
 

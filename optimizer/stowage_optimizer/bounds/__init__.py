@@ -32,8 +32,9 @@ it stopped, until ``search.finished``.
     bounds[tier].placed = bound.value   # a `TierBounds`, as plans are written from
     bounds[tier].place = Proof(bound.method, written(question, packing, bound))
 
-``written`` turns the prices of a dual bound into what anybody can check with
-``stowage-optimizer verify --certificate``. Call it once for the limit that is told.
+``written`` turns the prices of a dual bound into a certificate that can be checked with
+``stowage-optimizer verify --certificate``. Call it once, for the limit that is
+reported.
 
 ``reached`` holds a `TierScore` for each tier down to ``tier``: of the tiers above the
 whole score, of this tier what its earlier phases reached. A bound is true for every

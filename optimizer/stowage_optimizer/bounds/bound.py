@@ -16,7 +16,7 @@ class Bound:
     ----------
     value
         In the numbers of `TierBounds`: no assignment in question keeps or places
-        more (`KEEP`, `PLACE`), or disturbs less (`DISTURB`).
+        more (`KEEP`, `PLACE`), or disrupts less (`DISRUPT`).
     method
         How it was proved.
     prices

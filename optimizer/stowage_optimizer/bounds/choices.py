@@ -2,7 +2,7 @@
 
 A choice is a kind of pod together with how it is there: staying at home, or coming.
 Compiled code makes no arrays here: each one made would be compiled too, with all that
-can go wrong while it is made. So the caller brings the tables to write to.
+can go wrong while it is made. So the caller passes the tables to write to.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 MERGED = 1 << 24
 """Room of a node in the merged dimension."""
 
-FEATHER = 1e-12
+LEAST_WEIGHT = 1e-12
 """Weight of what weighs nothing, so that it can be divided by."""
 
 FEW = 15
@@ -102,7 +102,7 @@ def _merge(
     lowest = np.inf
     for mix in range(mixes.shape[0]):
         for e in range(n):
-            weight = FEATHER
+            weight = LEAST_WEIGHT
             for d in range(room.shape[0]):
                 if room[d] > 0:
                     weight += mixes[mix, d] * need[e, d] / room[d]

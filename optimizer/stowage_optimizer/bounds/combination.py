@@ -18,7 +18,7 @@ from stowage_optimizer.search.problem import NOWHERE, Indices, Ints
 
 def target_of(question: Question, scope: Scope, aim: int) -> int:
     """Return the least sum, without the constant, that is as good as ``aim``."""
-    value = -aim if question.phase is Phase.DISTURB else aim
+    value = -aim if question.phase is Phase.DISRUPT else aim
     return value - scope.objective.constant
 
 

@@ -1,7 +1,7 @@
 """Steps down the bound along its own slope, which bring it near the best quickly.
 
 Column generation alone begins with prices that swing widely, and takes hundreds of
-rounds to calm down where every node is a group of its own. A subgradient step costs no
+rounds to settle where every node is a group of its own. A subgradient step costs no
 linear program: a pod that the best patterns hold too often gets dearer, one that they
 leave out cheaper, by as much as would close the gap to what is reached (Polyak).
 """
@@ -34,10 +34,10 @@ SLACK = SCALE // 16
 """By how much a bound on the way may miss what its prices could prove."""
 
 LAST_POD = 3.0
-"""What the last pod that is placed costs in disturbance, to begin with."""
+"""What the last pod that is placed costs in disruption, to begin with."""
 
 REQUIREMENT_SHARE = 0.1
-"""How fast the prices of requirements move beside those of pods."""
+"""How fast the prices of requirements move, relative to those of pods."""
 
 
 @dataclass(slots=True)
@@ -134,13 +134,13 @@ class Descent:
 def starting_prices(phase: Phase, scope: Scope, groups: Groups) -> Duals | None:
     """Return prices to begin with; None where none are known.
 
-    Of `DISTURB` those under which nobody gains by coming anywhere: everybody stays at
-    home, and the bound is what nobody can doubt. Of the others the knapsack's.
+    Of `DISRUPT` those under which no pod gains by coming anywhere: every pod stays at
+    home, and the bound holds trivially. Of the others the knapsack's.
     """
-    if phase is not Phase.DISTURB:
+    if phase is not Phase.DISRUPT:
         return opening_prices(scope, groups)
     price = np.zeros(len(scope.requirements))
-    # The last row is of the tier itself, and in it everybody counts.
+    # The last row is of the tier itself, and in it every pod counts.
     if len(price) and scope.requirements[-1].phase is Phase.PLACE:
         price[-1] = LAST_POD
     worth = scope.objective.placed.astype(float)

@@ -80,7 +80,7 @@ def dual_bound(
 
 
 class DualSearch:
-    """A `dual_bound` that can be gone on with where it stopped.
+    """A `dual_bound` that can be resumed.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ class DualSearch:
     Attributes
     ----------
     question, scope, groups, master
-        What is asked, whom it is about, and the linear program with all its patterns.
-        Without groups there is nothing to go on with.
+        What is asked, the pods in scope, and the linear program with all its patterns.
+        Without groups the search cannot run.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class DualSearch:
         before: DualSearch | None = None,
     ) -> None:
         self.finished = False
-        """Whether going on cannot bring anything."""
+        """Whether resuming cannot bring anything."""
         self.question, self._clock = question, clock
         self.scope = make_scope(question)
         self._deadline, self._polish = 0.0, False
@@ -123,7 +123,7 @@ class DualSearch:
         self._descent: Descent | None = None
         self.know(placed)
         self._start: Duals | None = None
-        if before is not None and before.at is not None and self._alike(before):
+        if before is not None and before.at is not None and self._same_scope(before):
             self._start = before.at
             for group, pattern in before.master.patterns():
                 self.master.add(group, pattern)
@@ -139,8 +139,8 @@ class DualSearch:
         for group, pattern in zip(self.groups.group, content, strict=True):
             self.master.add(int(group), pattern)
 
-    def _alike(self, before: DualSearch) -> bool:
-        """Tell whether ``before`` is about the same pods and nodes."""
+    def _same_scope(self, before: DualSearch) -> bool:
+        """Return whether ``before`` is about the same pods and nodes."""
         mine, other = self.scope, before.scope
         return (
             np.array_equal(mine.items, other.items)
@@ -192,7 +192,7 @@ class DualSearch:
         )
 
     def _descend(self, goal: int | None) -> bool:
-        """Make a step down the slope; tell whether there was one to make."""
+        """Make a step down the slope; return whether there was one to make."""
         if self._descent is None:
             start = self._start or starting_prices(
                 self.question.phase, self.scope, self.groups
@@ -211,7 +211,7 @@ class DualSearch:
         return True
 
     def _price(self, duals: Duals, goal: int | None, value: float) -> bool:
-        """Add patterns at prices near ``duals``, else at them; tell if any is new."""
+        """Add patterns at prices near ``duals``, else at them; True if any is new."""
         slack = self._slack(value)
         tries = [(duals, slack)]
         if self.at is not None:
@@ -249,7 +249,7 @@ class DualSearch:
         return added
 
     def _good(self, goal: int | None) -> bool:
-        """Tell whether the bound, rounded, is down to ``goal``."""
+        """Return whether the bound, rounded, is down to ``goal``."""
         return (
             goal is not None
             and self._best is not None
@@ -257,7 +257,7 @@ class DualSearch:
         )
 
     def _tight(self, value: float) -> bool:
-        """Tell whether no prices could prove more: the program only grows."""
+        """Return whether no prices could prove more: the program only grows."""
         if self._best is None:
             return False
         if self._polish:
@@ -278,7 +278,7 @@ def patterns_of(scope: Scope, groups: Groups, placed: Ints) -> Indices:
     has_node = where >= 0
     there = patterns[:, :, 1]
     np.add.at(there, (where[has_node], scope.kind_of[has_node]), 1)
-    # Replicas are alike: as many stay as are on their kind's home nodes.
+    # Replicas are equal: as many stay as are on their kind's home nodes.
     stays = np.minimum(patterns[:, :, 1], at_home(scope)) * groups.staying
     patterns[:, :, 0] = stays
     patterns[:, :, 1] -= patterns[:, :, 0]

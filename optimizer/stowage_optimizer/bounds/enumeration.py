@@ -67,8 +67,9 @@ class Enumerated:
 class Enumeration:
     """What one dual bound leaves open, asked for one aim after another.
 
-    The fewer patterns could help the nearer the aim is to the bound: to begin there,
-    and go on with the next worse value, is quickest and proves something every time.
+    The fewer patterns could help the nearer the aim is to the bound: so it is quickest
+    to begin there and to continue with the next worse value, which proves something
+    every time.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Enumeration:
         deadline: float,
         deterministic_s: float | None = None,
     ) -> Enumerated | None:
-        """Return whether anything is as good as ``aim``; None if that is not told.
+        """Return whether anything is as good as ``aim``; None if that is not known.
 
         Parameters
         ----------
@@ -127,7 +128,7 @@ class Enumeration:
         if best.value is None:
             return nothing
         value = best.value + scope.objective.constant
-        limit = -value if question.phase is Phase.DISTURB else value
+        limit = -value if question.phase is Phase.DISRUPT else value
         return Enumerated(Bound(limit, ProofMethod.ENUMERATION), nodes)
 
 

@@ -2,8 +2,8 @@
 
 Where all pods fit only without waste, some node holds at most the average number of
 pods, and in every dimension wastes no more than all nodes together may. If no such
-content exists, not everybody can have a node. Contents of so few pods are pairs of
-halves; a sorted list of the halves finds those that fill a node.
+content exists, some pod has no node. Contents of so few pods are pairs of halves; a
+sorted list of the halves finds those that fill a node.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from stowage_optimizer.bounds.bound import Bound
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.search.problem import Ints
-from stowage_optimizer.search.terrain import overcommitted
+from stowage_optimizer.search.search_arrays import overcommitted
 
 MOST_HALVES = 500_000
 """More halves than this take too long, and leave pairs that happen to fit."""
 
 MOST_CHANCES = 10_000
-"""Pairs that may be expected to fill a node by chance; some do where there are more."""
+"""Pairs that may be expected to fill a node by coincidence; with more, some do."""
 
 MOST_PAIRS = 100_000
 """More pairs than this that fill one dimension are not looked at any closer."""
 
 
 def exact_fit_bound(question: Question, known: int) -> Bound | None:
-    """Return that somebody stays without a node; None where that is not shown.
+    """Return that some pod stays without a node; None where that is not shown.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _sums(sizes: Ints, most: int) -> Ints:
 
 
 def _fillable(halves: Ints, room: Ints, slack: Ints) -> bool:
-    """Tell whether two halves may fill ``room`` with a waste of at most ``slack``.
+    """Return whether two halves may fill ``room`` with a waste of at most ``slack``.
 
     Parameters
     ----------

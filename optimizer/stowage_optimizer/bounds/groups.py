@@ -15,10 +15,10 @@ MOST_CELLS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Groups of nodes that are alike as far as a question goes.
+    """Groups of nodes that a question cannot distinguish.
 
     What a node may hold is a pattern: how many pods of each kind stay at home there,
-    and how many are there otherwise. Staying is told apart only where it counts.
+    and how many are there otherwise. Staying is distinguished only where it counts.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Groups:
     demand
         Shape ``(kinds, dimensions in use)``.
     staying
-        Kinds for which staying is told apart, shape ``(kinds,)``.
+        Kinds for which staying is distinguished, shape ``(kinds,)``.
     """
 
     group: Indices
@@ -107,7 +107,7 @@ def _binding(demand: Ints, room: Ints) -> list[int]:
 
 
 def _implied(demand: Ints, room: Ints, one: int, by: int) -> bool:
-    """Tell whether no pod takes a larger share of ``one`` than of ``by`` anywhere."""
+    """Return whether no pod takes a larger share of ``one`` than of ``by`` anywhere."""
     if (room[:, by] <= 0).any() or (demand[:, one] > 0)[demand[:, by] == 0].any():
         return False
     share = demand[:, one] / np.maximum(demand[:, by], 1)

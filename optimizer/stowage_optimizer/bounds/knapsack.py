@@ -41,14 +41,14 @@ def knapsack_bound(
     Parameters
     ----------
     question
-        Of the phase `KEEP` or `PLACE`; of `DISTURB` a knapsack knows nothing.
+        Of the phase `KEEP` or `PLACE`; of `DISRUPT` a knapsack knows nothing.
     clock, deadline
         When to stop trying other weights; one is always tried.
     good_enough
         A limit that need not be beaten, such as what is reached.
     """
     scope = make_scope(question)
-    if question.phase is Phase.DISTURB or len(scope.items) > MOST_ITEMS:
+    if question.phase is Phase.DISRUPT or len(scope.items) > MOST_ITEMS:
         return None
     demand = _normalised(scope)
     if not demand.shape[1]:
@@ -118,7 +118,7 @@ class _Fill:
 
 
 def _everybody_kept(question: Question) -> bool:
-    """Tell whether every running pod down to the tier is known to keep a node.
+    """Return whether every running pod down to the tier is known to keep a node.
 
     Only where placing is asked for: keeping pods of a tier comes before.
     """

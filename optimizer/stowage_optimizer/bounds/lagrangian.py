@@ -34,7 +34,7 @@ BUDGET = 4_000_000
 """Steps on all groups, shared evenly where that is more than `LEAST_BUDGET`."""
 
 MOST_ALIKE = 8
-"""Patterns to add at once for nodes that are alike."""
+"""Patterns to add at once for equal nodes."""
 
 MOST_ALIKE_BUDGET = 20_000
 """Steps on each of those; they need not be the best."""
@@ -72,7 +72,7 @@ class Lagrangian:
     scope, groups
         What is asked, and the nodes.
     late
-        Tells whether time is over; asked between chunks of groups.
+        Returns whether time is over; asked between chunks of groups.
     """
 
     scope: Scope

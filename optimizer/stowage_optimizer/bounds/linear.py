@@ -41,7 +41,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Who is counted.
+    """The pods that are counted.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Members:
 
 
 def objective(question: Question, members: Members) -> Linear:
-    """Return what the question maximises; of `DISTURB` the negative disturbance."""
+    """Return what the question maximises; of `DISRUPT` the negative disruption."""
     return _phase(question.phase, question.tier, members)
 
 
@@ -66,7 +66,7 @@ def requirements(question: Question, members: Members) -> Iterator[Linear]:
     for above in range(question.tier + 1):
         score = question.reached[above]
         values = {Phase.KEEP: score.kept, Phase.PLACE: score.placed}
-        values[Phase.DISTURB] = score.calm
+        values[Phase.DISRUPT] = score.stability
         for phase, value in values.items():
             if above == question.tier and phase.value >= question.phase.value:
                 continue

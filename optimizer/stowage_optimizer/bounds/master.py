@@ -17,14 +17,14 @@ from stowage_optimizer.search.problem import Indices
 
 Floats = NDArray[np.float64]
 
-PENALTIES = {Phase.KEEP: 4.0, Phase.PLACE: 4.0, Phase.DISTURB: 100.0}
+PENALTIES = {Phase.KEEP: 4.0, Phase.PLACE: 4.0, Phase.DISRUPT: 100.0}
 """Cost of a missing unit of a requirement, until patterns that meet it are found."""
 
 LONGEST_S = 3600.0
 """Longest time limit that is passed on; the caller's may be endless."""
 
 GOING_ON = "use_preprocessing: false use_dual_simplex: false"
-"""So that each solve goes on from the last one's basis."""
+"""So that each solve starts from the last one's basis."""
 
 AFRESH = "use_preprocessing: true use_dual_simplex: true"
 """For where numbers got lost in that basis."""
@@ -58,7 +58,7 @@ class Master:
 
     def __init__(self, phase: Phase, scope: Scope, groups: Groups) -> None:
         self._scope, self._groups = scope, groups
-        # Of a kind that runs entirely, whoever has a node is a running pod.
+        # If all pods of a kind run, every placed one is a running pod.
         self._all_run = scope.running == scope.count
         self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
         self._infinity = self._solver.infinity()

@@ -19,14 +19,14 @@ def from_maximum(question: Question, scope: Scope, bound: int) -> int:
         objective's constant.
     """
     value = bound // SCALE + scope.objective.constant
-    if question.phase is not Phase.DISTURB:
+    if question.phase is not Phase.DISRUPT:
         return value
     return _possible(question, max(0, -value))
 
 
 def to_maximum(question: Question, scope: Scope, value: int) -> int:
     """Return the largest sum that proves ``value``, without the constant."""
-    if question.phase is not Phase.DISTURB:
+    if question.phase is not Phase.DISRUPT:
         return value - scope.objective.constant
     least = value
     if value and value % 2 == 0 and (value == 2 or all_placed(question)):  # noqa: PLR2004
@@ -36,22 +36,22 @@ def to_maximum(question: Question, scope: Scope, value: int) -> int:
 
 def next_worse(question: Question, value: int) -> int:
     """Return the value that comes after ``value``, in the phase's numbers."""
-    if question.phase is not Phase.DISTURB:
+    if question.phase is not Phase.DISRUPT:
         return value - 1
     return _possible(question, value + 1)
 
 
-def _possible(question: Question, disturbed: int) -> int:
-    """Return the least disturbance from ``disturbed`` on that can be."""
+def _possible(question: Question, disruption: int) -> int:
+    """Return the least disruption from ``disruption`` on that can be."""
     # Moves cost 2, evictions 3: nothing costs 1, and only evictions make it odd.
-    odd = disturbed % 2 == 1
-    if odd and (disturbed == 1 or all_placed(question)):
-        return disturbed + 1
-    return disturbed
+    odd = disruption % 2 == 1
+    if odd and (disruption == 1 or all_placed(question)):
+        return disruption + 1
+    return disruption
 
 
 def all_placed(question: Question) -> bool:
-    """Tell whether every pod of the tier has a node in each assignment in question."""
+    """Return whether all pods of the tier have nodes in each assignment in question."""
     problem = question.problem
     total = int((problem.tier[problem.kind] <= question.tier).sum())
     return question.reached[question.tier].placed == total

@@ -17,8 +17,8 @@ class Phase(Enum):
     """How many running pods of exactly this tier keep a node; `STRICT` only."""
     PLACE = 1
     """How many pods of this tier and above have a node."""
-    DISTURB = 2
-    """How little the running pods of this tier and above are disturbed."""
+    DISRUPT = 2
+    """How little the running pods of this tier and above are disrupted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Question:
     phase
         The phase.
     reached
-        Scores of the tiers above and of this one, shape ``(tier + 1,)`` or longer.
-        The answer holds for every feasible assignment that is at least as good in
-        each number of the tiers above, and in the earlier phases of this tier.
-        Under the `PAPER` policy ``kept`` is 0 and asks for nothing.
+        Scores of the tiers above and of this one, shape ``(tier + 1,)`` or longer. The
+        answer holds for every feasible assignment that is at least as good in each
+        number of the tiers above, and in the earlier phases of this tier. Under the
+        `PAPER` policy ``kept`` is 0 and requires nothing.
     """
 
     problem: Problem

@@ -2,7 +2,7 @@
 
 The patterns that prices call for are what nodes hold in assignments near the bound.
 Which of them go together well is often better than what a local search has found, and
-proves nothing: there may be better patterns that nobody has looked at.
+proves nothing: there may be better patterns that were never considered.
 """
 
 from __future__ import annotations

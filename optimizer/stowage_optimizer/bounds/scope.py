@@ -15,9 +15,9 @@ from stowage_optimizer.search.problem import Flags, Ints, Problem
 class Scope:
     """The pods of the question's tiers, without those that cannot but stay at home.
 
-    Where the tiers above are reached without any disturbance, whoever runs in them
-    stays at home in every assignment that the question is about. Such pods are taken
-    out, with their room.
+    Where the tiers above are reached without any disruption, their running pods stay at
+    home in every assignment that the question is about. Such pods are taken out, with
+    their room.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def make_scope(question: Question) -> Scope:
     problem = question.problem
     tier_of = problem.tier[problem.kind].astype(np.int64)
     counts = tier_of <= question.tier
-    settled = counts & (tier_of < _calm_tiers(question)) & (problem.home >= 0)
+    settled = counts & (tier_of < _undisrupted_tiers(question)) & (problem.home >= 0)
     free = problem.room - _load(problem, np.flatnonzero(settled))
     items = np.flatnonzero(counts & ~settled)
     room = np.maximum(free, _load(problem, items[problem.home[items] >= 0]))
@@ -96,9 +96,9 @@ def make_scope(question: Question) -> Scope:
 
 
 def arrivals(scope: Scope) -> Flags:
-    """Return who may newly come where, shape ``(nodes, kinds)``.
+    """Return which kinds may newly come to which nodes, shape ``(nodes, kinds)``.
 
-    Whoever comes must fit beside those who certainly stay.
+    A pod that comes must fit beside those that certainly stay.
     """
     problem = scope.problem
     allowed = problem.allowed[problem.mask[scope.kinds]].T.copy()
@@ -108,12 +108,12 @@ def arrivals(scope: Scope) -> Flags:
     return allowed
 
 
-def _calm_tiers(question: Question) -> int:
-    """Return how many tiers, from the highest, are reached without disturbance."""
-    calm = 0
-    while calm < question.tier and question.reached[calm].calm == 0:
-        calm += 1
-    return calm
+def _undisrupted_tiers(question: Question) -> int:
+    """Return how many tiers, from the highest, are reached without disruption."""
+    count = 0
+    while count < question.tier and question.reached[count].stability == 0:
+        count += 1
+    return count
 
 
 def _load(problem: Problem, running: Ints) -> Ints:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from stowage_optimizer.search.beside import Beside
+from stowage_optimizer.search.background_compiler import BackgroundCompiler
 from stowage_optimizer.search.cache import VARIABLE, forget_others
 from stowage_optimizer.service.warmup import warm_up
 
@@ -20,6 +20,6 @@ def run(arguments: Sequence[str]) -> int:
         description="Compile the hot loops, unless that was done before.",
     ).parse_args(arguments)
     gc.disable()
-    warm_up(Beside())
+    warm_up(BackgroundCompiler())
     forget_others(Path(os.environ[VARIABLE]))
     return 0

@@ -28,7 +28,7 @@ class FileUnwritableError(OptimizerError):
         )
 
 
-class JsonFaultError(OptimizerError):
+class InvalidJsonError(OptimizerError):
     """The file is not JSON."""
 
     exit_code = 2
@@ -37,7 +37,7 @@ class JsonFaultError(OptimizerError):
         super().__init__(f"{path}:{line}:{column}: not JSON: {why}; correct it there")
 
 
-class FieldFaultError(OptimizerError):
+class InvalidFieldError(OptimizerError):
     """The file is JSON, but not of the contract."""
 
     exit_code = 2
@@ -49,13 +49,13 @@ class FieldFaultError(OptimizerError):
         )
 
 
-class InputFaultsError(OptimizerError):
+class InvalidSnapshotError(OptimizerError):
     """The file is a snapshot, but breaks the contract's rules."""
 
     exit_code = 2
 
-    def __init__(self, path: Path, faults: str) -> None:
-        super().__init__(f"{path}: {faults}")
+    def __init__(self, path: Path, issues: str) -> None:
+        super().__init__(f"{path}: {issues}")
 
 
 class SolveFailedError(OptimizerError):

@@ -10,10 +10,10 @@ from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
 from google.protobuf.message import Message
 
 from stowage_optimizer.cli.errors import (
-    FieldFaultError,
     FileUnreadableError,
     FileUnwritableError,
-    JsonFaultError,
+    InvalidFieldError,
+    InvalidJsonError,
 )
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
@@ -25,7 +25,7 @@ def read_snapshot(path: Path) -> pb.Snapshot:
 
     Raises
     ------
-    FileUnreadableError, JsonFaultError, FieldFaultError
+    FileUnreadableError, InvalidJsonError, InvalidFieldError
         The file is not there, not JSON, or no snapshot.
     """
     return _message(path, _json(path), pb.Snapshot())
@@ -36,7 +36,7 @@ def read_plan(path: Path) -> pb.Plan:
 
     Raises
     ------
-    FileUnreadableError, JsonFaultError, FieldFaultError
+    FileUnreadableError, InvalidJsonError, InvalidFieldError
         The file is not there, not JSON, or no plan.
     """
     read = _json(path)
@@ -46,13 +46,13 @@ def read_plan(path: Path) -> pb.Plan:
 
 
 def read_left_alone(path: Path) -> set[str]:
-    """Return what the update in the file ``path`` says it left alone.
+    """Return what the update in the file ``path`` left out, by its refusals.
 
     Classes by their id, everything else as in ``budget namespace/name``.
 
     Raises
     ------
-    FileUnreadableError, JsonFaultError, FieldFaultError
+    FileUnreadableError, InvalidJsonError, InvalidFieldError
         The file is not there, not JSON, or neither an update nor a plan.
     """
     read = _json(path)
@@ -85,14 +85,14 @@ def _json(path: Path) -> object:
     except UnicodeDecodeError as error:
         raise FileUnreadableError(path, f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise JsonFaultError(path, error.lineno, error.colno, error.msg) from None
+        raise InvalidJsonError(path, error.lineno, error.colno, error.msg) from None
 
 
 def _message(path: Path, read: object, message: M) -> M:
     name = type(message).DESCRIPTOR.name
     if not isinstance(read, dict):
-        raise FieldFaultError(path, name, f"an object is needed, not {read!r:.40}")
+        raise InvalidFieldError(path, name, f"an object is needed, not {read!r:.40}")
     try:
         return ParseDict(read, message)
     except ParseError as error:
-        raise FieldFaultError(path, name, str(error)) from None
+        raise InvalidFieldError(path, name, str(error)) from None

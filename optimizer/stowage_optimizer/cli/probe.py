@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def probe(socket: Path, timeout_s: float, *, wait: bool = False) -> str:
-    """Return the state of the service, or why it cannot be told."""
+    """Return the state of the service, or why it is unknown."""
     with grpc.insecure_channel(f"unix:{socket}", _QUICK_RETRIES) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         request = health_pb2.HealthCheckRequest()

@@ -9,7 +9,7 @@ from tabulate import tabulate
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
 FEW_POINTS = 2
-"""A curve of its two ends says nothing that the other tables do not."""
+"""A curve of its two ends repeats what the other tables show."""
 
 SHOWN_POINTS = 10
 """About so many points of a curve are shown."""

@@ -24,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
     # Only the solver uses more than one thread; the maths library behind numpy would
     # map gigabytes for threads that never run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A plan is checked beside calls that wait to be answered at their limit.
+    # A plan is checked while other calls wait for their answers.
     sys.setswitchinterval(SWITCH_S)
     configure_logging()
     asked_to_stop = threading.Event()

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from google.protobuf.json_format import MessageToJson
 
-from stowage_optimizer.cli.errors import InputFaultsError, SolveFailedError
+from stowage_optimizer.cli.errors import InvalidSnapshotError, SolveFailedError
 from stowage_optimizer.cli.files import read_snapshot, write_answer
 from stowage_optimizer.cli.policies import POLICIES
 from stowage_optimizer.cli.report import report
-from stowage_optimizer.cli.wishes import add_wishes, read_wishes
+from stowage_optimizer.cli.solve_options import add_solve_options, read_solve_options
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_optimizer.service.progress import progress_line
@@ -40,10 +40,10 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=0, help="0: all cores")
     parser.add_argument("--deterministic", action="store_true")
-    add_wishes(parser)
+    add_solve_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, no tables")
     parser.add_argument(
-        "--progress", action="store_true", help="tell on standard error how far it is"
+        "--progress", action="store_true", help="show on standard error how far it is"
     )
     parser.add_argument(
         "--certificate",
@@ -60,15 +60,15 @@ def run(arguments: Sequence[str]) -> int:
         workers=given.workers,
         deterministic=given.deterministic,
     )
-    read_wishes(given, options)
-    told = solve_file(
+    read_solve_options(given, options)
+    answer = solve_file(
         given.snapshot,
         options,
         as_json=given.json,
         progress=given.progress,
         certificate=given.certificate,
     )
-    print(told)  # noqa: T201
+    print(answer)  # noqa: T201
     return 0
 
 
@@ -92,14 +92,16 @@ def solve_file(
         A file is faulty, or the solve failed.
     """
     snapshot = read_snapshot(path)
-    faults = Faults()
-    decode_snapshot(snapshot, faults)
-    if faults.aside:
-        # Who writes a file wants to know; a cluster's odd objects are left alone.
-        raise InputFaultsError(path, str(InvalidInputError(faults.aside)))
-    last = solve_snapshot(snapshot, options, Lines().tell if progress else _untold)
+    issues = Issues()
+    decode_snapshot(snapshot, issues)
+    if issues.aside:
+        # Whoever writes a file wants to know; a cluster's invalid objects are left out.
+        raise InvalidSnapshotError(path, str(InvalidInputError(issues.aside)))
+    last = solve_snapshot(
+        snapshot, options, ProgressLines().show if progress else _ignore
+    )
     if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
-        raise InputFaultsError(path, last.message)
+        raise InvalidSnapshotError(path, last.message)
     if last.end_reason == pb.END_REASON_ERROR:
         raise SolveFailedError(path, last.message)
     if certificate is not None:
@@ -109,11 +111,11 @@ def solve_file(
     return report(snapshot, last)
 
 
-def _untold(_progress: pb.Progress) -> None:
-    """Tell nobody."""
+def _ignore(_progress: pb.Progress) -> None:
+    """Take no notice of progress."""
 
 
-class Lines:
+class ProgressLines:
     """Progress as lines on standard error, each new one once.
 
     Seconds are counted from the first, which a solve begins with.
@@ -121,22 +123,22 @@ class Lines:
 
     def __init__(self) -> None:
         self._started: float | None = None
-        self._told = pb.Progress()
+        self._shown = pb.Progress()
 
-    def tell(self, progress: pb.Progress) -> None:
+    def show(self, progress: pb.Progress) -> None:
         """Print ``progress`` unless it was printed last."""
         now = time.monotonic()
         if self._started is None:
             self._started = now
-        elif progress == self._told:
+        elif progress == self._shown:
             return
-        self._told.CopyFrom(progress)
+        self._shown.CopyFrom(progress)
         line = progress_line(progress, now - self._started)
         print(line, file=sys.stderr)  # noqa: T201
 
 
 def solve_snapshot(
-    snapshot: pb.Snapshot, options: pb.SolveOptions, on_progress: Listen = _untold
+    snapshot: pb.Snapshot, options: pb.SolveOptions, on_progress: Listen = _ignore
 ) -> pb.SolveUpdate:
     """Return the last update of a solve in a child process of its own."""
     settings = WorkerSettings()

@@ -9,7 +9,7 @@ from pathlib import Path
 from stowage_optimizer.cli.errors import PlanRefusedError
 from stowage_optimizer.cli.files import read_left_alone, read_plan, read_snapshot
 from stowage_optimizer.cli.policies import POLICIES
-from stowage_optimizer.cli.wishes import add_wishes, read_wishes
+from stowage_optimizer.cli.solve_options import add_solve_options, read_solve_options
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
@@ -29,10 +29,10 @@ def run(arguments: Sequence[str]) -> int:
         action="store_true",
         help="also check the prices of every dual bound anew",
     )
-    add_wishes(parser)
+    add_solve_options(parser)
     given = parser.parse_args(arguments)
     asked = pb.SolveOptions()
-    read_wishes(given, asked)
+    read_solve_options(given, asked)
     policy = POLICIES[given.policy]
     print(verify_file(given.snapshot, given.plan, policy, asked))  # noqa: T201
     if given.certificate:
@@ -70,7 +70,7 @@ def verify_file(
     policy: pb.Policy,
     asked: pb.SolveOptions | None = None,
 ) -> str:
-    """Return what was found good; ``asked`` brings objective and limits.
+    """Return what was found good; ``asked`` holds objective and limits.
 
     Raises
     ------

@@ -1,10 +1,10 @@
 """Required anti-affinity between pods, as dimensions where that is exact.
 
 A term works both ways: pods that carry it and pods that it selects keep apart,
-whichever comes second. Where each node is a domain of its own, as with host names,
-and the carriers select each other, that is a capacity: a carrier takes all of it and
-a selected pod one unit, of as many units as there are pods to select. So a carrier
-fits beside no one, and the others all fit beside each other.
+whichever comes second. Where each node is a domain of its own, as with host names, and
+the carriers select each other, that is a capacity: a carrier takes all of it and a
+selected pod one unit, of as many units as there are pods to select. So a carrier fits
+beside no other pod, and the selected pods fit beside each other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stowage_optimizer.model.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class AntiAffinityRule:
     """One term: pods of ``carrier`` keep away from those of ``selected`` classes."""
 
     carrier: str
@@ -42,22 +42,24 @@ class AntiAffinity:
     """
 
     dimensions: tuple[SharedDimension, ...]
-    others: tuple[Apart, ...]
+    others: tuple[AntiAffinityRule, ...]
 
 
 def anti_affinity(snapshot: Snapshot, present: Counter[str]) -> AntiAffinity:
     """Return the anti-affinity of the pods in ``present``, counted by class id."""
-    others: list[Apart] = []
-    groups: defaultdict[tuple[str, frozenset[str]], list[Apart]] = defaultdict(list)
+    others: list[AntiAffinityRule] = []
+    groups: defaultdict[tuple[str, frozenset[str]], list[AntiAffinityRule]] = (
+        defaultdict(list)
+    )
     unique: dict[str, bool] = {}
-    for apart in _terms(snapshot, present):
-        key = apart.term.topology_key
+    for rule in _terms(snapshot, present):
+        key = rule.term.topology_key
         if key not in unique:
             unique[key] = each_its_own(snapshot.nodes, key)
-        if unique[key] and not undecided(snapshot, apart.term):
-            groups[key, apart.selected].append(apart)
+        if unique[key] and not undecided(snapshot, rule.term):
+            groups[key, rule.selected].append(rule)
         else:
-            others.append(apart)
+            others.append(rule)
     dimensions: dict[tuple[object, ...], SharedDimension] = {}
     for (key, selected), members in groups.items():
         unlimited = _without(snapshot, key)
@@ -69,7 +71,7 @@ def anti_affinity(snapshot: Snapshot, present: Counter[str]) -> AntiAffinity:
     return AntiAffinity(tuple(dimensions.values()), tuple(others))
 
 
-def _terms(snapshot: Snapshot, present: Counter[str]) -> Iterator[Apart]:
+def _terms(snapshot: Snapshot, present: Counter[str]) -> Iterator[AntiAffinityRule]:
     """Yield the terms that select some pod that is there."""
     index = PodIndex(snapshot, present)
     for class_id in present:
@@ -77,27 +79,27 @@ def _terms(snapshot: Snapshot, present: Counter[str]) -> Iterator[Apart]:
         for term in carrier.required_pod_anti_affinity:
             selected = index.picked(term, carrier)
             if selected:
-                yield Apart(class_id, term, selected)
+                yield AntiAffinityRule(class_id, term, selected)
 
 
 def _capacities(
-    members: Sequence[Apart],
+    members: Sequence[AntiAffinityRule],
     selected: frozenset[str],
     present: Counter[str],
-    others: list[Apart],
+    others: list[AntiAffinityRule],
 ) -> Iterator[dict[str, int]]:
     """Yield what each class takes; terms that no capacity expresses join ``others``."""
     inside = {one.carrier for one in members} & selected
     if inside:
         yield _takings(inside, selected, present)
-    for apart in members:
-        if apart.carrier in selected:
+    for rule in members:
+        if rule.carrier in selected:
             continue
-        if min(present[apart.carrier], _count(selected, present)) > 1:
+        if min(present[rule.carrier], _count(selected, present)) > 1:
             # Many of these or many of those, but never both: no capacity says that.
-            others.append(apart)
+            others.append(rule)
         else:
-            yield _takings({apart.carrier}, selected, present)
+            yield _takings({rule.carrier}, selected, present)
 
 
 def _without(snapshot: Snapshot, key: str) -> frozenset[int]:
@@ -111,10 +113,10 @@ def _without(snapshot: Snapshot, key: str) -> frozenset[int]:
 def _takings(
     carriers: set[str], selected: frozenset[str], present: Counter[str]
 ) -> dict[str, int]:
-    """Return what carriers, who all keep apart, and selected pods take."""
+    """Return what carriers, which all keep apart, and selected pods take."""
     units = max(1, _count(selected - carriers, present))
     if len(carriers) == 1 and not carriers & selected and units == 1:
-        # One pod is selected, by carriers who need not keep apart themselves.
+        # One pod is selected, by carriers that need not keep apart themselves.
         (carrier,) = carriers
         return {carrier: 1, **dict.fromkeys(sorted(selected), max(1, present[carrier]))}
     return dict.fromkeys(sorted(selected), 1) | dict.fromkeys(sorted(carriers), units)

@@ -10,7 +10,7 @@ from stowage_optimizer.model.pod_class import PodClass
 
 
 class NodeConstraint(Protocol):
-    """Tells which nodes a pod class may newly come to.
+    """Decides which nodes a pod class may newly come to.
 
     Pods that run on a node may stay there whatever a constraint says: all of them
     are, in Kubernetes' words, ignored during execution.
@@ -24,5 +24,5 @@ class NodeConstraint(Protocol):
         ...
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether a pod of ``pod_class`` may be bound to ``node``."""
+        """Return whether a pod of ``pod_class`` may be bound to ``node``."""
         ...

@@ -22,7 +22,7 @@ class Cordon:
         return pod_class.tolerations
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether the node is open or the class tolerates that it is not."""
+        """Return whether the node is open or the class tolerates that it is not."""
         return not node.unschedulable or any(
             tolerates(toleration, UNSCHEDULABLE) for toleration in pod_class.tolerations
         )

@@ -1,4 +1,4 @@
-"""Disruption budgets: a plan disturbs no more pods of one than it allows now.
+"""Disruption budgets: a plan disrupts no more pods of one than it allows now.
 
 A budget counts over the whole plan. So of its running pods only as many are in play
 as it allows, those first that are cheapest to delete and youngest; the others stay
@@ -34,7 +34,7 @@ class Held:
 
 
 def held_by_budgets(snapshot: Snapshot) -> Held:
-    """Return the running pods that may not be disturbed, and why."""
+    """Return the running pods that may not be disrupted, and why."""
     held: set[str] = set()
     refusals: list[Refusal] = []
     members: defaultdict[int, list[Pod]] = defaultdict(list)
@@ -48,7 +48,7 @@ def held_by_budgets(snapshot: Snapshot) -> Held:
             for index in by_namespace[pod_class.namespace]
             if selects(snapshot.budgets[index].selector, pod_class.labels)
         ]
-        detail = _hindrance([snapshot.budgets[index] for index in covering])
+        detail = _budget_problem([snapshot.budgets[index] for index in covering])
         if detail:
             held.update(pod.uid for pod in pods)
             _, refusal = class_refusal(
@@ -73,7 +73,7 @@ def _running(snapshot: Snapshot) -> dict[str, list[Pod]]:
     return running
 
 
-def _hindrance(budgets: list[DisruptionBudget]) -> str:
+def _budget_problem(budgets: list[DisruptionBudget]) -> str:
     if len(budgets) > 1:
         names = ", ".join(budget.name for budget in budgets)
         return f"more than one budget selects its pods: {names}"
@@ -91,6 +91,6 @@ def _rest(budget: DisruptionBudget, count: int, staying: int) -> Iterator[Refusa
         yield Refusal(
             f"budget {budget.namespace}/{budget.name}",
             "disruption-budget",
-            f"allows {budget.disruptions_allowed} of {count} pods to be disturbed; "
+            f"allows {budget.disruptions_allowed} of {count} pods to be disrupted; "
             f"{staying} stay",
         )

@@ -36,7 +36,7 @@ def node_constraints(snapshot: Snapshot) -> tuple[NodeConstraint, ...]:
 
 
 class Eligibility:
-    """The nodes open to each class, looked up once for all classes that read alike.
+    """The nodes open to each class, computed once for all classes with equal terms.
 
     Equal answers are one and the same tuple: 40,000 pods on 5,000 nodes would
     otherwise hold gigabytes of indices.

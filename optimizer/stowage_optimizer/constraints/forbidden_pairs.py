@@ -25,5 +25,5 @@ class ForbiddenPairs:
         return pod_class.id if pod_class.id in self._refused else None
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether the pair was not refused."""
+        """Return whether the pair was not refused."""
         return (pod_class.id, node.name) not in self.pairs

@@ -57,7 +57,7 @@ def _clashing(takers: Mapping[str, set[str]]) -> Iterable[frozenset[str]]:
 
 
 def _largest(groups: Iterable[frozenset[str]]) -> list[frozenset[str]]:
-    """Return the groups that are not part of another one, which says as much."""
+    """Return the groups that are not contained in another one."""
     largest: list[frozenset[str]] = []
     for group in sorted(groups, key=len, reverse=True):
         if not any(group <= other for other in largest):

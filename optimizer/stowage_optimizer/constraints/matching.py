@@ -9,7 +9,7 @@ from stowage_optimizer.model.selectors import LabelSelector, Operator, Requireme
 
 
 def matches_all(labels: Mapping[str, str], requirements: Sequence[Requirement]) -> bool:
-    """Tell whether ``labels`` meet every one of ``requirements``."""
+    """Return whether ``labels`` meet every one of ``requirements``."""
     return all(
         _HOLDS[requirement.operator](labels, requirement)
         for requirement in requirements
@@ -17,7 +17,7 @@ def matches_all(labels: Mapping[str, str], requirements: Sequence[Requirement]) 
 
 
 def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Tell whether ``selector`` picks a pod with ``labels``; None picks nothing."""
+    """Return whether ``selector`` picks a pod with ``labels``; None picks nothing."""
     if selector is None:
         return False
     return all(

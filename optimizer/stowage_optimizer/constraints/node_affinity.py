@@ -20,13 +20,13 @@ class NodeAffinity:
         return pod_class.required_node_affinity
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether there is no requirement, or one alternative holds."""
+        """Return whether there is no requirement, or one alternative holds."""
         terms = pod_class.required_node_affinity
         return not terms or any(matches_term(term, node) for term in terms)
 
 
 def matches_term(term: NodeSelectorTerm, node: Node) -> bool:
-    """Tell whether every requirement of ``term`` holds for ``node``."""
+    """Return whether every requirement of ``term`` holds for ``node``."""
     if not term.match_expressions and not term.match_fields:
         return False
     fields = {"metadata.name": node.name}

@@ -18,5 +18,5 @@ class NodeName:
         return pod_class.node_name
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether the class names no node or this one."""
+        """Return whether the class names no node or this one."""
         return pod_class.node_name in ("", node.name)

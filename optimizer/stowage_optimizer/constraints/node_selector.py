@@ -18,7 +18,7 @@ class NodeSelector:
         return frozenset(pod_class.node_selector.items())
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether ``node`` has every wanted label with its value."""
+        """Return whether ``node`` has every wanted label with its value."""
         return all(
             node.labels.get(key) == value
             for key, value in pod_class.node_selector.items()

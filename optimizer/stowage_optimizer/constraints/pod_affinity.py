@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stowage_optimizer.constraints.anti_affinity import Apart
+from stowage_optimizer.constraints.anti_affinity import AntiAffinityRule
 from stowage_optimizer.constraints.pod_selection import undecided
 from stowage_optimizer.constraints.refusing import class_refusal
 from stowage_optimizer.model.refusal import Refusal
 from stowage_optimizer.model.snapshot import Snapshot
 
-NO_CAPACITY = "is no capacity: nobody moves for its pods, and they do not move"
+NO_CAPACITY = "is no capacity: no pod moves for its pods, and they do not move"
 
 
 def refuse_pod_affinity(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
@@ -26,34 +26,34 @@ def refuse_pod_affinity(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
             )
 
 
-def refuse_apart(
-    snapshot: Snapshot, others: Sequence[Apart]
+def refuse_anti_affinity(
+    snapshot: Snapshot, others: Sequence[AntiAffinityRule]
 ) -> Iterator[tuple[str, Refusal]]:
-    """Yield the carriers of ``others``, and whom those that run keep away."""
+    """Yield the carriers of ``others``, and classes that running ones keep off."""
     running = {pod.class_id for pod in snapshot.pods if pod.node is not None}
-    for apart in others:
+    for rule in others:
         yield class_refusal(
-            snapshot.classes[apart.carrier],
+            snapshot.classes[rule.carrier],
             "pod-anti-affinity",
-            f"anti-affinity over {apart.term.topology_key} {NO_CAPACITY}",
+            f"anti-affinity over {rule.term.topology_key} {NO_CAPACITY}",
         )
-        if apart.carrier in running:
-            for selected in sorted(apart.selected):
+        if rule.carrier in running:
+            for selected in sorted(rule.selected):
                 yield class_refusal(
                     snapshot.classes[selected],
                     "kept-away",
-                    f"running pods of class {apart.carrier} have anti-affinity to it",
+                    f"running pods of class {rule.carrier} have anti-affinity to it",
                 )
 
 
 def refuse_undecided(
-    snapshot: Snapshot, others: Sequence[Apart]
+    snapshot: Snapshot, others: Sequence[AntiAffinityRule]
 ) -> Iterator[tuple[str, Refusal]]:
     """Yield the classes whose terms ask for namespaces that the snapshot lacks."""
-    detail = "its namespace selector needs labels that the snapshot does not tell"
+    detail = "its namespace selector needs labels that the snapshot lacks"
     for pod_class in snapshot.classes.values():
         if any(undecided(snapshot, term) for term in pod_class.required_pod_affinity):
             yield class_refusal(pod_class, "pod-affinity", detail)
-    yield from refuse_apart(
+    yield from refuse_anti_affinity(
         snapshot, [one for one in others if undecided(snapshot, one.term)]
     )

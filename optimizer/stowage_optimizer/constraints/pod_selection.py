@@ -40,13 +40,15 @@ class PodIndex:
             if picks(self._snapshot, term, carrier, classes[class_id])
         )
 
-    def evened(self, spread: TopologySpread, pod_class: PodClass) -> frozenset[str]:
+    def spread_over(
+        self, spread: TopologySpread, pod_class: PodClass
+    ) -> frozenset[str]:
         """Return the classes whose pods ``spread`` of ``pod_class`` counts."""
-        selector = evened_by(spread, pod_class)
+        selector = spread_selector(spread, pod_class)
         if selector is None or not (
             selector.match_labels or selector.match_expressions
         ):
-            # As in the scheduler, an empty selector counts nobody.
+            # As in the scheduler, an empty selector counts no pod.
             return frozenset()
         classes = self._snapshot.classes
         return frozenset(
@@ -71,9 +73,9 @@ class PodIndex:
 def picks(
     snapshot: Snapshot, term: PodAffinityTerm, carrier: PodClass, other: PodClass
 ) -> bool:
-    """Tell whether ``term`` of ``carrier`` selects pods of ``other``.
+    """Return whether ``term`` of ``carrier`` selects pods of ``other``.
 
-    A namespace whose labels the snapshot does not tell counts as selected.
+    A namespace whose labels the snapshot lacks counts as selected.
     """
     return _in_scope(snapshot, term, carrier, other.namespace) and selects(
         term_selector(term, carrier), other.labels
@@ -81,7 +83,7 @@ def picks(
 
 
 def undecided(snapshot: Snapshot, term: PodAffinityTerm) -> bool:
-    """Tell whether ``term`` asks for namespace labels that the snapshot lacks."""
+    """Return whether ``term`` asks for namespace labels that the snapshot lacks."""
     if term.namespace_selector is None or _empty(term.namespace_selector):
         return False
     namespaces = {one.namespace for one in snapshot.classes.values()}
@@ -103,7 +105,9 @@ def term_selector(term: PodAffinityTerm, carrier: PodClass) -> LabelSelector | N
     )
 
 
-def evened_by(spread: TopologySpread, pod_class: PodClass) -> LabelSelector | None:
+def spread_selector(
+    spread: TopologySpread, pod_class: PodClass
+) -> LabelSelector | None:
     """Return what ``spread`` of ``pod_class`` selects, with the labels it compares."""
     return with_labels_of(
         spread.label_selector, pod_class.labels, spread.match_label_keys, Operator.IN

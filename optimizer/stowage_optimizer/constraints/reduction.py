@@ -12,7 +12,7 @@ from stowage_optimizer.constraints.disruption_budgets import Held, held_by_budge
 from stowage_optimizer.constraints.eligibility import Eligibility
 from stowage_optimizer.constraints.host_ports import port_dimensions
 from stowage_optimizer.constraints.pod_affinity import (
-    refuse_apart,
+    refuse_anti_affinity,
     refuse_pod_affinity,
     refuse_undecided,
 )
@@ -48,7 +48,7 @@ def reduce_snapshot(snapshot: Snapshot, *, relations: bool = False) -> Packing:
 class _Reduction:
     snapshot: Snapshot
     relational: bool
-    apart: AntiAffinity = field(init=False)
+    anti_affinity: AntiAffinity = field(init=False)
     names: tuple[str, ...] = field(init=False)
     index: dict[str, int] = field(init=False)
     present: Counter[str] = field(init=False)
@@ -62,14 +62,19 @@ class _Reduction:
         self.names = dimensions(snapshot)
         self.index = {node.name: index for index, node in enumerate(snapshot.nodes)}
         self.present = Counter(pod.class_id for pod in snapshot.pods)
-        self.apart = anti_affinity(snapshot, self.present)
-        self.shared = (*port_dimensions(snapshot, self.present), *self.apart.dimensions)
+        self.anti_affinity = anti_affinity(snapshot, self.present)
+        self.shared = (
+            *port_dimensions(snapshot, self.present),
+            *self.anti_affinity.dimensions,
+        )
         self.demands = {
             class_id: demand(pod_class, self.names) + self._shared_demand(class_id)
             for class_id, pod_class in snapshot.classes.items()
         }
         self.refused = {}
-        for class_id, refusal in _refusing(snapshot, self.apart, self.relational):
+        for class_id, refusal in _refusing(
+            snapshot, self.anti_affinity, self.relational
+        ):
             known = self.refused.setdefault(class_id, [])
             if refusal not in known:
                 known.append(refusal)
@@ -112,7 +117,7 @@ class _Reduction:
 
     def _relations(self, items: tuple[Item, ...]) -> Relations | None:
         compiler = RelationCompiler(self.snapshot, self.present)
-        rules = compiler.rules(self.apart.others)
+        rules = compiler.rules(self.anti_affinity.others)
         if not rules:
             return None
         class_of = {pod.uid: pod.class_id for pod in self.snapshot.pods}
@@ -153,7 +158,7 @@ class _Reduction:
             left = room[self.index[node]]
             for dimension, amount in enumerate(amounts):
                 left[dimension] -= amount
-        # Nobody who asks for anything fits either way; the solver counts in 64 bits.
+        # No pod that requests anything fits either way; the solver counts in 64 bits.
         return tuple(
             tuple(max(amount, LEAST_ROOM) for amount in amounts) for amounts in room
         )
@@ -167,12 +172,12 @@ class _Reduction:
 
 
 def _refusing(
-    snapshot: Snapshot, apart: AntiAffinity, relational: bool
+    snapshot: Snapshot, terms: AntiAffinity, relational: bool
 ) -> Iterator[tuple[str, Refusal]]:
     yield from refuse_unsupported(snapshot)
     if relational:
-        yield from refuse_undecided(snapshot, apart.others)
+        yield from refuse_undecided(snapshot, terms.others)
         return
     yield from refuse_pod_affinity(snapshot)
-    yield from refuse_apart(snapshot, apart.others)
+    yield from refuse_anti_affinity(snapshot, terms.others)
     yield from refuse_topology_spread(snapshot)

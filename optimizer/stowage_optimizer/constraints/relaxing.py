@@ -49,7 +49,7 @@ def _without(
         required_pod_anti_affinity=tuple(
             term
             for term in pod_class.required_pod_anti_affinity
-            # Equal terms select the same pods: one of them says it all.
+            # Equal terms select the same pods: one of them is enough.
             if term not in dropped
         ),
         topology_spread=soft,

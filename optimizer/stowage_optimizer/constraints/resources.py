@@ -1,8 +1,8 @@
 """Resources: what pods take of a node, in every dimension (NodeResourcesFit).
 
 The dimensions are CPU, memory, ephemeral storage, the number of pods, and every
-extended resource that some pod asks for. Pods that ask for nothing of a dimension
-are never refused because of it, as in the scheduler.
+extended resource that some pod asks for. Pods that request nothing of a dimension are
+never refused because of it, as in the scheduler.
 """
 
 from __future__ import annotations

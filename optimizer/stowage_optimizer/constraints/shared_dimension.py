@@ -1,6 +1,6 @@
 """A constraint between the pods of one node, put as one more thing that nodes offer.
 
-Every strategy and every bound knows capacities; what can be said so, exactly, costs
+Every strategy and every bound knows capacities; what a capacity expresses exactly costs
 them nothing.
 """
 

@@ -18,7 +18,7 @@ class Taints:
         return pod_class.tolerations
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether every hard taint of ``node`` is tolerated."""
+        """Return whether every hard taint of ``node`` is tolerated."""
         return all(
             any(tolerates(toleration, taint) for toleration in pod_class.tolerations)
             for taint in node.taints
@@ -27,7 +27,7 @@ class Taints:
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Tell whether ``toleration`` puts up with ``taint``."""
+    """Return whether ``toleration`` tolerates ``taint``."""
     if toleration.effect not in (None, taint.effect):
         return False
     if toleration.key not in ("", taint.key):

@@ -23,6 +23,6 @@ def numbered(nodes: Sequence[Node], key: str) -> tuple[int, ...]:
 
 
 def each_its_own(nodes: Sequence[Node], key: str) -> bool:
-    """Tell whether no two nodes share a domain, as with host names."""
+    """Return whether no two nodes share a domain, as with host names."""
     values = [value for value in domains(nodes, key) if value is not None]
     return len(values) == len(set(values))

@@ -1,4 +1,4 @@
-"""What the snapshot itself says is beyond it, as in volumes or resource claims."""
+"""What the snapshot itself reports as unsupported, as in volumes or resource claims."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class VolumeAffinity:
         return pod_class.volume_node_affinity
 
     def allows(self, pod_class: PodClass, node: Node) -> bool:
-        """Tell whether each volume has an alternative that ``node`` matches."""
+        """Return whether each volume has an alternative that ``node`` matches."""
         return all(
             any(matches_term(term, node) for term in terms)
             for terms in pod_class.volume_node_affinity

@@ -44,7 +44,7 @@ class RequirementPrice:
     priority
         Of the tier.
     phase
-        The contract's number: 0 keep, 1 place, 2 disturb.
+        The contract's number: 0 keep, 1 place, 2 disrupt.
     price
         Never negative.
     """
@@ -74,7 +74,8 @@ class Certificate:
     method
         How it is proved.
     dual
-        What proves it, where ``method`` is `DUAL_BOUND`; anybody can check it.
+        What proves it, where ``method`` is `DUAL_BOUND`; it can be checked without the
+        solver.
     """
 
     status: ProofStatus = ProofStatus.GAP
@@ -83,4 +84,4 @@ class Certificate:
 
 
 NOTHING_PROVED = Certificate()
-"""Of whoever says nothing about how a limit is proved."""
+"""Where nothing is reported about how a limit is proved."""

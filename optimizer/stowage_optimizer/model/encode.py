@@ -39,10 +39,10 @@ def encode_plan(plan: Plan) -> pb.Plan:
 
 
 LONGEST_DETAIL = 400
-"""Characters; whoever reads the answer takes 16 MiB of it."""
+"""Characters; readers of the answer accept 16 MiB."""
 
 CUT = " ..."
-"""Ends a detail that goes on."""
+"""Marks a detail that was cut."""
 
 
 def encode_refusals(refusals: Iterable[Refusal]) -> list[pb.Refusal]:
@@ -66,14 +66,14 @@ def _shortened(detail: str) -> str:
     return detail[: LONGEST_DETAIL - len(CUT)] + CUT
 
 
-def _nodes_in_use(told: NodesInUse | None) -> pb.NodesInUse | None:
-    if told is None:
+def _nodes_in_use(nodes: NodesInUse | None) -> pb.NodesInUse | None:
+    if nodes is None:
         return None
     return pb.NodesInUse(
-        before=told.before,
-        after=told.after,
-        lower_bound=told.lower_bound,
-        moves_lower_bound=told.moves_lower_bound,
+        before=nodes.before,
+        after=nodes.after,
+        lower_bound=nodes.lower_bound,
+        moves_lower_bound=nodes.moves_lower_bound,
     )
 
 
@@ -87,5 +87,5 @@ def _tier(tier: TierResult) -> pb.TierResult:
         disruption=tier.disruption,
         disruption_lower_bound=tier.disruption_lower_bound,
         place=encode_certificate(tier.place),
-        disturb=encode_certificate(tier.disturb),
+        disturb=encode_certificate(tier.disrupt),
     )

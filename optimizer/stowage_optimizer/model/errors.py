@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from stowage_optimizer.errors import OptimizerError
 
-SHOWN_FAULTS = 50
-"""Faults spelled out in one message; the rest are counted."""
+SHOWN_ISSUES = 50
+"""Issues spelled out in one message; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Issue:
     """One thing wrong with the input.
 
     Parameters
@@ -31,15 +31,15 @@ class Fault:
 
 
 class InvalidInputError(OptimizerError):
-    """The snapshot or the options break the contract; carries every fault."""
+    """The snapshot or the options break the contract; carries every issue."""
 
     exit_code = 2
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        self.faults = tuple(faults)
-        lines = [str(fault) for fault in self.faults[:SHOWN_FAULTS]]
-        if len(self.faults) > SHOWN_FAULTS:
-            lines.append(f"... and {len(self.faults) - SHOWN_FAULTS} more")
-        count = len(self.faults)
-        noun = "fault" if count == 1 else "faults"
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        self.issues = tuple(issues)
+        lines = [str(issue) for issue in self.issues[:SHOWN_ISSUES]]
+        if len(self.issues) > SHOWN_ISSUES:
+            lines.append(f"... and {len(self.issues) - SHOWN_ISSUES} more")
+        count = len(self.issues)
+        noun = "issue" if count == 1 else "issues"
         super().__init__(f"{count} {noun} in the input\n  " + "\n  ".join(lines))

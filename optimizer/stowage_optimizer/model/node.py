@@ -1,4 +1,4 @@
-"""A node: what it offers and whom it turns away."""
+"""A node: what it offers and which pods it refuses."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Objective(Enum):
 
 
 class Policy(Enum):
-    """Who may be left unplaced for whom; the value is the contract's number."""
+    """Which pods may be displaced for others; the value is the contract's number."""
 
     STRICT = 0
     PAPER = 1
@@ -28,7 +28,7 @@ class Policy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a plan may disturb; None means as much as it likes.
+    """How much a plan may disrupt; None means as much as it likes.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class SolveOptions:
         ``PLACE``: tier by tier, as many pods as possible. ``CONSOLIDATE``: as few
         nodes as possible.
     limits
-        How much the plan may disturb.
+        How much the plan may disrupt.
     """
 
     strategy: str = DEFAULT_STRATEGY

@@ -55,7 +55,7 @@ class Packing:
         What was left out, and why.
     relations
         What pods demand of each other beyond room, None if nothing. Assignments must
-        go through `stowage_optimizer.strategies.settling` then.
+        go through `stowage_optimizer.strategies.relation_repair` then.
     """
 
     node_names: tuple[str, ...]

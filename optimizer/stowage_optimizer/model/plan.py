@@ -1,4 +1,4 @@
-"""The plan: who gets a node, who moves, who goes, and what is proved of it."""
+"""The plan: which pods are placed, moved or displaced, and what is proved of it."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class TierResult:
     upper_bound
         Proved limit on ``placed``, given what the tiers above reached.
     optimal
-        Nothing better exists for this tier nor for any above.
+        Nothing better exists for this tier or for any above.
     disruption
         Sum over running pods: 0 stays, 2 moves, 3 is left unplaced.
     disruption_lower_bound
         Proved limit on ``disruption``, given ``placed``.
-    place, disturb
+    place, disrupt
         How ``upper_bound`` and ``disruption_lower_bound`` are proved.
     """
 
@@ -63,7 +63,7 @@ class TierResult:
     disruption: int
     disruption_lower_bound: int
     place: Certificate = NOTHING_PROVED
-    disturb: Certificate = NOTHING_PROVED
+    disrupt: Certificate = NOTHING_PROVED
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class TolerationOperator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """Taints that a pod puts up with.
+    """Taints that a pod tolerates.
 
     An empty ``key`` with ``EXISTS`` means every key; ``effect`` None every effect.
     """
@@ -54,7 +54,7 @@ class PodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PreferredNodeTerm:
-    """A soft wish for nodes; ``weight`` counts from 1 to 100."""
+    """A soft preference for nodes; ``weight`` counts from 1 to 100."""
 
     weight: int
     term: NodeSelectorTerm
@@ -62,7 +62,7 @@ class PreferredNodeTerm:
 
 @dataclass(frozen=True, slots=True)
 class PreferredPodTerm:
-    """A soft wish for the company of other pods, or for their absence."""
+    """A soft preference for being near other pods, or for their absence."""
 
     weight: int
     term: PodAffinityTerm
@@ -93,7 +93,7 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The controller that brings a pod back."""
+    """The controller that replaces a pod."""
 
     kind: str
     name: str

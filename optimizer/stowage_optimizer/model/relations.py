@@ -34,44 +34,44 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """Required affinity: each tally must count someone in the pod's domain.
+class Affinity:
+    """Required affinity: each tally must count a pod in the pod's domain.
 
-    ``starts`` lets the pod come anywhere in its topology if nobody is counted at
-    all: the first of a group that seeks its own company.
+    ``matches_itself`` lets the pod come anywhere in its topology while no pod
+    is counted: it is the first of a group with affinity to itself.
     """
 
     tallies: tuple[int, ...]
-    starts: bool
+    matches_itself: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
     """A limit on the skew of one tally.
 
-    ``itself`` is 1 if the pod that comes counts too, else 0. ``domains`` are those
-    among which the smallest count is sought.
+    ``self_match`` is 1 if the pod that comes counts too, else 0. ``domains`` are those
+    whose smallest count is compared.
     """
 
     tally: int
     domains: tuple[int, ...]
     max_skew: int
     min_domains: int
-    itself: int
+    self_match: int
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What pods of one class demand when they come; ``apart`` are tallies."""
+    """What pods of one class demand when they come; ``anti_affinity`` holds tallies."""
 
-    apart: tuple[int, ...] = ()
-    near: Near | None = None
+    anti_affinity: tuple[int, ...] = ()
+    affinity: Affinity | None = None
     spread: tuple[Spread, ...] = ()
 
     @property
     def plain(self) -> bool:
         """Whether nothing is demanded."""
-        return not (self.apart or self.near or self.spread)
+        return not (self.anti_affinity or self.affinity or self.spread)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The snapshot: everything the optimiser is told of a cluster."""
+"""The snapshot: everything that the optimiser knows of a cluster."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class DisruptionBudget:
-    """How many of the selected pods may be disturbed now."""
+    """How many of the selected pods may be disrupted now."""
 
     namespace: str
     name: str
@@ -51,7 +51,7 @@ class DisruptionBudget:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Room on a node that is held for somebody else."""
+    """Room on a node that is held for the pods of one owner."""
 
     name: str
     node: str

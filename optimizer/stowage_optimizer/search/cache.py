@@ -30,7 +30,7 @@ OWNER_ONLY = 0o700
 def settle_cache(
     environment: MutableMapping[str, str], code: Path, temporary: Path
 ) -> Path:
-    """Return where compiled code goes, and tell Numba.
+    """Return the folder of compiled code, and set it for Numba.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _fill(place: Path, shipped: Path) -> None:
 
 
 def forget_others(place: Path) -> None:
-    """Remove what was compiled of other sources beside ``place``."""
+    """Remove what was compiled from other sources next to ``place``."""
     for other in place.parent.glob(f"{PREFIX}*"):
         if other != place:
             shutil.rmtree(other, ignore_errors=True)
@@ -107,7 +107,7 @@ def _writable(folder: Path) -> bool:
 
 
 def _own(folder: Path) -> bool:
-    """Tell whether ``folder`` is there, writable, and nobody else's."""
+    """Return whether ``folder`` is there, writable, and this user's alone."""
     try:
         folder.mkdir(mode=OWNER_ONLY, exist_ok=True)
         status = folder.lstat()

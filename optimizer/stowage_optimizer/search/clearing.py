@@ -1,10 +1,10 @@
-"""A first plan for many pods: each that waits takes the place of a few others.
+"""A first plan for many pods: each waiting pod takes the place of a few others.
 
-Where there are tens of thousands of pods the local search finds room by shuffling, and
-sends home afterwards who moved for nothing; until then its plans move ten times as many
-as need be. Here each waiting pod, the largest first, looks at some nodes: what must go
-from there to other nodes that it fits? Nobody moves twice, nobody is evicted, and
-nobody moves for a pod of a lower tier.
+Where there are tens of thousands of pods the local search finds room by moving many
+pods and returns the needless moves later; until then its plans have ten times as many
+moves as necessary. Here each waiting pod, the largest first, looks at some nodes: what
+must go from there to other nodes that it fits? No pod moves twice, none is displaced,
+and none moves for a pod of a lower tier.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from stowage_optimizer.search.compiling import compiled, inlined
-from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints
-from stowage_optimizer.search.seating import (
+from stowage_optimizer.search.placement import (
     enter,
     has_room,
     may_come,
@@ -21,8 +20,9 @@ from stowage_optimizer.search.seating import (
     put,
     take,
 )
+from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints
+from stowage_optimizer.search.search_arrays import Floats, SearchArrays, Width
 from stowage_optimizer.search.state import AFTER, FIRST, HOME, MASK, NODE, TIER, State
-from stowage_optimizer.search.terrain import Floats, Terrain, Width
 
 MOST_CLEARED = (1, 16)
 """Pods that one may have moved away: all that one is enough for go first."""
@@ -34,7 +34,7 @@ MOST_VISITS = 100_000
 """Nodes that all waiting pods together look at: a few tenths of a second."""
 
 
-def clear_room(assignment: Indices, terrain: Terrain, state: State) -> Indices:
+def clear_room(assignment: Indices, arrays: SearchArrays, state: State) -> Indices:
     """Return ``assignment`` with more pods placed; ``state`` is used up.
 
     Parameters
@@ -42,17 +42,17 @@ def clear_room(assignment: Indices, terrain: Terrain, state: State) -> Indices:
     assignment
         Node by item, shape ``(items,)``; whole.
     """
-    tiers = int(terrain.tier.max(initial=0))
-    enter(assignment, tiers, nothing_frozen(terrain), terrain, state)
+    tiers = int(arrays.tier.max(initial=0))
+    enter(assignment, tiers, nothing_frozen(arrays), arrays, state)
     waiting = np.flatnonzero(assignment == NOWHERE).astype(np.int32)
-    size = terrain.sizes[waiting, 0]
-    waiting = waiting[np.lexsort((-size, terrain.tier[waiting]))]
-    kinds = int(terrain.kind.max(initial=0)) + 1
+    size = arrays.sizes[waiting, 0]
+    waiting = waiting[np.lexsort((-size, arrays.tier[waiting]))]
+    kinds = int(arrays.kind.max(initial=0)) + 1
     visits = MOST_VISITS
     for most in MOST_CLEARED:
         visits -= _clear_for_all(
-            waiting, most, visits, terrain.width, terrain.demand, terrain.sizes,
-            terrain.inverse, terrain.allowed, terrain.kind, state.free, state.items,
+            waiting, most, visits, arrays.width, arrays.demand, arrays.sizes,
+            arrays.inverse, arrays.allowed, arrays.kind, state.free, state.items,
             state.nodes, np.zeros(most, np.int32), np.zeros(kinds, np.int32),
             np.zeros(kinds, np.bool_), np.zeros(kinds, np.bool_),
         )  # fmt: skip
@@ -64,23 +64,23 @@ def clear_room(assignment: Indices, terrain: Terrain, state: State) -> Indices:
 def _clear_for_all(
     waiting: Indices, most: int, visits: int, width: Width, demand: Ints,
     sizes: Floats, inverse: Floats, allowed: Flags, kind: Indices, free: Ints,
-    items: Indices, nodes: Indices, cleared: Indices, hint: Indices, stuck: Flags,
-    hopeless: Flags,
+    items: Indices, nodes: Indices, cleared: Indices, hint: Indices, confined: Flags,
+    unplaceable: Flags,
 ) -> int:  # fmt: skip
-    """Place who waits, and return how many nodes were looked at.
+    """Place waiting pods, and return how many nodes were looked at.
 
     Parameters
     ----------
     cleared
-        Scratch for those who make way for one, shape ``(most,)``.
-    hint, stuck, hopeless
+        Scratch for the pods that make way for one, shape ``(most,)``.
+    hint, confined, unplaceable
         By kind, where the last one went, whether none can go elsewhere, and whether
         one that waits cannot come anywhere either.
     """
     visited, begin = 0, 0
     for index in range(len(waiting)):
         item = waiting[index]
-        if items[item, NODE] >= 0 or hopeless[kind[item]]:
+        if items[item, NODE] >= 0 or unplaceable[kind[item]]:
             continue
         best, least, found = -1, 1e18, 0
         for step in range(len(free)):
@@ -92,7 +92,7 @@ def _clear_for_all(
             visited += 1
             cost = _clear(
                 item, at, most, False, width, demand, sizes, inverse, allowed, kind,
-                free, items, nodes, cleared, hint, stuck,
+                free, items, nodes, cleared, hint, confined,
             )  # fmt: skip
             if cost < 0:
                 continue
@@ -103,10 +103,10 @@ def _clear_for_all(
             break
         if best < 0 or _clear(
             item, best, most, True, width, demand, sizes, inverse, allowed, kind, free,
-            items, nodes, cleared, hint, stuck,
+            items, nodes, cleared, hint, confined,
         ) < 0:  # fmt: skip
             # What others do only takes room from the next one of its kind.
-            hopeless[kind[item]] = True
+            unplaceable[kind[item]] = True
             continue
         put(item, best, width, demand, free, items, nodes)
         begin = best + 1
@@ -117,7 +117,7 @@ def _clear_for_all(
 def _clear(
     item: int, at: int, most: int, keep: bool, width: Width, demand: Ints,
     sizes: Floats, inverse: Floats, allowed: Flags, kind: Indices, free: Ints,
-    items: Indices, nodes: Indices, cleared: Indices, hint: Indices, stuck: Flags,
+    items: Indices, nodes: Indices, cleared: Indices, hint: Indices, confined: Flags,
 ) -> float:  # fmt: skip
     """Move from ``at`` what is in the way of ``item``, and back unless ``keep``.
 
@@ -132,7 +132,7 @@ def _clear(
         if taken < most:
             other = _in_the_way(
                 item, at, width, demand, sizes, inverse, allowed, kind, free, items,
-                nodes, hint, stuck,
+                nodes, hint, confined,
             )  # fmt: skip
         if other < 0:
             cost = -1.0
@@ -154,9 +154,9 @@ def _clear(
 def _in_the_way(
     item: int, at: int, width: Width, demand: Ints, sizes: Floats, inverse: Floats,
     allowed: Flags, kind: Indices, free: Ints, items: Indices, nodes: Indices,
-    hint: Indices, stuck: Flags,
+    hint: Indices, confined: Flags,
 ) -> int:  # fmt: skip
-    """Return who of ``at`` had best go, the node for it being its hint; -1 for none.
+    """Return the best pod to move from ``at``, its target being its hint; -1 for none.
 
     That is the smallest which makes room enough alone, or else the one which helps
     most.
@@ -182,7 +182,7 @@ def _in_the_way(
         else:
             better = not enough and help_ > most_help
         if better and _has_place(
-            candidate, at, width, demand, allowed, kind, free, items, hint, stuck
+            candidate, at, width, demand, allowed, kind, free, items, hint, confined
         ):
             best, enough, most_help, least = candidate, alone, help_, size
     return best
@@ -191,14 +191,14 @@ def _in_the_way(
 @inlined
 def _has_place(
     item: int, at: int, width: Width, demand: Ints, allowed: Flags, kind: Indices,
-    free: Ints, items: Indices, hint: Indices, stuck: Flags,
+    free: Ints, items: Indices, hint: Indices, confined: Flags,
 ) -> bool:  # fmt: skip
-    """Tell whether there is another node for ``item``, and make that its kind's hint.
+    """Return whether there is another node for ``item``, and make that its kind's hint.
 
     The node of the last one of its kind goes first, so that few nodes fill up.
     """
     own = kind[item]
-    if stuck[own]:
+    if confined[own]:
         return False
     mask = items[item, MASK]
     for step in range(len(free)):
@@ -210,5 +210,5 @@ def _has_place(
         ):
             hint[own] = other
             return True
-    stuck[own] = True
+    confined[own] = True
     return False

@@ -18,7 +18,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 # Counting references to arrays took half of the search's time, and their callers hold
-# them anyway. So compiled functions must not make arrays nor copy one into another.
+# them anyway. So compiled functions must not make arrays or copy one into another.
 _options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _compile: Any = njit(**_options | {"cache": True})
 
@@ -27,7 +27,7 @@ _compile_part: Any = njit(
     **_options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 )
 
-# What Numba says of its own types is wrong.
+# Numba's annotations of its own types are wrong.
 _types: Any = types
 
 

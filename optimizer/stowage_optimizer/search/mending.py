@@ -1,4 +1,4 @@
-"""Making any assignment whole, at once: feasible, and nobody lost or moved for nothing.
+"""Making any assignment whole: feasible, without needless moves or displaced pods.
 
 What `strategies.repair` does, compiled, and with pending items placed too. Tier by tier
 from the highest, items get the node they are wanted on; running ones without a node get
@@ -13,7 +13,7 @@ import numpy as np
 
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints, Problem
-from stowage_optimizer.search.terrain import Floats
+from stowage_optimizer.search.search_arrays import Floats
 
 SHORTAGE = 1e3
 """What taking room that others want counts against room left over."""
@@ -125,7 +125,7 @@ def _find(
 ) -> int:  # fmt: skip
     """Return a node for one more of ``kind``, -1 for none: home, or the best fit.
 
-    Room that nobody wants goes before room that a lower tier would have to leave.
+    Room that no pod wants goes before room that a lower tier would have to leave.
     """
     if home >= 0 and _fits(kind, home, False, demand, room, used, newcomers):
         return home

@@ -1,10 +1,11 @@
-"""Exact search for few moves: the least that makes room for everybody who waits.
+"""Exact search for the fewest moves that make room for all waiting pods.
 
-The largest item in hand is tried on every node where it fits. Where it does not fit,
+The largest unplaced item is tried on every node where it fits. Where it does not fit,
 one running item of the node after the other is taken off, as long as the budget of
-moves lasts, and joins those in hand. So every plan with that many moves is tried:
-whoever moves in a plan must make way for somebody at some point. Of replicas at home on
-one node only the first is tried, and an item tried before stays while the next one is.
+moves lasts, and joins the unplaced items. So every plan with that many moves is tried:
+every pod that a plan moves must make way for another at some point. Of replicas at home
+on one node only the first is tried, and an item tried before stays while the next one
+is.
 
 The search keeps its own stack, so that it can stop after some steps and go on later.
 """
@@ -16,26 +17,26 @@ from typing import NamedTuple
 import numpy as np
 
 from stowage_optimizer.search.compiling import compiled, inlined
+from stowage_optimizer.search.placement import has_room, may_come, put, take
 from stowage_optimizer.search.problem import Flags, Indices, Ints
-from stowage_optimizer.search.seating import has_room, may_come, put, take
+from stowage_optimizer.search.search_arrays import Floats, SearchArrays, Width
 from stowage_optimizer.search.state import AFTER, FIRST, HOME, State
-from stowage_optimizer.search.terrain import Floats, Terrain, Width
 
-SEATING, CLEARING = range(2)
-"""Kinds of frames: an item looks for a node; a node is cleared for an item."""
+PLACING, CLEARING = range(2)
+"""Kinds of frames: an item is placed; a node is cleared for an item."""
 
 KIND, ITEM, AT, BUDGET, NEXT, LENGTH, STAGE, TAKEN_OFF = range(8)
 """Columns of the stack: what it is about, and how far it has got."""
 
-DEPTH, IN_HAND, RETURNING = range(3)
-"""Places in `Quest.status`."""
+DEPTH, UNPLACED, RETURNING = range(3)
+"""Places in `SearchStack.status`."""
 
 FOUND, EXHAUSTED, PAUSED = range(3)
 """How `seek` ends."""
 
 
-class Quest(NamedTuple):
-    """The search's stack and what is in hand.
+class SearchStack(NamedTuple):
+    """The search's stack and the items without a node.
 
     Parameters
     ----------
@@ -45,23 +46,25 @@ class Quest(NamedTuple):
         Nodes or items to try by frame, shape ``(depth, longest)``.
     key
         Scratch for sorting, shape ``(longest,)``.
-    hand
+    unplaced
         Items that look for a node.
     settled
         Items that must not be taken off any more, shape ``(items,)``.
     status
-        Depth, items in hand, whether the frame above has just failed.
+        Depth, unplaced items, whether the frame above has just failed.
     """
 
     frames: Ints
     choices: Indices
     key: Floats
-    hand: Indices
+    unplaced: Indices
     settled: Flags
     status: Ints
 
 
-def make_quest(waiting: Indices, moves: int, settled: Flags, longest: int) -> Quest:
+def make_stack(
+    waiting: Indices, moves: int, settled: Flags, longest: int
+) -> SearchStack:
     """Return the search for homes of ``waiting`` with up to ``moves`` moves.
 
     Parameters
@@ -76,46 +79,61 @@ def make_quest(waiting: Indices, moves: int, settled: Flags, longest: int) -> Qu
         Number of nodes, or of items on one node if that is more.
     """
     depth = len(waiting) + 2 * moves + 3
-    quest = Quest(
+    stack = SearchStack(
         frames=np.zeros((depth, 8), np.int64),
         choices=np.zeros((depth, longest), np.int32),
         key=np.zeros(longest),
-        hand=np.zeros(len(waiting) + moves + 1, np.int32),
+        unplaced=np.zeros(len(waiting) + moves + 1, np.int32),
         settled=settled.copy(),
         status=np.array([0, len(waiting), 0], np.int64),
     )
-    quest.hand[: len(waiting)] = waiting
-    quest.frames[0, BUDGET] = moves
-    return quest
+    stack.unplaced[: len(waiting)] = waiting
+    stack.frames[0, BUDGET] = moves
+    return stack
 
 
 @compiled
-def seek(steps: int, quest: Quest, terrain: Terrain, state: State) -> tuple[int, int]:
+def seek(
+    steps: int, stack: SearchStack, arrays: SearchArrays, state: State
+) -> tuple[int, int]:
     """Search for about ``steps`` steps; return how it ended and the steps used.
 
     If the answer is found, ``state`` holds it.
     """
-    frames, choices, key, hand = quest.frames, quest.choices, quest.key, quest.hand
-    settled, status = quest.settled, quest.status
-    width, demand, sizes = terrain.width, terrain.demand, terrain.sizes
-    allowed, kind, inverse = terrain.allowed, terrain.kind, terrain.inverse
+    frames, choices, key, unplaced = (
+        stack.frames,
+        stack.choices,
+        stack.key,
+        stack.unplaced,
+    )
+    settled, status = stack.settled, stack.status
+    width, demand, sizes = arrays.width, arrays.demand, arrays.sizes
+    allowed, kind, inverse = arrays.allowed, arrays.kind, arrays.inverse
     items, nodes, free = state.items, state.nodes, state.free
-    depth, in_hand, returning = status[DEPTH], status[IN_HAND], status[RETURNING]
+    depth, unplaced_count, returning = (
+        status[DEPTH],
+        status[UNPLACED],
+        status[RETURNING],
+    )
     used = 0
     while depth >= 0:
         if used >= steps and not returning:
-            status[DEPTH], status[IN_HAND], status[RETURNING] = depth, in_hand, 0
+            status[DEPTH], status[UNPLACED], status[RETURNING] = (
+                depth,
+                unplaced_count,
+                0,
+            )
             return PAUSED, used
         used += 1
         frame = frames[depth]
-        if frame[KIND] == SEATING:
+        if frame[KIND] == PLACING:
             if not returning:
-                if in_hand == 0:
+                if unplaced_count == 0:
                     return FOUND, used
-                slot = _largest(hand, in_hand, sizes)
-                item = hand[slot]
-                in_hand -= 1
-                hand[slot] = hand[in_hand]
+                slot = _largest(unplaced, unplaced_count, sizes)
+                item = unplaced[slot]
+                unplaced_count -= 1
+                unplaced[slot] = unplaced[unplaced_count]
                 frame[ITEM], frame[NEXT], frame[STAGE] = item, 0, 0
                 frame[LENGTH] = _open_nodes(
                     item, True, choices[depth], key, width, demand, inverse, allowed,
@@ -131,7 +149,7 @@ def seek(steps: int, quest: Quest, terrain: Terrain, state: State) -> tuple[int,
                     frame[NEXT] += 1
                     put(item, at, width, demand, free, items, nodes)
                     depth += 1
-                    frames[depth, KIND] = SEATING
+                    frames[depth, KIND] = PLACING
                     frames[depth, BUDGET] = frame[BUDGET]
                     returning = 0
                     continue
@@ -152,8 +170,8 @@ def seek(steps: int, quest: Quest, terrain: Terrain, state: State) -> tuple[int,
                 frames[depth, BUDGET] = frame[BUDGET]
                 returning = 0
                 continue
-            hand[in_hand] = item
-            in_hand += 1
+            unplaced[unplaced_count] = item
+            unplaced_count += 1
             depth -= 1
             returning = 1
             continue
@@ -180,7 +198,7 @@ def seek(steps: int, quest: Quest, terrain: Terrain, state: State) -> tuple[int,
             off = frame[TAKEN_OFF]
             if frame[STAGE] == 1:
                 take(item, width, demand, free, items, nodes)
-            in_hand = _drop(off, hand, in_hand)
+            unplaced_count = _drop(off, unplaced, unplaced_count)
             put(off, at, width, demand, free, items, nodes)
             _settle_replicas(
                 off, depth, frame[NEXT], frame[LENGTH], choices, kind, settled
@@ -196,8 +214,8 @@ def seek(steps: int, quest: Quest, terrain: Terrain, state: State) -> tuple[int,
         frame[NEXT], frame[TAKEN_OFF] = following + 1, off
         take(off, width, demand, free, items, nodes)
         settled[off] = True
-        hand[in_hand] = off
-        in_hand += 1
+        unplaced[unplaced_count] = off
+        unplaced_count += 1
         frame[STAGE] = 0
         depth += 1
         frames[depth, BUDGET] = frame[BUDGET] - 1
@@ -207,16 +225,16 @@ def seek(steps: int, quest: Quest, terrain: Terrain, state: State) -> tuple[int,
         if has_room(item, at, width, demand, free):
             frame[STAGE] = 1
             put(item, at, width, demand, free, items, nodes)
-            frames[depth, KIND] = SEATING
+            frames[depth, KIND] = PLACING
         returning = 0
     return EXHAUSTED, used
 
 
 @inlined
-def _largest(hand: Indices, in_hand: int, sizes: Floats) -> int:
+def _largest(unplaced: Indices, unplaced_count: int, sizes: Floats) -> int:
     best = 0
-    for slot in range(1, in_hand):
-        if sizes[hand[slot], 1] > sizes[hand[best], 1]:
+    for slot in range(1, unplaced_count):
+        if sizes[unplaced[slot], 1] > sizes[unplaced[best], 1]:
             best = slot
     return best
 
@@ -228,7 +246,7 @@ def _open_nodes(
 ) -> int:  # fmt: skip
     """List nodes that ``item`` may come to, with room or without, fullest first.
 
-    Its home is none of them: an item that moves for nothing is not moved at all.
+    Its home is none of them: a needless move is none.
     """
     length = 0
     for at in range(len(free)):
@@ -277,7 +295,7 @@ def _can_clear(
     item: int, at: int, budget: int, length: int, choices: Indices, key: Floats,
     width: Width, demand: Ints, free: Ints,
 ) -> bool:  # fmt: skip
-    """Tell whether the largest movable items together leave enough room."""
+    """Return whether the largest movable items together leave enough room."""
     most = min(budget, length)
     if most == 0:
         return False
@@ -306,13 +324,13 @@ def _can_clear(
 
 
 @inlined
-def _drop(item: int, hand: Indices, in_hand: int) -> int:
-    """Take ``item`` out of the hand; return how many are left in it."""
-    for slot in range(in_hand):
-        if hand[slot] == item:
-            hand[slot] = hand[in_hand - 1]
-            return in_hand - 1
-    return in_hand
+def _drop(item: int, unplaced: Indices, unplaced_count: int) -> int:
+    """Take ``item`` out of the unplaced items; return how many are left."""
+    for slot in range(unplaced_count):
+        if unplaced[slot] == item:
+            unplaced[slot] = unplaced[unplaced_count - 1]
+            return unplaced_count - 1
+    return unplaced_count
 
 
 @inlined

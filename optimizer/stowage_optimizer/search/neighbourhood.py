@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from stowage_optimizer.search.chance import Dice, below, share
 from stowage_optimizer.search.compiling import inlined
+from stowage_optimizer.search.placement import has_room, may_come, put, take
 from stowage_optimizer.search.problem import Flags, Indices, Ints
-from stowage_optimizer.search.seating import has_room, may_come, put, take
+from stowage_optimizer.search.random_generator import RandomGenerator, below, uniform
+from stowage_optimizer.search.search_arrays import Floats, Width
 from stowage_optimizer.search.state import (
     AFTER,
     CHOSEN,
@@ -20,22 +21,21 @@ from stowage_optimizer.search.state import (
     TIER,
     WAITING,
 )
-from stowage_optimizer.search.terrain import Floats, Width
 
 SAMPLE = 12
 """Waiting items that a neighbourhood tries to place."""
 
 FEW = 2
-"""Items that the gentlest ruin takes off a node, on average."""
+"""Items that the mildest destruction takes off a node, on average."""
 
-CROWD = 96
+MOST_DESTROYED = 96
 """Items a neighbourhood takes off their nodes, roughly; more would only be slow."""
 
 UPPER = 1e6
 """Head start of an item for each tier that it is above the one searched."""
 
-HOMESICK = 8
-"""How often in ten a moved item is at the centre, and goes home where it can."""
+RETURN_HOME_TENTHS = 8
+"""Return-home probability of a moved item, in tenths: it is the centre then."""
 
 FAR = 1e18
 """More than any size or misfit."""
@@ -49,15 +49,15 @@ SOONER = 1e3
 
 @inlined
 def choose_nodes(
-    selected: Indices, calming: bool, items: Indices, nodes: Indices, lists: Indices,
-    counters: Ints, dice: Dice,
+    selected: Indices, stabilising: bool, items: Indices, nodes: Indices,
+    lists: Indices, counters: Ints, rng: RandomGenerator,
 ) -> tuple[int, int]:  # fmt: skip
     """Choose distinct nodes; return how many, and the item to send home or -1."""
     chosen, focus = 0, -1
-    wanted = min(2 + below(dice, 2 if calming else 3), len(nodes))
+    wanted = min(2 + below(rng, 2 if stabilising else 3), len(nodes))
     moved = counters[MOVED]
-    if calming and moved > 0 and below(dice, 10) < HOMESICK:
-        item = lists[MOVED, below(dice, moved)]
+    if stabilising and moved > 0 and below(rng, 10) < RETURN_HOME_TENTHS:
+        item = lists[MOVED, below(rng, moved)]
         home, at = items[item, HOME], items[item, NODE]
         if at != home:
             focus = item
@@ -69,7 +69,7 @@ def choose_nodes(
                 nodes[at, CHOSEN] = 1
                 chosen += 1
     while chosen < wanted:
-        at = below(dice, len(nodes))
+        at = below(rng, len(nodes))
         if nodes[at, CHOSEN] == 0:
             selected[chosen] = at
             nodes[at, CHOSEN] = 1
@@ -78,28 +78,30 @@ def choose_nodes(
 
 
 @inlined
-def ruin(
+def destroy(
     selected: Indices, chosen: int, focus: int, width: Width, demand: Ints, free: Ints,
-    items: Indices, nodes: Indices, hand: Indices, dice: Dice,
+    items: Indices, nodes: Indices, repair_set: Indices, rng: RandomGenerator,
 ) -> int:  # fmt: skip
-    """Take items off the selected nodes; return how many are in hand."""
-    style, taken, crowd = below(dice, 4), 0, 0
+    """Take items off the selected nodes; return the size of the repair set."""
+    style, taken, present = below(rng, 4), 0, 0
     for index in range(chosen):
-        crowd += nodes[selected[index], COUNT]
+        present += nodes[selected[index], COUNT]
     for index in range(chosen):
         at = selected[index]
         item = nodes[at, FIRST]
         while item >= 0:
             following = items[item, AFTER]
             if style == 0:
-                takes = crowd <= CROWD or below(dice, crowd) < CROWD
+                takes = (
+                    present <= MOST_DESTROYED or below(rng, present) < MOST_DESTROYED
+                )
             elif style == 1:
-                takes = below(dice, max(2 * CROWD, crowd)) < CROWD
+                takes = below(rng, max(2 * MOST_DESTROYED, present)) < MOST_DESTROYED
             else:
-                takes = below(dice, nodes[at, COUNT]) < FEW
+                takes = below(rng, nodes[at, COUNT]) < FEW
             if takes or item == focus:
-                hand[taken, TAKEN] = item
-                hand[taken, ORIGIN] = at
+                repair_set[taken, TAKEN] = item
+                repair_set[taken, ORIGIN] = at
                 taken += 1
                 take(item, width, demand, free, items, nodes)
             item = following
@@ -107,89 +109,97 @@ def ruin(
 
 
 @inlined
-def invite(
-    taken: int, lists: Indices, counters: Ints, hand: Indices, dice: Dice
+def add_waiting(
+    taken: int,
+    lists: Indices,
+    counters: Ints,
+    repair_set: Indices,
+    rng: RandomGenerator,
 ) -> int:
-    """Take some of the waiting items in hand too; return how many are in hand."""
+    """Take some of the waiting items to the repair set; return its size."""
     waiting = counters[WAITING]
-    start = below(dice, waiting) if waiting > SAMPLE else 0
+    start = below(rng, waiting) if waiting > SAMPLE else 0
     for index in range(min(waiting, SAMPLE)):
         slot = start + index
         if slot >= waiting:
             slot -= waiting
-        hand[taken, TAKEN] = lists[WAITING, slot]
-        hand[taken, ORIGIN] = -1
+        repair_set[taken, TAKEN] = lists[WAITING, slot]
+        repair_set[taken, ORIGIN] = -1
         taken += 1
     return taken
 
 
 @inlined
-def sort_in_hand(
+def sort_repair_set(
     taken: int, tier: int, strict: int, shares: Floats, sizes: Floats, binding: int,
-    items: Indices, hand: Indices, key: Floats, dice: Dice,
+    items: Indices, repair_set: Indices, key: Floats, rng: RandomGenerator,
 ) -> None:  # fmt: skip
-    """Order the items in hand, largest first in one of several senses."""
-    sense = below(dice, SENSES)
-    noise = below(dice, 3) * 0.15
-    dimension = below(dice, binding)
-    sooner = SOONER * (strict * below(dice, 2))
+    """Order the items of the repair set, largest first in one of several senses."""
+    sense = below(rng, SENSES)
+    noise = below(rng, 3) * 0.15
+    dimension = below(rng, binding)
+    sooner = SOONER * (strict * below(rng, 2))
     for index in range(taken):
-        item = hand[index, TAKEN]
+        item = repair_set[index, TAKEN]
         if sense < BY_DIMENSION:
             rank = shares[item, dimension]
         elif sense == AT_RANDOM:
-            rank = share(dice)
+            rank = uniform(rng)
         else:
             rank = sizes[item, sense - BY_DIMENSION]
-        rank *= 1.0 + noise * (share(dice) - 0.5)
+        rank *= 1.0 + noise * (uniform(rng) - 0.5)
         rank += UPPER * (tier - items[item, TIER])
         if items[item, HOME] >= 0:
             rank += sooner
         slot = index - 1
         while slot >= 0 and key[slot] < rank:
             key[slot + 1] = key[slot]
-            hand[slot + 1, ORDER] = hand[slot, ORDER]
+            repair_set[slot + 1, ORDER] = repair_set[slot, ORDER]
             slot -= 1
         key[slot + 1] = rank
-        hand[slot + 1, ORDER] = item
+        repair_set[slot + 1, ORDER] = item
 
 
 @inlined
 def send_home(
     taken: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices,
-    hand: Indices, dice: Dice,
+    repair_set: Indices, rng: RandomGenerator,
 ) -> None:  # fmt: skip
-    """Put most of the items in hand on their home, where it is among the selected."""
+    """Return most of the repair set to their homes, where these are selected."""
     for index in range(taken):
-        item = hand[index, ORDER]
+        item = repair_set[index, ORDER]
         home = items[item, HOME]
         if home < 0 or nodes[home, CHOSEN] == 0:
             continue
-        if has_room(item, home, width, demand, free) and below(dice, 10) < HOMESICK:
+        if (
+            has_room(item, home, width, demand, free)
+            and below(rng, 10) < RETURN_HOME_TENTHS
+        ):
             put(item, home, width, demand, free, items, nodes)
 
 
 @inlined
-def recreate(
-    selected: Indices, chosen: int, taken: int, homeward: int, width: Width,
+def repair(
+    selected: Indices, chosen: int, taken: int, home_tenths: int, width: Width,
     demand: Ints, shares: Floats, inverse: Floats, binding: int, allowed: Flags,
-    free: Ints, items: Indices, nodes: Indices, hand: Indices, dice: Dice,
+    free: Ints, items: Indices, nodes: Indices, repair_set: Indices,
+    rng: RandomGenerator,
 ) -> None:  # fmt: skip
-    """Put the items in hand on the selected nodes, as far as they fit."""
-    fit = below(dice, 3)
+    """Put the items of the repair set on the selected nodes, as far as they fit."""
+    fit = below(rng, 3)
     for index in range(taken):
-        item = hand[index, ORDER]
+        item = repair_set[index, ORDER]
         if items[item, NODE] >= 0:
             continue
         home, best = items[item, HOME], -1
-        if home >= 0 and nodes[home, CHOSEN] and below(dice, 10) < homeward:
+        if home >= 0 and nodes[home, CHOSEN] and below(rng, 10) < home_tenths:
             best = home if has_room(item, home, width, demand, free) else -1
         least = FAR if best < 0 else -FAR
         for number in range(chosen):
             at = selected[number]
             if not has_room(item, at, width, demand, free):
                 continue
-            if not may_come(item, at, items, allowed) or below(dice, 32) == 0:
+            if not may_come(item, at, items, allowed) or below(rng, 32) == 0:
                 continue
             total, low, high = 0.0, FAR, -FAR
             for dimension in range(binding):
@@ -231,12 +241,12 @@ def concentration(
 
 
 @inlined
-def smaller(taken: int, sizes: Floats, items: Indices, hand: Indices) -> float:
-    """Return by how much the smallest waiting item in hand has become smaller."""
+def smaller(taken: int, sizes: Floats, items: Indices, repair_set: Indices) -> float:
+    """Return how much smaller the smallest waiting item of the repair set is now."""
     before, after = FAR, FAR
     for index in range(taken):
-        item = hand[index, TAKEN]
-        if hand[index, ORIGIN] < 0:
+        item = repair_set[index, TAKEN]
+        if repair_set[index, ORIGIN] < 0:
             before = min(before, sizes[item, 1])
         if items[item, NODE] < 0:
             after = min(after, sizes[item, 1])
@@ -248,13 +258,13 @@ def smaller(taken: int, sizes: Floats, items: Indices, hand: Indices) -> float:
 @inlined
 def put_back(
     taken: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices,
-    hand: Indices,
+    repair_set: Indices,
 ) -> None:  # fmt: skip
-    """Undo: every item in hand goes where it was."""
+    """Undo: every item of the repair set goes where it was."""
     for index in range(taken):
-        if items[hand[index, TAKEN], NODE] >= 0:
-            take(hand[index, TAKEN], width, demand, free, items, nodes)
+        if items[repair_set[index, TAKEN], NODE] >= 0:
+            take(repair_set[index, TAKEN], width, demand, free, items, nodes)
     for index in range(taken):
-        at = hand[index, ORIGIN]
+        at = repair_set[index, ORIGIN]
         if at >= 0:
-            put(hand[index, TAKEN], at, width, demand, free, items, nodes)
+            put(repair_set[index, TAKEN], at, width, demand, free, items, nodes)

@@ -31,7 +31,7 @@ def without_slack(problem: Problem) -> Problem:
 
 
 def _implies(demand: Ints, rooms: Ints, one: int, other: int) -> bool:
-    """Tell whether whatever fits in dimension ``one`` fits in ``other`` too.
+    """Return whether whatever fits in dimension ``one`` fits in ``other`` too.
 
     So it is if every pod takes at most as large a share of ``other`` as of ``one``.
     Python's integers: the products may be larger than a machine's.

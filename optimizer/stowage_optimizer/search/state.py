@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stowage_optimizer.search.chance import Dice, make_dice
 from stowage_optimizer.search.problem import NOWHERE, Indices, Ints
-from stowage_optimizer.search.terrain import Floats, Terrain
+from stowage_optimizer.search.random_generator import RandomGenerator, make_generator
+from stowage_optimizer.search.search_arrays import Floats, SearchArrays
 
 NODE, HOME, TIER, MASK, AFTER, BEFORE, WAITS_AT, IS_DIRTY, BEST = range(9)
 """Columns of `State.items`."""
@@ -21,15 +21,15 @@ FIRST, COUNT, CHOSEN = range(3)
 """Columns of `State.nodes`."""
 
 TAKEN, ORIGIN, ORDER = range(3)
-"""Columns of `State.hand`."""
+"""Columns of `State.repair_set`."""
 
 WAITING, MOVED, DIRTY = range(3)
 """Rows of `State.lists`, and where their lengths are in `State.counters`."""
 
 IMPROVED, STOP = 3, 4
-"""Further places in `State.counters`: improvements so far, and a wish to end."""
+"""Further places in `State.counters`: improvements so far, and a request to stop."""
 
-KEPT, PLACED, CALM = range(3)
+KEPT, PLACED, STABILITY = range(3)
 """Places in a tier's value."""
 
 MOST_NODES = 4
@@ -47,27 +47,27 @@ class State(NamedTuple):
         node in the best solution.
     nodes
         Shape ``(nodes, 3)``: first item, number of items, whether it is in the
-        neighbourhood at hand.
+        current neighbourhood.
     free
         Room left, shape ``(nodes, width)``.
     lists
         Shape ``(3, items)``: items that wait, that were away from home lately, and
         that differ from the best solution.
-    hand
-        Shape ``(items, 3)``: items in hand, their node before, and their order.
+    repair_set
+        Shape ``(items, 3)``: the items to place anew, their node before, their order.
     key
         Key of that order, shape ``(items,)``.
     delta
         Change by tier, shape ``(tiers, 3)``.
     value, best_value
-        Of the tier that is searched: ``KEPT``, ``PLACED`` and ``CALM``.
+        Of the tier that is searched: ``KEPT``, ``PLACED`` and ``STABILITY``.
     goal
         Proved limits on the value; other threads may lower them.
     counters
         Lengths of the lists, improvements, and whether to stop.
     selected
-        Nodes of the neighbourhood at hand, shape ``(4,)``.
-    dice
+        Nodes of the current neighbourhood, shape ``(4,)``.
+    rng
         Random numbers.
     """
 
@@ -75,7 +75,7 @@ class State(NamedTuple):
     nodes: Indices
     free: Ints
     lists: Indices
-    hand: Indices
+    repair_set: Indices
     key: Floats
     delta: Ints
     value: Ints
@@ -83,7 +83,7 @@ class State(NamedTuple):
     goal: Ints
     counters: Ints
     selected: Indices
-    dice: Dice
+    rng: RandomGenerator
 
     @property
     def best(self) -> Indices:
@@ -91,19 +91,19 @@ class State(NamedTuple):
         return self.items[:, BEST].copy()
 
 
-def make_state(terrain: Terrain, tiers: int, seed: int) -> State:
+def make_state(arrays: SearchArrays, tiers: int, seed: int) -> State:
     """Return an empty state; `enter` fills it."""
-    items, nodes = len(terrain.home), len(terrain.room)
+    items, nodes = len(arrays.home), len(arrays.room)
     table = np.full((items, 9), NOWHERE, np.int32)
-    table[:, HOME] = terrain.home
-    table[:, TIER] = terrain.tier
-    table[:, MASK] = terrain.mask
+    table[:, HOME] = arrays.home
+    table[:, TIER] = arrays.tier
+    table[:, MASK] = arrays.mask
     return State(
         items=table,
         nodes=np.zeros((nodes, 3), np.int32),
-        free=terrain.room.copy(),
+        free=arrays.room.copy(),
         lists=np.zeros((3, items), np.int32),
-        hand=np.zeros((items, 3), np.int32),
+        repair_set=np.zeros((items, 3), np.int32),
         key=np.zeros(items, np.float64),
         delta=np.zeros((max(1, tiers), 3), np.int64),
         value=np.zeros(3, np.int64),
@@ -111,5 +111,5 @@ def make_state(terrain: Terrain, tiers: int, seed: int) -> State:
         goal=np.zeros(3, np.int64),
         counters=np.zeros(5, np.int64),
         selected=np.zeros(MOST_NODES, np.int32),
-        dice=make_dice(seed),
+        rng=make_generator(seed),
     )

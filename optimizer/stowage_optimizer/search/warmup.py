@@ -13,11 +13,11 @@ from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, explore
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.moves import make_quest, seek
+from stowage_optimizer.search.moves import make_stack, seek
+from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.problem import make_problem
-from stowage_optimizer.search.seating import enter, nothing_frozen
+from stowage_optimizer.search.search_arrays import NARROW, SearchArrays, make_arrays
 from stowage_optimizer.search.state import State, make_state
-from stowage_optimizer.search.terrain import NARROW, Terrain, make_terrain
 
 WIDE = NARROW + 1
 """Dimensions that need the second compilation."""
@@ -28,15 +28,15 @@ def warm_up_mending() -> None:
     problem = make_problem(_smallest(NARROW))
     Mender(problem, strict=True).mend(problem.home)
     for width in (NARROW, WIDE):
-        terrain, state = _ready(width)
-        enter(problem.home, 0, nothing_frozen(terrain), terrain, state)
+        arrays, state = _ready(width)
+        enter(problem.home, 0, nothing_frozen(arrays), arrays, state)
 
 
 def warm_up_clearing() -> None:
     """Compile, or load, the first plan for many pods, and do nothing with it."""
     for width in (NARROW, WIDE):
-        terrain, state = _ready(width)
-        clear_room(terrain.home, terrain, state)
+        arrays, state = _ready(width)
+        clear_room(arrays.home, arrays, state)
 
 
 def warm_up_exploration() -> None:
@@ -47,9 +47,9 @@ def warm_up_exploration() -> None:
 
 def warm_up_moves(width: int = NARROW) -> None:
     """Compile, or load, the search for few moves, and do nothing with it."""
-    terrain, state = _ready(width)
+    arrays, state = _ready(width)
     waiting = np.array([1], np.int32)
-    seek(0, make_quest(waiting, 1, nothing_frozen(terrain), 2), terrain, state)
+    seek(0, make_stack(waiting, 1, nothing_frozen(arrays), 2), arrays, state)
 
 
 def warm_up_wide_moves() -> None:
@@ -67,10 +67,10 @@ PARTS: dict[str, Callable[[], None]] = {
 """What is compiled, in parts that do not need each other."""
 
 
-def _ready(width: int) -> tuple[Terrain, State]:
+def _ready(width: int) -> tuple[SearchArrays, State]:
     problem = make_problem(_smallest(width))
-    terrain = make_terrain(problem, strict=True)
-    return terrain, make_state(terrain, problem.tiers, seed=0)
+    arrays = make_arrays(problem, strict=True)
+    return arrays, make_state(arrays, problem.tiers, seed=0)
 
 
 def _smallest(width: int) -> Packing:

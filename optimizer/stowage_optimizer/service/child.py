@@ -1,8 +1,8 @@
 """The child process: solves one request, streams what it finds, and ends.
 
-It is forked from the nursery, where the solver is imported already, says that it is
-ready, and waits for its one request. Nothing of it is trusted: the parent checks each
-plan and kills the child at the limit.
+It is forked from the fork server, where the solver is imported already, reports that it
+is ready, and waits for its one request. Nothing of it is trusted: the parent checks
+each plan and kills the child at the limit.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from multiprocessing.connection import Connection
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan, encode_refusals
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.service.child_warmup import warm_up_child
 from stowage_optimizer.service.confinement import confine
 from stowage_optimizer.service.outbox import Outbox
 from stowage_optimizer.service.packets import READ, READY
-from stowage_optimizer.service.rehearsal import rehearse
 from stowage_optimizer.service.settings import WorkerSettings
-from stowage_optimizer.service.telling import Telling
+from stowage_optimizer.service.update_writer import UpdateWriter
 from stowage_optimizer.strategies.answering import answering
 from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.related import demanded
@@ -40,11 +40,11 @@ def solve_one(
     """Get ready, take one request from ``connection``, answer it and return.
 
     The request comes as two messages: the seconds of the solve, and the contract's
-    `SolveRequest`. When that has been read, `READ` is said, and the seconds begin. Each
+    `SolveRequest`. After reading them it sends `READ`, and the seconds begin. Each
     answer is a `SolveUpdate`.
     """
     confine(settings.memory_limit_bytes)
-    rehearse()
+    warm_up_child()
     connection.send_bytes(READY)
     try:
         time_limit_s = float(connection.recv_bytes().decode())
@@ -87,12 +87,12 @@ def _answer(
     gc.freeze()
     gc.enable()
     if not demanded(snapshot):
-        # What every strategy begins with, so that it is told apart from solving.
+        # What every strategy begins with; it does not count as solving.
         reduced(snapshot)
     connection.send_bytes(READ)
     decoded = time.monotonic()
-    telling = Telling(connection.send_bytes, options.strategy, started, decoded)
-    with Outbox(telling.tell, clock=time.monotonic) as outbox:
+    writer = UpdateWriter(connection.send_bytes, options.strategy, started, decoded)
+    with Outbox(writer.write, clock=time.monotonic) as outbox:
         answer = answering(strategies[options.strategy], options).solve(
             snapshot,
             _within(options, time_limit_s),
@@ -110,16 +110,16 @@ def _decode(
     settings: WorkerSettings,
     strategies: Mapping[str, Strategy],
 ) -> tuple[Snapshot, SolveOptions]:
-    faults = Faults()
-    snapshot = decode_snapshot(request.snapshot, faults)
+    issues = Issues()
+    snapshot = decode_snapshot(request.snapshot, issues)
     options = decode_options(
         request.options,
-        faults,
+        issues,
         strategies=strategies.keys(),
         default_time_limit_s=settings.time_limit_s,
         default_workers=settings.workers,
     )
-    faults.raise_if_any()
+    issues.raise_if_any()
     return snapshot, options
 
 

@@ -56,15 +56,15 @@ class ChildProcess:
                 raise WorkerStartError(how) from None
 
     def gone(self) -> bool:
-        """Tell whether an idle process that was ready has ended."""
-        # An idle child says nothing, so that anything to read is its end.
+        """Return whether an idle process that was ready has ended."""
+        # An idle child sends nothing, so anything to read is its end.
         return self._ready and self.connection.poll()
 
     def kill(self) -> None:
         """Kill the process; harmless if it has ended."""
         with self._lock:
             if self._exit_code is None:
-                # Without its nursery it is dead and gone already.
+                # Without its fork server it has been killed and reaped already.
                 with suppress(ProcessLookupError):
                     os.kill(self.pid, signal.SIGKILL)
 
@@ -76,7 +76,7 @@ class ChildProcess:
             return self._exit_code
 
     def close(self) -> None:
-        """Kill the process and let go of it."""
+        """Kill the process and release it."""
         self.kill()
         self.wait()
         self.connection.close()

@@ -21,7 +21,7 @@ def confine(memory_limit_bytes: int) -> None:
     parent = os.getppid()
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        # The parent died before the kernel was told to watch it.
+        # The parent died before the kernel began to watch it.
         os._exit(1)
     # A terminal's Ctrl-C goes to the whole group; only the parent answers it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

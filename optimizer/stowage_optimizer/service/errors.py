@@ -28,7 +28,7 @@ class SocketFolderMissingError(OptimizerError):
 
 
 class SocketInUseError(OptimizerError):
-    """Somebody answers on the socket already."""
+    """Another process serves on the socket already."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(

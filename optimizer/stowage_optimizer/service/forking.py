@@ -1,4 +1,4 @@
-"""The nursery's loop: fork a child that takes the next request, or wait for one.
+"""The fork server's loop: fork a child that takes the next request, or wait for one.
 
 Importing this imports the solver.
 """
@@ -12,19 +12,21 @@ from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection
 
-from stowage_optimizer.search.beside import Beside
+from stowage_optimizer.search.background_compiler import BackgroundCompiler
 from stowage_optimizer.service.child import solve_one
 from stowage_optimizer.service.packets import LONGEST_PACKET
 from stowage_optimizer.service.settings import WorkerSettings
 from stowage_optimizer.service.warmup import warm_up
-from stowage_optimizer.strategies.source import load_strategies
+from stowage_optimizer.strategies.registry import load_strategies
 
 
-def serve(control: socket.socket, settings: WorkerSettings, beside: Beside) -> None:
+def serve(
+    control: socket.socket, settings: WorkerSettings, compiler: BackgroundCompiler
+) -> None:
     """Warm up, then answer what comes by ``control`` until it closes."""
     strategies = load_strategies(settings.strategies)
     solve = partial(solve_one, settings=settings, strategies=strategies)
-    warm_up(beside)
+    warm_up(compiler)
     gc.enable()
     while True:
         packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 1)
@@ -53,6 +55,6 @@ def _fork(
             solve(connection)
         exit_code = 0
     finally:
-        # Never back into the nursery's loop, whatever happened.
+        # Never back into the fork server's loop, whatever happened.
         os._exit(exit_code)
     return 0  # pragma: no cover - os._exit does not return

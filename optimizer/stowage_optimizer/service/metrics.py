@@ -70,7 +70,7 @@ class Metrics:
         )
 
     def progressed(self, progress: pb.Progress) -> None:
-        """Show how far the solve at hand is; the last one's end stays until then."""
+        """Show the progress of the current solve, else the end of the last one."""
         for what in PROGRESS:
             self._progress.labels(what).set(getattr(progress, what))
 

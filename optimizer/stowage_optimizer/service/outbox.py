@@ -1,8 +1,8 @@
 """The outbox of a child: the newest plan goes out, those that it overtook do not.
 
-A search may find a thousand better plans a second, each of which the service would
-have to check. They go out from a thread of their own, so that the search waits for
-nobody, and at most one an interval; the newest one never waits longer than that.
+A search may find a thousand better plans a second, each of which the service would have
+to check. They go out from a thread of their own, so that the search does not wait, at
+most one in each interval; the newest one never waits longer than that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INTERVAL_S = 0.02
 """Shortest time between two plans: a fifth of what a user notices."""
 
 Send = Callable[[Plan, float], None]
-"""Is given a plan and the moment it was found."""
+"""Called with a plan and the moment it was found."""
 
 
 class Outbox:
@@ -84,7 +84,7 @@ class Outbox:
             try:
                 self._send(plan, found)
             except OSError:
-                # Nobody listens any more, and this process is about to be killed.
+                # The reader is gone, and this process is about to be killed.
                 return
             if not plan.empty:
                 with self._changed:

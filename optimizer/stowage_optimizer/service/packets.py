@@ -1,4 +1,4 @@
-"""What service, nursery and child say to each other."""
+"""Messages between service, fork server and child."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict
 from stowage_optimizer.service.settings import WorkerSettings
 
 LONGEST_PACKET = 1024 * 64
-"""Longest packet on the nursery's socket, in bytes."""
+"""Longest packet on the fork server's socket, in bytes."""
 
 READY = b"ready"
 """The first message of a child."""
@@ -19,7 +19,7 @@ READ = b"read"
 
 
 def opening_packet(settings: WorkerSettings) -> bytes:
-    """Return the first packet, which tells the nursery what its children may do."""
+    """Return the first packet, with the settings of the fork server's children."""
     return json.dumps({"path": sys.path, "settings": asdict(settings)}).encode()
 
 

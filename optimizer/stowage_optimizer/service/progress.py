@@ -33,7 +33,7 @@ class Tier(Protocol):
 
     @property
     def disruption(self) -> int:
-        """What is disturbed, by weight."""
+        """What is disrupted, by weight."""
         ...
 
     @property
@@ -45,7 +45,7 @@ class Tier(Protocol):
 def progress_of(update: pb.SolveUpdate) -> pb.Progress | None:
     """Return how far the solve is: the first tier that is not proved, or the last.
 
-    What the solver says itself goes before; None if the update tells nothing.
+    What the solver reports itself takes precedence; None if there is nothing.
     """
     if update.HasField("progress"):
         return update.progress

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.service.child_process import ChildProcess
-from stowage_optimizer.service.ending import ending
+from stowage_optimizer.service.last_update import last_update
 from stowage_optimizer.service.packets import READ
 
 OVERRUN = "the solver overran its time limit and was killed; this is its best plan"
@@ -24,13 +24,13 @@ UNREAD = (
 
 
 class Run:
-    """Reads what a child says, keeps the newest, and kills it at its limits.
+    """Reads a child's messages, keeps the newest, and kills the child at its limits.
 
     There are two: one for reading the request, and from then on that of the solve.
 
-    Reading goes on in a thread of its own, so that neither a slow client nor a slow
-    check can put off the kill. The end is told as soon as the child is killed: it does
-    no more work, but the kernel may take a while to clear away its memory.
+    A thread of its own reads, so that neither a slow client nor a slow check can delay
+    the kill. The end is reported as soon as the child is killed: it does no more work,
+    but the kernel may take a while to free its memory.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class Run:
     reading_limit_s
         When the child is killed unless it has read the request, in seconds from now.
     time_limit_s, kill_after_s
-        What the child is told, and how long after that it is killed, both from the
-        moment when it has read the request.
+        The limit that the child gets, and how long after it the child is killed, both
+        from the moment when it has read the request.
     on_end
         Called once, when the child works no more.
     prepare
-        Called once, beside the solve, to have the next child ready.
+        Called once, during the solve, to have the next child ready.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Run:
         self._reading_limit_s = reading_limit_s
         self._solving_limit_s = time_limit_s + kill_after_s
         self._read_at: float | None = None
-        self._on_read: Callable[[], None] = _nobody
+        self._on_read: Callable[[], None] = _ignore
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
         self._best: pb.SolveUpdate | None = None
@@ -103,13 +103,13 @@ class Run:
         read_at = self._read_at
         return (time.monotonic() if read_at is None else read_at) - self._began
 
-    def on_read(self, told: Callable[[], None]) -> None:
-        """Have ``told`` called when the request has been read; at once if it has."""
+    def on_read(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the request has been read; at once if it has been."""
         with self._changed:
-            self._on_read = told
+            self._on_read = callback
             if self._read_at is None:
                 return
-        told()
+        callback()
 
     @property
     def over(self) -> bool:
@@ -128,13 +128,13 @@ class Run:
                     return
 
     def _pump(self, request: bytes, time_limit_s: float) -> None:
-        # Beside: a child that hangs reads no more, and sending to it would never end.
-        asking = threading.Thread(
-            target=self._ask, args=(request, time_limit_s), daemon=True
+        # In a thread: a child that hangs reads no more, and sending would never end.
+        sending = threading.Thread(
+            target=self._send_request, args=(request, time_limit_s), daemon=True
         )
-        asking.start()
+        sending.start()
         try:
-            last = self._hear()
+            last = self._read_messages()
         except Exception as error:  # the thread's edge: the caller must hear something
             last = self._instead(
                 pb.END_REASON_ERROR, f"{type(error).__name__}: {error}"
@@ -148,11 +148,11 @@ class Run:
         else:
             self.give_up()
         self._have_the_next_ready()
-        asking.join()
+        sending.join()
         self._child.close()
 
-    def _ask(self, request: bytes, time_limit_s: float) -> None:
-        # That the child has ended is heard where its answers are awaited.
+    def _send_request(self, request: bytes, time_limit_s: float) -> None:
+        # The end of the child is noticed where its answers are awaited.
         with suppress(OSError):
             self._child.connection.send_bytes(repr(time_limit_s).encode())
             self._child.connection.send_bytes(request)
@@ -162,7 +162,7 @@ class Run:
             self._preparing = threading.Thread(target=self._prepare, daemon=True)
             self._preparing.start()
 
-    def _hear(self) -> pb.SolveUpdate | None:
+    def _read_messages(self) -> pb.SolveUpdate | None:
         """Return the child's last update, or one in its place; None at a limit."""
         connection = self._child.connection
         try:
@@ -181,7 +181,8 @@ class Run:
             return self._ended()
         except DecodeError as error:
             return self._instead(
-                pb.END_REASON_ERROR, f"the solver's process talks nonsense: {error}"
+                pb.END_REASON_ERROR,
+                f"the solver's process sent an invalid message: {error}",
             )
         return None
 
@@ -192,12 +193,12 @@ class Run:
 
     def _has_read(self) -> None:
         with self._changed:
-            # Once only: a child must not put off its end.
+            # Once only: a child must not delay its end.
             if self._read_at is not None:
                 return
             self._read_at = time.monotonic()
-            told = self._on_read
-        told()
+            callback = self._on_read
+        callback()
 
     def _ended(self) -> pb.SolveUpdate:
         """Return the last update of a child that ended without one."""
@@ -210,7 +211,7 @@ class Run:
         )
 
     def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
-        return ending(reason, message, self._best)
+        return last_update(reason, message, self._best)
 
     def _take(self, update: pb.SolveUpdate) -> None:
         with self._changed:
@@ -219,24 +220,24 @@ class Run:
             if update.HasField("plan"):
                 self._best = update
             elif self._newest is not None:
-                # A plan that nobody has looked at yet tells of progress too.
+                # A plan that has not been taken yet shows progress too.
                 return
             self._newest = update
             self._changed.notify_all()
 
     def _end(self, last: pb.SolveUpdate, *, killed: bool = False) -> None:
-        """Kill the child and tell ``last``, unless the run was over before."""
+        """Kill the child and pass on ``last``, unless the run was over before."""
         with self._changed:
             if self._over:
                 return
             self._over, self.killed = True, killed
         self._child.kill()
-        # Whoever hears the last update may call again and must find the turn free.
+        # A caller that gets the last update may call again and must find the turn free.
         self._on_end()
         with self._changed:
             self._newest = last
             self._changed.notify_all()
 
 
-def _nobody() -> None:
-    """Hear that the request has been read, for whoever does not ask to."""
+def _ignore() -> None:
+    """Do nothing when the request has been read."""

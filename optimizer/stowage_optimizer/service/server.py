@@ -29,7 +29,7 @@ SERVICE = "stowage.optimizer.v1.Optimizer"
 """Full name of the service in the contract, also for health checks."""
 
 HEALTH_THREADS = 4
-"""Threads beside those of the calls, so that health is answered while calls wait."""
+"""Threads besides those of the calls, so that health is answered while calls wait."""
 
 _STATUS: dict[type[OptimizerError], grpc.StatusCode] = {
     CallLeftError: grpc.StatusCode.CANCELLED,
@@ -84,10 +84,10 @@ class Service:
         except RuntimeError as error:
             self.stop()
             raise SocketBindError(path, str(error)) from None
-        self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._server.start()
         self._workers.warm()
-        self._say(health_pb2.HealthCheckResponse.SERVING)
+        self._set_health(health_pb2.HealthCheckResponse.SERVING)
         logger_of("").info("serving", extra={"socket": str(path)})
 
     def stop(self, grace_s: float = 1.0) -> None:
@@ -132,6 +132,6 @@ class Service:
             logger_of("").warning("call refused", extra={"reason": str(error)})
             context.abort(_STATUS[type(error)], str(error))
 
-    def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+    def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for name in ("", SERVICE):
             self._health.set(name, status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stowage_optimizer.strategies.source import SHIPPED
+from stowage_optimizer.strategies.registry import SHIPPED
 
 GIB = 1024**3
 MIB = 1024**2
@@ -27,7 +27,7 @@ class WorkerSettings:
     start_limit_s
         Time for a child to get ready.
     strategies
-        Path of the function that brings the strategies, ``module:function``.
+        Path of the function that returns the strategies, ``module:function``.
     """
 
     time_limit_s: float = 1.0

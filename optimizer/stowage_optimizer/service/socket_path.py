@@ -1,4 +1,4 @@
-"""The Unix socket's path: short enough, free, and readable by nobody else."""
+"""The Unix socket's path: short enough, free, and readable by its owner only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_PATH_BYTES = 107
 
 
 def claim(path: Path) -> None:
-    """Make sure that ``path`` can be bound; a socket nobody serves is removed.
+    """Make sure that ``path`` can be bound; a socket that no process serves is removed.
 
     Raises
     ------

@@ -12,15 +12,15 @@ from google.protobuf.message import DecodeError
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.options import LARGEST_TIME_LIMIT_S
-from stowage_optimizer.service.ending import ending
 from stowage_optimizer.service.errors import (
     RequestTooLargeError,
     RequestUnreadableError,
     WorkerStartError,
 )
-from stowage_optimizer.service.judge import Judge, changes_something
+from stowage_optimizer.service.last_update import last_update
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.service.plan_gate import PlanGate, changes_something
 from stowage_optimizer.service.progress import progress_of
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.settings import MIB, WorkerSettings
@@ -35,7 +35,7 @@ from stowage_optimizer.service.vetting import Vetting
 from stowage_optimizer.service.workers import Workers
 
 Listen = Callable[[pb.Progress], object]
-"""Is told how far a solve is, each time that is known anew."""
+"""Called with the progress of a solve whenever it changes."""
 
 
 @dataclass(slots=True)
@@ -94,9 +94,9 @@ class Solving:
         body
             The contract's `SolveRequest`, serialised.
         on_call
-            Is given the function that ends the call early.
+            Called with the function that ends the call early.
         on_progress
-            Is told how far the solve is, also where no better plan is known yet.
+            Called with the progress, also while there is no better plan.
 
         Raises
         ------
@@ -151,14 +151,14 @@ class Solving:
         try:
             run = self._start(call, body, deadline)
         except WorkerStartError as error:
-            last = ending(pb.END_REASON_ERROR, str(error))
+            last = last_update(pb.END_REASON_ERROR, str(error))
             yield self._account(request, last, arrived)
             return
         with self.metrics.inflight.track_inprogress():
             last = yield from self._passing(call, request, run, len(body))
         if run.killed:
             self.metrics.killed.inc()
-        # Of a child that was killed nobody has heard how long it took.
+        # A child that was killed has not reported how long it took.
         last.durations.decode_s = last.durations.decode_s or run.read_s
         yield self._account(request, last, arrived)
 
@@ -168,7 +168,7 @@ class Solving:
         """Yield the updates that pass the checker; return the last one."""
         vetting = Vetting(
             run,
-            Judge(request, self.metrics),
+            PlanGate(request, self.metrics),
             answer_after_s=answer_after_s(request_bytes),
             checking_s=checking_s(request_bytes),
         )
@@ -209,7 +209,7 @@ class Solving:
         return run
 
     def _prepare(self) -> None:
-        # A failure shows, and is told, when the next call takes its child.
+        # A failure shows when the next call takes its child.
         with suppress(WorkerStartError):
             self.workers.prepare()
 
@@ -239,5 +239,5 @@ class Solving:
 
 def _time_limit_s(request: pb.SolveRequest, settings: WorkerSettings) -> float:
     asked = request.options.time_limit_s
-    # A limit out of range is told by the child, together with every other fault.
+    # The child reports a limit out of range, together with every other issue.
     return asked if 0 < asked <= LARGEST_TIME_LIMIT_S else settings.time_limit_s

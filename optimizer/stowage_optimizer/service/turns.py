@@ -72,7 +72,7 @@ class Turns:
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Let everyone who waits look whether their caller has gone away."""
+        """Let every waiting call check whether its caller has gone away."""
         with self._changed:
             self._changed.notify_all()
 

@@ -1,7 +1,7 @@
-"""Checking what a solve finds, beside the solve and beside the caller.
+"""Checking plans while the solve goes on and the caller waits.
 
-A check of 40,000 pods takes long. It goes on in a thread of its own, so that the
-caller is answered in time, with the best plan that has passed until then.
+A check of 40,000 pods takes long. A thread of its own does it, so that the caller is
+answered in time, with the best plan that has passed until then.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.ending import ending
-from stowage_optimizer.service.judge import Judge
+from stowage_optimizer.service.last_update import last_update
+from stowage_optimizer.service.plan_gate import PlanGate
 from stowage_optimizer.service.run import Run
 
 NOTHING = "no plan was found and checked in time; raise the time limit"
@@ -27,8 +27,8 @@ class Vetting:
     ----------
     run
         The run.
-    judge
-        Says of each update whether it holds.
+    gate
+        Decides for each update whether it may go out.
     answer_after_s
         When the caller is answered, in seconds after the moment when the run ends at
         the latest; that is sooner once the snapshot has been read.
@@ -37,46 +37,46 @@ class Vetting:
     """
 
     def __init__(
-        self, run: Run, judge: Judge, *, answer_after_s: float, checking_s: float
+        self, run: Run, gate: PlanGate, *, answer_after_s: float, checking_s: float
     ) -> None:
         self._run = run
-        self._judge = judge
+        self._gate = gate
         self._answer_after_s = answer_after_s
         self._checking_s = checking_s
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
         self._failure: Exception | None = None
-        self._sound: pb.SolveUpdate | None = None
+        self._accepted: pb.SolveUpdate | None = None
         self._strategy = ""
         self._over = False
-        run.on_read(self._look_again)
+        run.on_read(self._wake)
         threading.Thread(target=self._vet, daemon=True).start()
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
-        """Yield updates that hold; the last comes in time, whatever it says."""
+        """Yield updates that hold; the last comes in time, whatever it contains."""
         while True:
             with self._changed:
-                self._await_news()
+                self._await_update()
                 if self._failure is not None:
                     raise self._failure
                 newest, self._newest = self._newest, None
                 self._over = self._over or newest is None
             if newest is None:
                 self._run.give_up()
-                message = NOTHING if self._sound is None else LATE
+                message = NOTHING if self._accepted is None else LATE
                 newest = self._instead(pb.END_REASON_TIME_LIMIT, message)
             yield newest
             if newest.last:
                 return
 
     def close(self) -> None:
-        """Check no more: nobody waits for it."""
+        """Check no more: no caller waits for it."""
         with self._changed:
             self._over = True
 
-    def _await_news(self) -> None:
+    def _await_update(self) -> None:
         """Return at the next news, or when the caller must be answered."""
-        while not self._news():
+        while not self._has_update():
             left_s = self._answer_by() - time.monotonic()
             if left_s <= 0:
                 return
@@ -85,22 +85,22 @@ class Vetting:
     def _answer_by(self) -> float:
         return self._run.ends_by + self._answer_after_s
 
-    def _look_again(self) -> None:
-        """Have whoever waits look how long there is left."""
+    def _wake(self) -> None:
+        """Wake the waiting caller, whose deadline has changed."""
         with self._changed:
             self._changed.notify_all()
 
-    def _news(self) -> bool:
+    def _has_update(self) -> bool:
         return self._newest is not None or self._failure is not None
 
     def _vet(self) -> None:
         try:
-            # While the child reads its request nothing else is to be done here.
-            self._judge.get_ready()
+            # While the child reads its request there is nothing else to do here.
+            self._gate.get_ready()
             for update in self._run.updates():
                 checked = self._vetted(update)
                 if checked is not None:
-                    self._tell(checked)
+                    self._pass_on(checked)
                 if self._over or (checked is not None and checked.last):
                     return
         except Exception as error:  # the thread's edge: the caller must hear of it
@@ -117,13 +117,13 @@ class Vetting:
             return None
         self._strategy = update.strategy or self._strategy
         began = time.monotonic()
-        checked = self._judge.judge(update, lambda: self._idle(update))
+        checked = self._gate.check(update, lambda: self._idle(update))
         if checked is not None and checked.HasField("plan"):
             self._checking_s = max(time.monotonic() - began, self._checking_s / 2)
         if checked is None or not checked.last:
             return checked
         if not update.last:
-            # A plan was withheld: the run must be over when that is told.
+            # A plan was withheld: the run must be over before that is reported.
             self._run.cancel()
         if checked.HasField("plan"):
             return checked
@@ -131,36 +131,36 @@ class Vetting:
         return self._instead(checked.end_reason, checked.message)
 
     def _too_late(self, update: pb.SolveUpdate) -> bool:
-        """Tell whether the last plan would have to wait while this one is checked.
+        """Return whether the last plan would have to wait while this one is checked.
 
         Something must pass, else there is no answer: the first plan is never skipped.
         """
-        if self._sound is None or not update.HasField("plan"):
+        if self._accepted is None or not update.HasField("plan"):
             return False
         return time.monotonic() + 2 * self._checking_s > self._answer_by()
 
     def _idle(self, update: pb.SolveUpdate) -> bool:
-        """Tell whether nobody waits to hear of ``update``.
+        """Return whether no caller waits for ``update``.
 
         The last one overtakes it only if something has passed before: it may take
         longer than there is time.
         """
         if self._over or self._run.cancelled:
             return True
-        return self._run.over and not update.last and self._sound is not None
+        return self._run.over and not update.last and self._accepted is not None
 
-    def _tell(self, update: pb.SolveUpdate) -> None:
+    def _pass_on(self, update: pb.SolveUpdate) -> None:
         with self._changed:
             if self._over:
                 return
             if update.HasField("plan"):
-                self._sound = update
+                self._accepted = update
             elif self._newest is not None and not update.last:
-                # Nobody has taken the plan yet, which tells of progress too.
+                # The plan has not been taken yet; it shows progress too.
                 return
             self._newest = update
             self._over = update.last
             self._changed.notify_all()
 
     def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:
-        return ending(reason, message, self._sound, self._strategy)
+        return last_update(reason, message, self._accepted, self._strategy)

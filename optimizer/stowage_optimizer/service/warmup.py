@@ -7,11 +7,14 @@ import gc
 from ortools.sat.python import cp_model
 
 from stowage_optimizer import bounds
-from stowage_optimizer.search.beside import BESIDE, Beside
+from stowage_optimizer.search.background_compiler import (
+    BACKGROUND_PARTS,
+    BackgroundCompiler,
+)
 from stowage_optimizer.search.warmup import PARTS
 
 
-def warm_up(beside: Beside) -> None:
+def warm_up(compiler: BackgroundCompiler) -> None:
     """Load or compile hot loops, solve the smallest problem, and settle the heap.
 
     A pass of the garbage collector over all that was imported takes longer than the
@@ -19,12 +22,12 @@ def warm_up(beside: Beside) -> None:
 
     Parameters
     ----------
-    beside
+    compiler
         The process that compiles some of the loops meanwhile.
     """
     bounds.warmup()
     for name, compile_or_load in PARTS.items():
-        if name not in BESIDE:
+        if name not in BACKGROUND_PARTS:
             compile_or_load()
     model = cp_model.CpModel()
     chosen = model.new_bool_var("chosen")
@@ -32,8 +35,8 @@ def warm_up(beside: Beside) -> None:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.solve(model)
-    beside.wait()
-    for name in BESIDE:
+    compiler.wait()
+    for name in BACKGROUND_PARTS:
         PARTS[name]()
     gc.collect()
     gc.freeze()

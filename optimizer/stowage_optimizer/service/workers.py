@@ -1,4 +1,4 @@
-"""Warm child processes: one always stands ready for the next call."""
+"""Warm child processes: one always is ready for the next call."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from stowage_optimizer.service.packets import LONGEST_PACKET, opening_packet
 from stowage_optimizer.service.settings import WorkerSettings
 
 STOP_LIMIT_S = 5.0
-"""Time for an idle nursery to end after its socket has closed."""
+"""Time for an idle fork server to end after its socket has closed."""
 
 
 @dataclass(slots=True)
-class _Nursery:
+class _ForkServer:
     process: subprocess.Popen[bytes]
     control: socket.socket
 
     def ask(self, request: str, descriptors: list[int]) -> str:
-        """Send one request and return the answer; empty if the nursery is gone."""
+        """Send one request and return the answer; empty if the fork server is gone."""
         try:
             socket.send_fds(self.control, [request.encode()], descriptors)
             return self.control.recv(LONGEST_PACKET).decode()
@@ -37,7 +37,7 @@ class _Nursery:
 
     def exit_code(self, pid: int) -> int:
         """Return that of a child, once it has ended."""
-        # Without its nursery a child is killed by the kernel, and nobody else knows it.
+        # The kernel kills a child whose fork server is gone; its exit code is lost.
         gone = self.process.poll() is not None
         answer = "" if gone else self.ask(f"wait {pid}", [])
         return int(answer) if answer else -signal.SIGKILL
@@ -52,7 +52,7 @@ class _Nursery:
 
 
 class Workers:
-    """Hands out warm children of a nursery.
+    """Hands out warm children of a fork server.
 
     Parameters
     ----------
@@ -62,16 +62,16 @@ class Workers:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        # Whoever takes a child that stands ready waits for no fork and no funeral.
+        # A call that takes a ready child waits for no fork and no reaping.
         self._changed = threading.Condition()
-        self._nursery_lock = threading.Lock()
-        self._nursery: _Nursery | None = None
+        self._fork_server_lock = threading.Lock()
+        self._fork_server: _ForkServer | None = None
         self._spare: ChildProcess | None = None
         self._failure: WorkerStartError | None = None
         self._closed = False
 
     def warm(self) -> None:
-        """Return when a child stands ready.
+        """Return when a child is ready.
 
         Raises
         ------
@@ -83,14 +83,14 @@ class Workers:
             spare.await_ready(self._settings.start_limit_s)
 
     def prepare(self) -> ChildProcess | None:
-        """Start the next child, if none stands ready, and do not wait for it.
+        """Start the next child, if none is ready, and do not wait for it.
 
         Raises
         ------
         WorkerStartError
             None could be started.
         """
-        with self._nursery_lock:
+        with self._fork_server_lock:
             if self._spare is None and not self._closed:
                 child = self._fork()
                 with self._changed:
@@ -121,7 +121,7 @@ class Workers:
         return _made_ready(self._next(give_up_at), give_up_at)
 
     def _next(self, give_up_at: float) -> ChildProcess:
-        """Return the spare child; if there is none, have one started beside."""
+        """Return the spare child; if there is none, have one started in a thread."""
         with self._changed:
             if self._spare is None:
                 self._failure = None
@@ -144,41 +144,41 @@ class Workers:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop the spare child and the nursery; no other is started."""
-        with self._nursery_lock:
+        """Stop the spare child and the fork server; no other is started."""
+        with self._fork_server_lock:
             self._closed = True
             with self._changed:
                 spare, self._spare = self._spare, None
             if spare is not None:
                 self._let_go(spare)
-            if self._nursery is not None:
-                self._nursery.close()
-                self._nursery = None
+            if self._fork_server is not None:
+                self._fork_server.close()
+                self._fork_server = None
 
     def _fork(self) -> ChildProcess:
         if self._closed:
             raise WorkerStartError("the service is stopping")
-        # A nursery that was killed is replaced, once.
+        # A fork server that was killed is replaced, once.
         for _ in range(2):
-            if self._nursery is None:
-                self._nursery = self._start_nursery()
+            if self._fork_server is None:
+                self._fork_server = self._start_fork_server()
             ours, theirs = socket.socketpair()
             with theirs:
-                answer = self._nursery.ask("fork", [theirs.fileno()])
+                answer = self._fork_server.ask("fork", [theirs.fileno()])
             if answer:
-                reap = partial(self._reap, self._nursery)
+                reap = partial(self._reap, self._fork_server)
                 return ChildProcess(int(answer), Connection(ours.detach()), reap)
             ours.close()
-            self._nursery.close()
-            self._nursery = None
+            self._fork_server.close()
+            self._fork_server = None
         raise WorkerStartError("the process that forks the children ended")
 
-    def _start_nursery(self) -> _Nursery:
+    def _start_fork_server(self) -> _ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "stowage_optimizer.service.nursery"],
+                    [sys.executable, "-m", "stowage_optimizer.service.fork_server"],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                 )
@@ -187,19 +187,19 @@ class Workers:
                 raise WorkerStartError(str(error)) from None
         ours.settimeout(self._settings.start_limit_s)
         ours.send(opening_packet(self._settings))
-        return _Nursery(process, ours)
+        return _ForkServer(process, ours)
 
-    def _reap(self, nursery: _Nursery, pid: int) -> int:
-        if nursery.process.poll() is not None:
+    def _reap(self, fork_server: _ForkServer, pid: int) -> int:
+        if fork_server.process.poll() is not None:
             # Its successor may be starting, which takes longer than a caller waits.
             return -signal.SIGKILL
-        with self._nursery_lock:
-            return nursery.exit_code(pid)
+        with self._fork_server_lock:
+            return fork_server.exit_code(pid)
 
     def _let_go(self, child: ChildProcess) -> None:
         child.kill()
-        if self._nursery is not None:
-            self._nursery.exit_code(child.pid)
+        if self._fork_server is not None:
+            self._fork_server.exit_code(child.pid)
         child.connection.close()
 
 

@@ -13,23 +13,23 @@ from stowage_optimizer.strategies.strategy import Strategy
 
 @runtime_checkable
 class SelfContained(Protocol):
-    """A strategy that sees to everything by itself.
+    """A strategy that handles relations and limits by itself.
 
-    It keeps what pods demand of each other, and disturbs nobody, so that there is
-    nothing to limit. Another plan that places as many would not be its plan.
+    It keeps the relations between pods and disrupts none, so that there is nothing to
+    limit. Another plan that places as many would not be its plan.
     """
 
     @property
     def is_self_contained(self) -> bool:
-        """Return whether nothing is to be added."""
+        """Return whether nothing must be added."""
         ...
 
 
 def answering(strategy: Strategy, options: SolveOptions) -> Strategy:
     """Return ``strategy`` with all that ``options`` ask for beyond placing pods.
 
-    That is: demands of pods on each other, limits on disturbance, what moves gain,
-    soft wishes, and emptying nodes.
+    That is: demands of pods on each other, limits on disruption, what moves gain,
+    soft preferences, and emptying nodes.
     """
     alone = isinstance(strategy, SelfContained) and strategy.is_self_contained
     if alone and options.objective is not Objective.CONSOLIDATE:

@@ -20,6 +20,7 @@ from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.filling import filled
+from stowage_optimizer.strategies.keeping_relations import keeps_relations
 from stowage_optimizer.strategies.linear.backend import Effort
 from stowage_optimizer.strategies.linear.cpsat import CpSat
 from stowage_optimizer.strategies.linear.formulation import Phase
@@ -28,7 +29,6 @@ from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.related.formulation import RelatedFormulation
 from stowage_optimizer.strategies.restricting import restricted
-from stowage_optimizer.strategies.standing import stands
 from stowage_optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
 BATCH_PODS = 99
@@ -99,7 +99,7 @@ class _Best:
 
         What pods demand of those that come before them is in the program in part only.
         """
-        if stands(self.batch, candidate):
+        if keeps_relations(self.batch, candidate):
             self.assignment = candidate
 
 
@@ -121,7 +121,7 @@ def _place(
     placed = list(assignment)
     for item, node in zip(members, best.assignment, strict=True):
         placed[item] = node
-    return tuple(placed) if stands(packing, tuple(placed)) else assignment
+    return tuple(placed) if keeps_relations(packing, tuple(placed)) else assignment
 
 
 def _solve(best: _Best, effort: Effort, solver: CpSat, *, whole: bool) -> None:

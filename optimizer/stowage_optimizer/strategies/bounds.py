@@ -26,7 +26,7 @@ class Proof:
     method
         The method.
     dual
-        The prices of a dual bound, if they are to be told.
+        The prices of a dual bound, if they are to be reported.
     """
 
     method: ProofMethod
@@ -41,7 +41,7 @@ class Proof:
 
 
 TRIVIAL = Proof(ProofMethod.TRIVIAL)
-"""Every pod has a node, or nothing is disturbed."""
+"""Every pod has a node, or nothing is disrupted."""
 
 
 @dataclass(slots=True)
@@ -56,23 +56,23 @@ class TierBounds:
         Proved limit on the running items of this priority that keep a node.
     placed
         Proved limit on the items placed, of this priority and above.
-    disturbed
-        Proved lower limit on the disturbance.
-    place, disturb
-        How ``placed`` and ``disturbed`` are proved.
+    disruption
+        Proved lower limit on the disruption.
+    place, disrupt
+        How ``placed`` and ``disruption`` are proved.
     """
 
     running: int
     kept: int
     placed: int
-    disturbed: int = 0
+    disruption: int = 0
     place: Proof = TRIVIAL
-    disturb: Proof = TRIVIAL
+    disrupt: Proof = TRIVIAL
 
     def without_prices(self) -> TierBounds:
-        """Return the same limits, told by their methods only."""
+        """Return the same limits, with their methods only."""
         return replace(
-            self, place=Proof(self.place.method), disturb=Proof(self.disturb.method)
+            self, place=Proof(self.place.method), disrupt=Proof(self.disrupt.method)
         )
 
 

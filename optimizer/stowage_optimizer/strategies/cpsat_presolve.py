@@ -5,7 +5,7 @@ from __future__ import annotations
 from ortools.sat.python import cp_model
 
 
-def tame_presolve(solver: cp_model.CpSolver) -> None:
+def restrict_presolve(solver: cp_model.CpSolver) -> None:
     """Keep presolve from losing hints, and solutions."""
     parameters = solver.parameters
     # Symmetry breaking in presolve makes the hint infeasible, and the incumbent is

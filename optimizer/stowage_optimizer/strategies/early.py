@@ -1,4 +1,4 @@
-"""A strategy that must end early, since its plan is looked at again afterwards."""
+"""A strategy that must end early, since its plan is worked on afterwards."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def solved_early(
     clock: Clock,
     publish: Callable[[Plan], None],
 ) -> tuple[Answer, Callable[[], bool]]:
-    """Return the answer of ``inner`` to be looked at again, and what tells when to end.
+    """Return the answer of ``inner``, and what returns True when time is up.
 
     Parameters
     ----------

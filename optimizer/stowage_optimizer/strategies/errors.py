@@ -18,7 +18,7 @@ class SolverContradictionError(OptimizerError):
 
 
 class StrategyNameTakenError(OptimizerError):
-    """Another package brings a strategy under a name that is taken."""
+    """Another package provides a strategy under a name that is taken."""
 
     def __init__(self, name: str, path: str) -> None:
         self.name = name

@@ -13,8 +13,8 @@ Ints = NDArray[np.int64]
 def filled(packing: Packing, assignment: Assignment) -> Assignment:
     """Return ``assignment`` with every pending pod placed that fits beside it.
 
-    Higher priorities come first; pods that were evicted stay so. What pods demand of
-    each other is not looked at.
+    Higher priorities come first; displaced pods stay displaced. Relations between pods
+    are ignored.
     """
     waiting = [
         index

@@ -1,6 +1,6 @@
 """`first-fit-decreasing`: pending pods, large ones first, to the first node with room.
 
-Nobody moves and nobody goes.
+No pod is moved or displaced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The best assignment so far, and telling the caller of each better one."""
+"""The best assignment so far, and publishing each better one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.strategies.bounds import TierBounds
 from stowage_optimizer.strategies.objective import Score, score
 from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.settling import make_whole
+from stowage_optimizer.strategies.relation_repair import make_whole
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The objective, tier by tier: more pods placed, then fewer disturbed."""
+"""The objective, tier by tier: more pods placed, then less disruption."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 
 MOVE = 2
-"""Disturbance of a move: the paper's weights are 3 stays, 1 moves, 0 is evicted."""
+"""Disruption of a move: the paper's weights are 3 stays, 1 moves, 0 is evicted."""
 
 EVICTION = 3
-"""Disturbance of a running pod that is left unplaced."""
+"""Disruption of a running pod that is left unplaced."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,12 +19,12 @@ class TierScore:
     """What an assignment does for one tier; larger is better.
 
     ``kept`` counts the running pods of exactly the tier's priority that keep a node.
-    Under the `PAPER` policy it is 0 throughout, since nobody asks for it.
+    Under the `PAPER` policy it is 0 throughout, since it does not count.
     """
 
     kept: int
     placed: int
-    calm: int
+    stability: int
 
 
 Score = tuple[TierScore, ...]
@@ -38,7 +38,7 @@ def score(packing: Packing, assignment: Assignment, policy: Policy) -> Score:
     pending pods of the same priority, so that only pods of strictly higher priority
     can push one out.
     """
-    placed = disturbed = 0
+    placed = disruption = 0
     scores = []
     for tier in packing.tiers:
         kept = 0
@@ -47,13 +47,13 @@ def score(packing: Packing, assignment: Assignment, policy: Policy) -> Score:
                 continue
             placed += node is not None
             kept += item.home is not None and node is not None
-            disturbed += disturbance(item.home, node)
+            disruption += disruption_of(item.home, node)
         wanted = policy is Policy.STRICT
-        scores.append(TierScore(kept if wanted else 0, placed, -disturbed))
+        scores.append(TierScore(kept if wanted else 0, placed, -disruption))
     return tuple(scores)
 
 
-def disturbance(home: int | None, node: int | None) -> int:
+def disruption_of(home: int | None, node: int | None) -> int:
     """Return what it costs that a pod of ``home`` ends on ``node``."""
     if home is None or node == home:
         return 0

@@ -79,7 +79,7 @@ class PlanWriter:
         tiers = []
         for priority in self._priorities:
             staying += self._staying[priority]
-            # Prices are of one tier: they are told there only.
+            # Prices are of one tier: they are reported there only.
             again = (was, now, limits.without_prices())
             was, now, limits = by_tier.get(priority, again)
             proved = proved and self._proved(now, limits)
@@ -90,11 +90,11 @@ class PlanWriter:
                     placed=staying + now.placed,
                     upper_bound=staying + max(limits.placed, now.placed),
                     optimal=proved,
-                    disruption=-now.calm,
-                    disruption_lower_bound=min(limits.disturbed, -now.calm),
+                    disruption=-now.stability,
+                    disruption_lower_bound=min(limits.disruption, -now.stability),
                     place=limits.place.certify(reached=now.placed >= limits.placed),
-                    disturb=limits.disturb.certify(
-                        reached=-now.calm <= limits.disturbed
+                    disrupt=limits.disrupt.certify(
+                        reached=-now.stability <= limits.disruption
                     ),
                 )
             )
@@ -105,5 +105,5 @@ class PlanWriter:
         return (
             kept
             and reached.placed >= limits.placed
-            and -reached.calm <= limits.disturbed
+            and -reached.stability <= limits.disruption
         )

@@ -1,7 +1,7 @@
 """`portfolio`: several strategies one after the other; the best answer counts.
 
-The quick ones come first, so that something good is there early. What one leaves of its
-time the others have, and nobody is asked once an answer is proved optimal.
+The quick ones come first, so that something good is there early. The others get what
+one leaves of its time, and none runs once an answer is proved optimal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 MEMBERS = ("first-fit-decreasing", "lexicographic", "cpsat-aggregated", "paper")
-"""Who is asked, in this order; those that are not installed are passed over."""
+"""The members, in this order; those that are not installed are skipped."""
 
 
 def portfolio_of(strategies: Mapping[str, Strategy]) -> Strategy:

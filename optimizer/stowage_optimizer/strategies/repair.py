@@ -1,4 +1,4 @@
-"""Making an assignment whole: no running pod is lost or moved for nothing.
+"""Making an assignment whole: no needless moves or displaced pods.
 
 The solver may stop with an answer that leaves a running pod unplaced although it
 fits, or moves one that could have stayed. Tier by tier from the highest, pods get the
@@ -7,9 +7,9 @@ pods go home if they can. Going home frees room, so this repeats until nothing c
 each round is better by the objective, so it ends.
 
 Under the `STRICT` policy running pods look for room before the pending pods of their
-tier are placed. So whoever is left unplaced in the end would not fit anywhere even if
-every newly placed pod of its own priority, and everyone below, were not there: the
-rule that the checker holds plans to.
+tier are placed. So a pod that is left unplaced in the end would not fit anywhere even
+without the newly placed pods of its own priority and all pods below: the rule that the
+checker holds plans to.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.layout import Layout
+from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 
 
 def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
@@ -40,49 +40,53 @@ def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
 
 
 def _one_round(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
-    layout = Layout(packing)
+    builder = AssignmentBuilder(packing)
     for tier in packing.tiers:
         members = [
             index for index, item in enumerate(packing.items) if item.priority == tier
         ]
         running = [i for i in members if packing.items[i].home is not None]
         pending = [i for i in members if packing.items[i].home is None]
-        _put_where_wanted(layout, wanted, running)
+        _put_where_wanted(builder, wanted, running)
         if policy is Policy.STRICT:
-            _put_anywhere(packing, layout, running)
-            _put_where_wanted(layout, wanted, pending)
+            _put_anywhere(packing, builder, running)
+            _put_where_wanted(builder, wanted, pending)
         else:
-            _put_where_wanted(layout, wanted, pending)
-            _put_anywhere(packing, layout, running)
-        _send_home(packing, layout, running)
-    return layout.assignment
+            _put_where_wanted(builder, wanted, pending)
+            _put_anywhere(packing, builder, running)
+        _send_home(packing, builder, running)
+    return builder.assignment
 
 
 def _put_where_wanted(
-    layout: Layout, wanted: Assignment, members: Sequence[int]
+    builder: AssignmentBuilder, wanted: Assignment, members: Sequence[int]
 ) -> None:
     for item in members:
         node = wanted[item]
-        if node is not None and layout.fits(item, node):
-            layout.put(item, node)
+        if node is not None and builder.fits(item, node):
+            builder.put(item, node)
 
 
-def _put_anywhere(packing: Packing, layout: Layout, members: Sequence[int]) -> None:
+def _put_anywhere(
+    packing: Packing, builder: AssignmentBuilder, members: Sequence[int]
+) -> None:
     # Large pods first: small ones find room more easily.
     for item in sorted(members, key=lambda i: packing.items[i].demand, reverse=True):
-        if layout.node_of(item) is None:
+        if builder.node_of(item) is None:
             home = packing.items[item].home
             nodes = packing.items[item].eligible
             for node in sorted(nodes, key=lambda node: node != home):
-                if layout.fits(item, node):
-                    layout.put(item, node)
+                if builder.fits(item, node):
+                    builder.put(item, node)
                     break
 
 
-def _send_home(packing: Packing, layout: Layout, members: Sequence[int]) -> None:
+def _send_home(
+    packing: Packing, builder: AssignmentBuilder, members: Sequence[int]
+) -> None:
     for item in members:
-        home, node = packing.items[item].home, layout.node_of(item)
+        home, node = packing.items[item].home, builder.node_of(item)
         if node is None or home is None or node == home:
             continue
-        layout.take(item)
-        layout.put(item, home if layout.fits(item, home) else node)
+        builder.take(item)
+        builder.put(item, home if builder.fits(item, home) else node)

@@ -28,7 +28,7 @@ class Answer:
     refusals
         What was left out, and why.
     message
-        What else there is to say.
+        Any further message.
     """
 
     plan: Plan
@@ -59,9 +59,9 @@ class Strategy(Protocol):
         clock
             Source of time.
         publish
-            Called with each plan that is better than the one before. The first call
-            may bring the empty plan, so that its bounds are known. If the strategy
-            overruns and is stopped from outside, the last plan published counts.
+            Called with each plan that is better than the one before. The first call may
+            pass the empty plan, so that its bounds are known. If the strategy overruns
+            and is stopped from outside, the last plan published counts.
         """
         ...
 

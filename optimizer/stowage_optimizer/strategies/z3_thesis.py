@@ -2,7 +2,7 @@
 
 The thesis's rows for equal pods and equal nodes are in the second only: they order pods
 and nodes by their index, which cuts off the answer in which pods that run stay where
-they are. The thesis's phase 2 counts moves and evictions alike. Under the `STRICT`
+they are. The thesis's phase 2 counts moves and evictions equally. Under the `STRICT`
 policy that asks for the same plans as our weights do, since the pods evicted of a tier
 are settled before its moves; under `PAPER` the paper's weights hold, so that strategies
 can be compared.

@@ -1,4 +1,4 @@
-"""Nobody comes to a node that has not room for all they ask for."""
+"""No pod comes to a node without room for all that it requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_capacity(case: Case) -> Iterator[Violation]:
     for pod, node in case.arrivals():
         coming[node.name].append(pod.uid)
     asked: dict[str, set[str]] = {}
-    # Nodes that nobody comes to are as they were.
+    # Nodes that no pod comes to are unchanged.
     load: dict[str, Counter[str]] = {}
     for where, newcomers in coming.items():
         asked[where] = {name for uid in newcomers for name, _ in case.asked_for(uid)}

@@ -1,4 +1,4 @@
-"""The case at hand: a snapshot and a plan, indexed for the rules."""
+"""The case: a snapshot and a plan, indexed for the rules."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class Case:
     What a plan does not touch is as it was, and is counted once for all plans: a check
     takes as long as its plan is large, not as the cluster is.
 
-    A step with a pod that is unknown, or to such a node, is told by a rule of its own.
-    All others look at the rest: ``placements``, ``moves`` and ``evictions``.
+    A step with an unknown pod or node breaks a rule of its own. All other rules look at
+    the rest: ``placements``, ``moves`` and ``evictions``.
     """
 
     snapshot: pb.Snapshot

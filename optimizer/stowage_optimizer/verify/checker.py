@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.apart import check_apart
+from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.capacity import check_capacity
 from stowage_optimizer.verify.case import Case, Index
 from stowage_optimizer.verify.eligibility import check_eligibility
@@ -39,7 +39,7 @@ RULES: tuple[Rule, ...] = (
     check_capacity,
     check_eligibility,
     check_ports,
-    check_apart,
+    check_anti_affinity,
     check_order,
     check_movability,
     check_budgets,
@@ -65,7 +65,7 @@ class Checker:
         The policy that the caller asked for.
     asked
         The other options of the request; without them a plan is to place pods, and
-        may disturb as many as it likes.
+        may disrupt as many as it likes.
     """
 
     def __init__(
@@ -85,7 +85,8 @@ class Checker:
     ) -> list[Violation] | None:
         """Return everything that is wrong with ``plan``.
 
-        None if ``stop``, which is asked between two rules, said so before the end.
+        None if ``stop``, which is called between two rules, returned True before the
+        end.
         """
         case = self._case(plan)
         broken = self._unfit + [one for rule in NAMES for one in rule(case)]

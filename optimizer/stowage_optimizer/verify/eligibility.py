@@ -1,4 +1,4 @@
-"""Nobody comes to a node that turns them away."""
+"""No pod comes to a node that refuses it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def untolerated(wanted: pb.PodClass, taints: Iterable[pb.Taint]) -> Iterator[pb.
 
 
 def affinity_holds(wanted: pb.PodClass, node: pb.Node) -> bool:
-    """Tell whether ``node`` is one that the class selects."""
+    """Return whether ``node`` is one that the class selects."""
     terms = wanted.required_node_affinity
     return all(
         key in node.labels and node.labels[key] == value

@@ -23,16 +23,16 @@ def check_emptied(case: Case) -> Iterator[Violation]:
 
 
 def check_nodes_in_use(case: Case) -> Iterator[Violation]:
-    """Yield what is not true of the nodes in use as the plan tells them."""
+    """Yield false statements of the plan about the nodes in use."""
     if not case.plan.HasField("nodes_in_use"):
         return
-    told, counted = case.plan.nodes_in_use, _counted(case)
-    if (told.before, told.after) != counted:
-        problem = f"{counted} before and after, said {(told.before, told.after)}"
+    claimed, counted = case.plan.nodes_in_use, _counted(case)
+    if (claimed.before, claimed.after) != counted:
+        problem = f"{counted} before and after, said {(claimed.before, claimed.after)}"
         yield Violation("nodes-in-use", "plan", problem)
-    if told.lower_bound > told.after:
+    if claimed.lower_bound > claimed.after:
         yield Violation("nodes-in-use", "plan", "fewer nodes than the lower bound")
-    if told.moves_lower_bound > len(case.plan.moves):
+    if claimed.moves_lower_bound > len(case.plan.moves):
         yield Violation("nodes-in-use", "plan", "fewer moves than the lower bound")
 
 

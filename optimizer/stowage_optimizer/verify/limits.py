@@ -1,4 +1,4 @@
-"""The plan disturbs no more than was asked for, and its curve is that of a plan."""
+"""The plan disrupts no more than was asked for, and its curve is that of a plan."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def check_gains(case: Case) -> Iterator[Violation]:
 
 
 def _by_owner(case: Case) -> Counter[str]:
-    disturbed = [one.pod_uid for one in case.moves]
-    disturbed += [one.pod_uid for one in case.evictions]
-    owners = (case.class_of(uid).owner.uid for uid in disturbed)
+    disrupted = [one.pod_uid for one in case.moves]
+    disrupted += [one.pod_uid for one in case.evictions]
+    owners = (case.class_of(uid).owner.uid for uid in disrupted)
     return Counter(owner for owner in owners if owner)
 
 

@@ -1,4 +1,4 @@
-"""Nobody is touched who may not be."""
+"""No pod is disrupted that may not be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.apart import entangled
+from stowage_optimizer.verify.anti_affinity import inexpressible_classes
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.order import demanding
 from stowage_optimizer.verify.selection import pod_labels_match
@@ -14,8 +14,8 @@ from stowage_optimizer.verify.violation import Violation
 
 
 def check_movability(case: Case) -> Iterator[Violation]:
-    """Yield running pods that are disturbed although they may not be moved."""
-    for uid in _disturbed(case):
+    """Yield running pods that are disrupted although they may not be moved."""
+    for uid in _disrupted(case):
         pod = case.pods[uid]
         if not pod.movable:
             reason = pod.immovable_reason or "no reason given"
@@ -26,18 +26,18 @@ def check_movability(case: Case) -> Iterator[Violation]:
 
 def check_budgets(case: Case) -> Iterator[Violation]:
     """Yield budgets of which the whole plan takes more than they allow."""
-    disturbed = Counter(case.pods[uid].class_id for uid in _disturbed(case))
+    disrupted = Counter(case.pods[uid].class_id for uid in _disrupted(case))
     for budget in case.snapshot.disruption_budgets:
         spent = sum(
             count
-            for name, count in disturbed.items()
+            for name, count in disrupted.items()
             if covers(budget, case.classes[name])
         )
         if spent > max(0, budget.disruptions_allowed):
             yield Violation(
                 "disruption-budget",
                 f"{budget.namespace}/{budget.name}",
-                f"allows {budget.disruptions_allowed}, the plan disturbs {spent}",
+                f"allows {budget.disruptions_allowed}, the plan disrupts {spent}",
             )
 
 
@@ -53,19 +53,18 @@ def check_unverifiable(case: Case) -> Iterator[Violation]:
             yield Violation("unverifiable", uid, f"has {problem}")
 
 
-def disturbable_pods(case: Case) -> set[str]:
+def disruptable_pods(case: Case) -> set[str]:
     """Return the running pods that a plan may move or evict.
 
-    A strategy may do without those in feuds that no capacity expresses, and those
-    with affinity or spread. Of the pods
-    of a budget that does not allow for all of them at once, only those
-    that the plan does disturb.
+    A strategy may do without pods under anti-affinity rules that no capacity expresses,
+    and without those with affinity or spread. Of the pods of a budget that does not
+    allow for all of them at once, only those that the plan does disrupt.
     """
-    spared = entangled(case)
+    excluded = inexpressible_classes(case)
     free = {
         name
         for name, one in case.classes.items()
-        if name not in spared
+        if name not in excluded
         and not demanding(one)
         and not any(_unverifiable_needs(one))
         and not any(budget_problems(case, one))
@@ -75,21 +74,21 @@ def disturbable_pods(case: Case) -> set[str]:
         for uid, pod in case.pods.items()
         if pod.node and pod.movable and pod.class_id in free
     }
-    disturbed = set(_disturbed(case))
+    disrupted = set(_disrupted(case))
     for budget in case.snapshot.disruption_budgets:
         members = {uid for uid in found if covers(budget, case.class_of(uid))}
         if len(members) > budget.disruptions_allowed:
-            found -= members - disturbed
+            found -= members - disrupted
     return found
 
 
-def _disturbed(case: Case) -> list[str]:
+def _disrupted(case: Case) -> list[str]:
     moved = [one.pod_uid for one in case.moves]
     return moved + [one.pod_uid for one in case.evictions]
 
 
 def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
-    """Yield why budgets allow to disturb no pod of the class, if they do not."""
+    """Yield why budgets allow to disrupt no pod of the class, if they do not."""
     budgets = [
         budget for budget in case.snapshot.disruption_budgets if covers(budget, wanted)
     ]
@@ -100,7 +99,7 @@ def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
 
 
 def covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
-    """Tell whether pods of the class are under ``budget``."""
+    """Return whether pods of the class are under ``budget``."""
     return (
         budget.namespace == wanted.namespace
         and budget.HasField("selector")

@@ -1,8 +1,8 @@
-"""There is an order in which every pod that comes is welcome when it comes.
+"""There is an order in which every coming pod is allowed when it comes.
 
-Affinity and spread look at the pods that are there at that moment. Whoever stays is
-there from the start; then the plan's moves and placements are gone through in turns,
-in the plan's order, and whoever is welcome comes. Nobody may be left over.
+Affinity and spread look at the pods that are there at that moment. Pods that stay are
+there from the start; then the plan's moves and placements are tried in turns, in the
+plan's order, and allowed pods come. No pod may be left over.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ def check_order(case: Case) -> Iterator[Violation]:
     coming += [(one.pod_uid, one.node) for one in case.placements]
     if not any(demanding(case.class_of(uid)) for uid, _ in coming):
         return
-    scene = Scene(case)
+    state = ExecutionState(case)
     left = coming
     while left:
         late = []
         for uid, node in left:
-            if any(scene.refusals(uid, node)):
+            if any(state.refusals(uid, node)):
                 late.append((uid, node))
             else:
-                scene.arrive(uid, node)
+                state.arrive(uid, node)
         if len(late) == len(left):
             break
         left = late
     for uid, node in left:
-        for rule, detail in scene.refusals(uid, node):
+        for rule, detail in state.refusals(uid, node):
             yield Violation(rule, uid, f"on {node}: {detail}")
 
 
 def demanding(wanted: pb.PodClass) -> bool:
-    """Tell whether the class has required affinity or hard spread."""
+    """Return whether the class has required affinity or hard spread."""
     return bool(wanted.required_pod_affinity) or any(_hard(wanted))
 
 
@@ -56,23 +56,23 @@ def _hard(wanted: pb.PodClass) -> Iterator[pb.TopologySpreadConstraint]:
 
 
 @dataclass(slots=True)
-class Company:
-    """Who of those that a class needs is where.
+class AffinityCounts:
+    """Where the pods are that a class requires.
 
     Parameters
     ----------
-    friends
-        The classes that every affinity term speaks of.
+    required_classes
+        The classes that every affinity term selects.
     places
         Pods by topology key and domain.
     """
 
-    friends: set[str]
+    required_classes: set[str]
     places: Counter[tuple[str, str]]
 
 
 @dataclass(slots=True)
-class Evenness:
+class SpreadCounts:
     """How many pods a spread constraint counts in each domain.
 
     Parameters
@@ -91,7 +91,7 @@ class Evenness:
 
 
 @dataclass(slots=True)
-class Scene:
+class ExecutionState:
     """The pods that are there while a plan is carried out.
 
     Parameters
@@ -102,8 +102,12 @@ class Scene:
 
     case: Case
     _there: list[tuple[pb.Pod, str]] = field(init=False)
-    _company: dict[str, Company] = field(init=False, default_factory=dict)
-    _evenness: dict[tuple[str, int], Evenness] = field(init=False, default_factory=dict)
+    _affinity_counts: dict[str, AffinityCounts] = field(
+        init=False, default_factory=dict
+    )
+    _spread_counts: dict[tuple[str, int], SpreadCounts] = field(
+        init=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self._there = [
@@ -116,35 +120,35 @@ class Scene:
         """Let the pod ``uid`` come to ``node``."""
         pod = self.case.pods[uid]
         self._there.append((pod, node))
-        for name, company in self._company.items():
-            self._join(company, self.case.classes[name], pod, node)
-        for evenness in self._evenness.values():
-            _count(evenness, pod, node)
+        for name, counts in self._affinity_counts.items():
+            self._join(counts, self.case.classes[name], pod, node)
+        for spread_counts in self._spread_counts.values():
+            _count(spread_counts, pod, node)
 
     def refusals(self, uid: str, node: str) -> Iterator[tuple[RuleName, str]]:
         """Yield the rule and the reason of each refusal of ``uid`` by ``node``."""
         wanted = self.case.class_of(uid)
-        if wanted.required_pod_affinity and not self._has_company(wanted, node):
-            yield "pod-affinity", "nobody that it needs is in its domain"
+        if wanted.required_pod_affinity and not self._affinity_holds(wanted, node):
+            yield "pod-affinity", "no pod that it requires is in its domain"
         spreads = list(_hard(wanted))
         for index, spread in enumerate(spreads):
             problem = self._skew(wanted, index, spreads, node)
             if problem:
                 yield "topology-spread", f"over {spread.topology_key}: {problem}"
 
-    def _has_company(self, wanted: pb.PodClass, node: str) -> bool:
-        company = self._company_of(wanted)
+    def _affinity_holds(self, wanted: pb.PodClass, node: str) -> bool:
+        counts = self._affinity_counts_of(wanted)
         labels = self.case.nodes[node].labels
         keys = [term.topology_key for term in wanted.required_pod_affinity]
         if any(key not in labels for key in keys):
             return False
-        if all(company.places[key, labels[key]] for key in keys):
+        if all(counts.places[key, labels[key]] for key in keys):
             return True
-        return not company.places.total() and wanted.id in company.friends
+        return not counts.places.total() and wanted.id in counts.required_classes
 
-    def _company_of(self, wanted: pb.PodClass) -> Company:
-        if wanted.id not in self._company:
-            friends = {
+    def _affinity_counts_of(self, wanted: pb.PodClass) -> AffinityCounts:
+        if wanted.id not in self._affinity_counts:
+            required_classes = {
                 name
                 for name, other in self.case.classes.items()
                 if all(
@@ -152,20 +156,22 @@ class Scene:
                     for term in wanted.required_pod_affinity
                 )
             }
-            company = self._company[wanted.id] = Company(friends, Counter())
+            counts = self._affinity_counts[wanted.id] = AffinityCounts(
+                required_classes, Counter()
+            )
             for pod, node in self._there:
-                self._join(company, wanted, pod, node)
-        return self._company[wanted.id]
+                self._join(counts, wanted, pod, node)
+        return self._affinity_counts[wanted.id]
 
     def _join(
-        self, company: Company, wanted: pb.PodClass, pod: pb.Pod, node: str
+        self, counts: AffinityCounts, wanted: pb.PodClass, pod: pb.Pod, node: str
     ) -> None:
-        if pod.class_id not in company.friends:
+        if pod.class_id not in counts.required_classes:
             return
         labels = self.case.nodes[node].labels
         for key in {term.topology_key for term in wanted.required_pod_affinity}:
             if key in labels:
-                company.places[key, labels[key]] += 1
+                counts.places[key, labels[key]] += 1
 
     def _skew(
         self,
@@ -177,7 +183,7 @@ class Scene:
         spread, labels = spreads[index], self.case.nodes[node].labels
         if spread.topology_key not in labels:
             return "the node has no such label"
-        counts = self._evenness_of(wanted, index, spreads).counts
+        counts = self._spread_counts_of(wanted, index, spreads).counts
         fewest = min(counts.values(), default=0)
         if len(counts) < max(1, spread.min_domains):
             fewest = 0
@@ -185,14 +191,14 @@ class Scene:
         skew = counts.get(labels[spread.topology_key], 0) + itself - fewest
         return f"skew {skew} > {spread.max_skew}" if skew > spread.max_skew else ""
 
-    def _evenness_of(
+    def _spread_counts_of(
         self,
         wanted: pb.PodClass,
         index: int,
         spreads: Sequence[pb.TopologySpreadConstraint],
-    ) -> Evenness:
+    ) -> SpreadCounts:
         known = wanted.id, index
-        if known not in self._evenness:
+        if known not in self._spread_counts:
             spread = spreads[index]
             keys = [one.topology_key for one in spreads]
             domain_of = {
@@ -208,23 +214,27 @@ class Scene:
                 and not _counts_nobody(wanted, spread)
                 and _selected(wanted, spread, other)
             }
-            evenness = Evenness(
+            spread_counts = SpreadCounts(
                 members, domain_of, dict.fromkeys(domain_of.values(), 0)
             )
             for pod, node in self._there:
-                _count(evenness, pod, node)
-            self._evenness[known] = evenness
-        return self._evenness[known]
+                _count(spread_counts, pod, node)
+            self._spread_counts[known] = spread_counts
+        return self._spread_counts[known]
 
 
-def _count(evenness: Evenness, pod: pb.Pod, node: str) -> None:
+def _count(spread_counts: SpreadCounts, pod: pb.Pod, node: str) -> None:
     alive = pod.immovable_reason != TERMINATING
-    if alive and pod.class_id in evenness.members and node in evenness.domain_of:
-        evenness.counts[evenness.domain_of[node]] += 1
+    if (
+        alive
+        and pod.class_id in spread_counts.members
+        and node in spread_counts.domain_of
+    ):
+        spread_counts.counts[spread_counts.domain_of[node]] += 1
 
 
 def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> bool:
-    """Tell whether the selector is empty: the scheduler counts nobody for it."""
+    """Return whether the selector is empty: the scheduler counts no pod for it."""
     selector = spread.label_selector
     if selector.match_labels or selector.match_expressions:
         return False
@@ -234,7 +244,7 @@ def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> 
 def _counts(
     wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, node: pb.Node
 ) -> bool:
-    """Tell whether pods on ``node`` count, by the constraint's policies."""
+    """Return whether pods on ``node`` count, by the constraint's policies."""
     if spread.node_affinity_policy != "Ignore" and not affinity_holds(wanted, node):
         return False
     return spread.node_taints_policy != "Honor" or not any(

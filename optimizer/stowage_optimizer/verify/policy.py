@@ -1,4 +1,4 @@
-"""The strict policy: nobody makes way for a pod of the same or a lower priority."""
+"""The strict policy: no pod makes way for one of the same or a lower priority."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.company import Company
-from stowage_optimizer.verify.movability import disturbable_pods
+from stowage_optimizer.verify.conflicts import Conflicts
+from stowage_optimizer.verify.movability import disruptable_pods
 from stowage_optimizer.verify.order import demanding
 from stowage_optimizer.verify.spare_room import SpareRoom
 from stowage_optimizer.verify.violation import Violation
@@ -22,15 +22,15 @@ def check_policy(case: Case) -> Iterator[Violation]:
     """
     if case.policy != pb.POLICY_STRICT:
         return
-    # Who waits for a node cannot be evicted: another rule says so.
+    # A pending pod cannot be evicted: that is another rule.
     evicted = [one.pod_uid for one in case.evictions if case.before[one.pod_uid]]
     if not evicted:
         return
     gained = [case.priority(one.pod_uid) for one in case.placements]
-    disturbable = disturbable_pods(case)
+    disruptable = disruptable_pods(case)
     on_nodes = case.on_nodes()
-    company = Company(case)
-    spare = SpareRoom(case, disturbable)
+    conflicts = Conflicts(case)
+    spare = SpareRoom(case, disruptable)
     for uid in evicted:
         priority = case.priority(uid)
         if not any(other > priority for other in gained):
@@ -39,14 +39,14 @@ def check_policy(case: Case) -> Iterator[Violation]:
             )
             continue
         if demanding(case.class_of(uid)):
-            # Where it fits depends on who else comes, and in which order.
+            # Where it fits depends on which pods come, and in which order.
             continue
         for node in spare.nodes_for(uid):
 
             def staying(place: str, uid: str = uid) -> list[str]:
-                return _staying(case, uid, on_nodes[place], disturbable)
+                return _staying(case, uid, on_nodes[place], disruptable)
 
-            if not company.refuses(uid, node, staying):
+            if not conflicts.refuses(uid, node, staying):
                 yield Violation(
                     "policy", uid, f"evicted for its own kind: it fits on {node}"
                 )
@@ -54,15 +54,15 @@ def check_policy(case: Case) -> Iterator[Violation]:
 
 
 def _staying(
-    case: Case, uid: str, on_node: list[str], disturbable: set[str]
+    case: Case, uid: str, on_node: list[str], disruptable: set[str]
 ) -> list[str]:
-    """Return who of ``on_node`` need not make way for the pod ``uid``."""
+    """Return the pods ``on_node`` that need not make way for the pod ``uid``."""
     priority = case.priority(uid)
     return [
         other
         for other in on_node
         if _ranks_above(case, other, priority)
-        or (case.before[other] and other not in disturbable)
+        or (case.before[other] and other not in disruptable)
     ]
 
 

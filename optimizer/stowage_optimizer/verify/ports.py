@@ -1,4 +1,4 @@
-"""Nobody comes to a node on which one of their host ports is taken."""
+"""No pod comes to a node on which one of its host ports is taken."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_ports(case: Case) -> Iterator[Violation]:
 
 
 def port_clashes(case: Case, uid: str, others: Iterable[str]) -> Iterator[str]:
-    """Yield who of ``others`` takes a port that the pod ``uid`` takes too."""
+    """Yield the pods of ``others`` that take a port of the pod ``uid``."""
     wanted = case.class_of(uid).host_ports
     if not wanted:
         return

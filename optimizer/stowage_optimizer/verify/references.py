@@ -20,7 +20,7 @@ def check_snapshot_id(case: Case) -> Iterator[Violation]:
 
 
 def check_snapshot(case: Case) -> Iterator[Violation]:
-    """Yield what makes the snapshot itself unfit to judge a plan by."""
+    """Yield what makes the snapshot itself unfit for checking a plan."""
     snapshot = case.snapshot
     kinds = (
         ("pod", case.pods, snapshot.pods, "uid"),

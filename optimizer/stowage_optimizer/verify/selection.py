@@ -8,7 +8,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 
 
 def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Tell whether ``selector`` picks a pod with ``labels``; empty picks all."""
+    """Return whether ``selector`` picks a pod with ``labels``; empty picks all."""
     for key, value in selector.match_labels.items():
         if key not in labels or labels[key] != value:
             return False

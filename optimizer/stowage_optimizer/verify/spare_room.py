@@ -17,16 +17,16 @@ from stowage_optimizer.verify.eligibility import turned_away
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
-    """What is left beside those who need not make way for a priority.
+class _FreeRoom:
+    """The room that is left beside the pods that need not make way for a priority.
 
     Parameters
     ----------
     free
         By resource, the amount by node; negative where too much is used.
     asked
-        By resource, nodes on which some newcomer stays who asks for it: only there
-        must the resource suffice also for those who ask for none of it.
+        By resource, nodes with a newcomer that requests it: only there must the
+        resource also suffice for pods that request none of it.
     """
 
     free: dict[str, list[int]]
@@ -56,13 +56,13 @@ class SpareRoom:
     ----------
     case
         The case.
-    disturbable
+    disruptable
         Running pods that a plan may move or evict.
     """
 
-    def __init__(self, case: Case, disturbable: Set[str]) -> None:
+    def __init__(self, case: Case, disruptable: Set[str]) -> None:
         self._case = case
-        self._disturbable = disturbable
+        self._disruptable = disruptable
         self._names = list(case.nodes)
         self._index = {name: index for index, name in enumerate(self._names)}
         extended = {
@@ -73,7 +73,7 @@ class SpareRoom:
         for reservation in case.snapshot.reservations:
             rooms[self._index[reservation.node]].subtract(amounts(reservation.held))
         self._room = {name: [room[name] for room in rooms] for name in sorted(asked)}
-        self._beside: dict[int, _Beside] = {}
+        self._free_rooms: dict[int, _FreeRoom] = {}
         self._roomy: dict[str, list[str]] = {}
         self._closed: dict[tuple[bytes, str], bool] = {}
 
@@ -89,11 +89,11 @@ class SpareRoom:
                 yield name
 
     def _with_room(self, uid: str) -> list[str]:
-        beside = self._beside_priority(self._case.priority(uid))
+        room = self._room_for(self._case.priority(uid))
         wanted = self._case.requests(uid)
-        found = sorted(beside.roomiest(wanted))
-        for name, free in beside.free.items():
-            amount, asked = wanted[name], beside.asked[name]
+        found = sorted(room.roomiest(wanted))
+        for name, free in room.free.items():
+            amount, asked = wanted[name], room.asked[name]
             if amount:
                 found = [node for node in found if free[node] >= amount]
             elif asked:
@@ -101,21 +101,21 @@ class SpareRoom:
         return [self._names[node] for node in found]
 
     def _fits_at_home(self, uid: str) -> bool:
-        """Tell whether the pod could have stayed: it does not come to its own node."""
-        beside = self._beside_priority(self._case.priority(uid))
+        """Return whether the pod could have stayed, without coming to its own node."""
+        room = self._room_for(self._case.priority(uid))
         home = self._index[self._case.before[uid]]
         wanted = self._case.requests(uid)
         return not any(
-            free[home] < wanted[name] and home in beside.asked[name]
-            for name, free in beside.free.items()
+            free[home] < wanted[name] and home in room.asked[name]
+            for name, free in room.free.items()
         )
 
-    def _beside_priority(self, priority: int) -> _Beside:
-        if priority not in self._beside:
-            self._beside[priority] = self._counted(priority)
-        return self._beside[priority]
+    def _room_for(self, priority: int) -> _FreeRoom:
+        if priority not in self._free_rooms:
+            self._free_rooms[priority] = self._counted(priority)
+        return self._free_rooms[priority]
 
-    def _counted(self, priority: int) -> _Beside:
+    def _counted(self, priority: int) -> _FreeRoom:
         case = self._case
         free = {name: list(room) for name, room in self._room.items()}
         asked: dict[str, set[int]] = {name: set() for name in free}
@@ -127,29 +127,29 @@ class SpareRoom:
                 free[name][node] -= amount
                 if comes:
                     asked[name].add(node)
-        return _Beside(free, asked)
+        return _FreeRoom(free, asked)
 
     def _stays(self, uid: str, priority: int) -> bool:
-        """Tell whether the pod need not make way for one of ``priority``."""
+        """Return whether the pod need not make way for one of ``priority``."""
         own, runs = self._case.priority(uid), bool(self._case.before[uid])
         return (
             own > priority
             or (own == priority and runs)
-            or (runs and uid not in self._disturbable)
+            or (runs and uid not in self._disruptable)
         )
 
     def _turns_away(self, uid: str, node: str) -> bool:
         wanted = self._case.class_of(uid)
         if (wanted.id, node) in self._case.forbidden:
             return True
-        key = (_manners(wanted), node)
+        key = (_node_requirements(wanted), node)
         if key not in self._closed:
             self._closed[key] = bool(turned_away(self._case, uid, node))
         return self._closed[key]
 
 
-def _manners(wanted: pb.PodClass) -> bytes:
-    """Return what of a class decides which nodes turn it away."""
+def _node_requirements(wanted: pb.PodClass) -> bytes:
+    """Return what of a class decides which nodes refuse it."""
     return pb.PodClass(
         node_name=wanted.node_name,
         node_selector=wanted.node_selector,

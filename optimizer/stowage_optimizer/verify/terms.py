@@ -1,4 +1,4 @@
-"""Which pods a term about other pods speaks of."""
+"""Which pods a term about other pods selects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stowage_optimizer.verify.selection import pod_labels_match
 def term_speaks_of(
     case: Case, term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass
 ) -> bool:
-    """Tell whether ``term``, carried by ``carrier``, means pods of ``other``."""
+    """Return whether ``term``, carried by ``carrier``, means pods of ``other``."""
     if not term.HasField("label_selector"):
         return False
     if not pod_labels_match(term.label_selector, other.labels):
@@ -27,7 +27,7 @@ def term_speaks_of(
 
 
 def namespace_matches(case: Case, selector: pb.LabelSelector, name: str) -> bool:
-    """Tell whether the namespace ``name`` is selected; an untold one counts as such."""
+    """Return whether the namespace ``name`` is selected; an unknown one is."""
     for namespace in case.snapshot.namespaces:
         if namespace.name == name:
             return pod_labels_match(selector, namespace.labels)

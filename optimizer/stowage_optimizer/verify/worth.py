@@ -1,4 +1,4 @@
-"""The plan is worth its disturbance: better, tier by tier, than doing nothing."""
+"""The plan is worth its disruption: better, tier by tier, than doing nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_worth(case: Case) -> Iterator[Violation]:
             return
         if disruption:
             yield Violation(
-                "worth", str(priority), "pods are disturbed and none is gained"
+                "worth", str(priority), "pods are disrupted and none is gained"
             )
             return
     yield Violation("worth", "plan", "changes something and gains nothing")

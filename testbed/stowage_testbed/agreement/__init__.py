@@ -1,10 +1,10 @@
-"""The scheduler's replay and the optimiser's checker say the same to a plan.
+"""The scheduler's replay and the optimiser's checker agree about plans.
 
 Neither shares code with the other. Where both accept or both refuse 10,000 random
 plans, one of them would have to be wrong in the same way as the other.
 """
 
-from stowage_testbed.agreement.comparison import agreement
+from stowage_testbed.agreement.differential import agreement
 from stowage_testbed.agreement.tally import Agreement
 
 __all__ = ["Agreement", "agreement"]

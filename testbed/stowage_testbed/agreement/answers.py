@@ -12,13 +12,13 @@ from stowage_testbed.simulate import Question
 STRATEGIES = ("lexicographic", "cpsat-aggregated", "first-fit-decreasing")
 ANSWERS = 2
 TIME_LIMIT_S = 20.0
-"""Far more than is needed: who counts steps must not be stopped by the clock."""
+"""Far more than is needed: the clock must not stop a solve that counts steps."""
 
 FAILURES = (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT)
 
 
 def answers(
-    draw: Random,
+    rng: Random,
     optimizer: pb_grpc.OptimizerStub,
     question: Question,
     snapshot: pb.Snapshot,
@@ -31,13 +31,13 @@ def answers(
         The optimiser takes the snapshot for faulty, or failed.
     """
     return [
-        _answer(draw, optimizer, strategy, question, snapshot)
-        for strategy in draw.sample(STRATEGIES, ANSWERS)
+        _answer(rng, optimizer, strategy, question, snapshot)
+        for strategy in rng.sample(STRATEGIES, ANSWERS)
     ]
 
 
 def _answer(
-    draw: Random,
+    rng: Random,
     optimizer: pb_grpc.OptimizerStub,
     strategy: str,
     question: Question,
@@ -47,7 +47,7 @@ def _answer(
         strategy=strategy,
         policy=question.policy,
         time_limit_s=TIME_LIMIT_S,
-        seed=draw.randrange(2**31),
+        seed=rng.randrange(2**31),
         workers=1,
         deterministic=True,
     )

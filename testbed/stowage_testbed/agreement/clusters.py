@@ -12,37 +12,37 @@ from stowage_testbed.agreement.draft import Draft, named
 from stowage_testbed.agreement.families import FAMILIES
 from stowage_testbed.agreement.protections import protect_some
 from stowage_testbed.agreement.volumes import add_volumes
-from stowage_testbed.simulate import EVERY_HARM, Question, Simulator
+from stowage_testbed.simulate import NO_PROTECTION, Question, Simulator
 
 STRICT_SHARE = 0.8
 MOST_FORBIDDEN = 3
 
 
-def random_cluster(name: str, draw: Random, simulator: Simulator) -> Question:
+def random_cluster(name: str, rng: Random, simulator: Simulator) -> Question:
     """Return a cluster as a question that has no plans yet.
 
     Parameters
     ----------
     name
         Names the instance, and the snapshot with it.
-    draw
+    rng
         Source of every random choice.
     simulator
-        Fills the cluster, so that nobody runs where he was never welcome.
+        Fills the cluster, so that no pod runs where it was never allowed.
     """
-    draft = draw.choice(FAMILIES)(draw)
-    add_demands(draw, draft)
-    add_volumes(draw, draft)
-    draw.shuffle(draft.pods)
+    draft = rng.choice(FAMILIES)(rng)
+    add_demands(rng, draft)
+    add_volumes(rng, draft)
+    rng.shuffle(draft.pods)
     _fill(draft, name, simulator)
-    protect_some(draw, draft)
-    age(draw, draft)
+    protect_some(rng, draft)
+    age(rng, draft)
     return Question(
         draft.instance(name),
-        policy=pb.POLICY_STRICT if draw.random() < STRICT_SHARE else pb.POLICY_PAPER,
-        forbidden=_forbidden(draw, draft),
-        # Small workloads without a kubelet, of which hardly anybody could move.
-        arguments=EVERY_HARM,
+        policy=pb.POLICY_STRICT if rng.random() < STRICT_SHARE else pb.POLICY_PAPER,
+        forbidden=_forbidden(rng, draft),
+        # Small workloads without a kubelet: hardly any pod could move.
+        arguments=NO_PROTECTION,
     )
 
 
@@ -63,10 +63,10 @@ def _fill(draft: Draft, name: str, simulator: Simulator) -> None:
             pod["status"] = {"phase": "Running"}
 
 
-def _forbidden(draw: Random, draft: Draft) -> tuple[tuple[str, str], ...]:
+def _forbidden(rng: Random, draft: Draft) -> tuple[tuple[str, str], ...]:
     if not draft.pods:
         return ()
     return tuple(
-        (named(draw.choice(draft.pods)), draw.choice(draft.nodes)["metadata"]["name"])
-        for _ in range(draw.randrange(MOST_FORBIDDEN))
+        (named(rng.choice(draft.pods)), rng.choice(draft.nodes)["metadata"]["name"])
+        for _ in range(rng.randrange(MOST_FORBIDDEN))
     )

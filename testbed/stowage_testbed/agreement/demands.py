@@ -1,4 +1,4 @@
-"""What pods ask for beside what their family gives them: one function a demand."""
+"""What pods demand besides what their family gives them: one function a demand."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ POD_SHARE = 0.15
 """Part of the pods that get a demand."""
 
 
-def add_demands(draw: Random, draft: Draft) -> None:
+def add_demands(rng: Random, draft: Draft) -> None:
     """Give some pods a demand, and some nodes what is asked for."""
     for node in draft.nodes:
-        if not draw.randrange(3):
+        if not rng.randrange(3):
             for amounts in node["status"].values():
                 amounts[GPU] = "1"
     for pod in draft.pods:
-        if draw.random() < POD_SHARE:
-            draw.choice(DEMANDS)(draw, pod)
+        if rng.random() < POD_SHARE:
+            rng.choice(DEMANDS)(rng, pod)
 
 
 def _want_gpu(_: Random, pod: Manifest) -> None:
@@ -28,17 +28,17 @@ def _want_gpu(_: Random, pod: Manifest) -> None:
     _resources(pod)["requests"][GPU] = "1"
 
 
-def _start_large(draw: Random, pod: Manifest) -> None:
+def _start_large(rng: Random, pod: Manifest) -> None:
     """Ask for more while starting than while running."""
-    requests = {"cpu": f"{draw.randrange(100, 900, 100)}m"}
+    requests = {"cpu": f"{rng.randrange(100, 900, 100)}m"}
     pod["spec"]["initContainers"] = [
         {"name": "init", "image": "i", "resources": {"requests": requests}}
     ]
 
 
-def _bring_sidecar(draw: Random, pod: Manifest) -> None:
+def _bring_sidecar(rng: Random, pod: Manifest) -> None:
     """Ask for more all the time, and for a port, by an init container that stays."""
-    requests = {"cpu": f"{draw.randrange(50, 300, 50)}m"}
+    requests = {"cpu": f"{rng.randrange(50, 300, 50)}m"}
     ports = [{"containerPort": 90, "hostPort": 90}]
     sidecar = {"name": "sidecar", "image": "i", "restartPolicy": "Always"}
     pod["spec"]["initContainers"] = [
@@ -63,8 +63,8 @@ def _never_preempt(_: Random, pod: Manifest) -> None:
     pod["spec"]["preemptionPolicy"] = "Never"
 
 
-def _choose_nodes(draw: Random, pod: Manifest) -> None:
-    requirement = draw.choice(
+def _choose_nodes(rng: Random, pod: Manifest) -> None:
+    requirement = rng.choice(
         (
             {"key": "kubernetes.io/os", "operator": "Exists"},
             {"key": "disk", "operator": "NotIn", "values": ["hdd"]},
@@ -73,7 +73,7 @@ def _choose_nodes(draw: Random, pod: Manifest) -> None:
         )
     )
     terms = [{"matchExpressions": [requirement]}]
-    if not draw.randrange(3):
+    if not rng.randrange(3):
         name = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
         terms.append({"matchFields": [name]})
     affinity = pod["spec"].setdefault("affinity", {})

@@ -6,7 +6,7 @@ from stowage_testbed.errors import StowageError
 
 
 class NoAnswerError(StowageError):
-    """The optimiser has no plans for a cluster that the scheduler can tell it about."""
+    """The optimiser has no plan for a cluster that the scheduler can describe."""
 
     def __init__(self, snapshot_id: str, strategy: str, message: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Why the two judges may differ: what only one of them knows.
+"""Why the two verifiers may differ: what only one of them knows.
 
 An explanation is a change that takes away what only one side can see. It explains a
 disagreement if both agree about the changed case: that is tried, not assumed.
@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.agreement.hearing import Hearing, hear
-from stowage_testbed.simulate import Judge, Question
+from stowage_testbed.agreement.comparison import Comparison, compare
+from stowage_testbed.simulate import Question, SchedulerVerifier
 
 
 class Explanation(StrEnum):
@@ -40,8 +40,8 @@ class Explanation(StrEnum):
     """See `with_evicted_gone`."""
 
 
-SCENE_RULES = frozenset({"pod-affinity", "topology-spread"})
-"""Rules that look at who is there when somebody comes."""
+ARRIVAL_ORDER_RULES = frozenset({"pod-affinity", "topology-spread"})
+"""Rules that depend on the pods that are there when a pod comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,91 +52,91 @@ class Changed:
     checked: pb.Policy
 
 
-Change = Callable[[Hearing], Changed | None]
+Change = Callable[[Comparison], Changed | None]
 """Returns None where it does not apply."""
 
 
 def explain(
-    judge: Judge, hearing: Hearing, *, changes: int = 2
+    verifier: SchedulerVerifier, comparison: Comparison, *, changes: int = 2
 ) -> tuple[Explanation, ...]:
     """Return what explains the disagreement; nothing if that is not known.
 
     Parameters
     ----------
-    judge
-        Hears the changed cases.
-    hearing
+    verifier
+        Verifies the changed cases.
+    comparison
         A plan about which the two do not agree.
     changes
         How many changes may be needed together, at most.
     """
-    if hearing.scheduler.accepted and hearing.only_claims:
+    if comparison.scheduler.accepted and comparison.only_claims:
         return (Explanation.CLAIMS,)
     for name, change in CHANGES.items() if changes else ():
-        changed = change(hearing)
+        changed = change(comparison)
         if changed is None:
             continue
-        (again,) = hear(judge, changed.question, checked=changed.checked)
+        (again,) = compare(verifier, changed.question, checked=changed.checked)
         if again.agreed or (again.scheduler.accepted and again.only_claims):
             return (name,)
-        further = explain(judge, again, changes=changes - 1)
+        further = explain(verifier, again, changes=changes - 1)
         if further:
             return (name, *further)
     return ()
 
 
-def without_own_kind(hearing: Hearing) -> Changed | None:
+def without_own_kind(comparison: Comparison) -> Changed | None:
     """Let pods be evicted for others of their own priority too.
 
     The checker asks whether an evicted pod would not fit anywhere beside those that
-    rank above it. The scheduler only asks whether somebody above it gains; evictions
-    that no room needs it spares when it carries the plan out.
+    rank above it. The scheduler only asks whether a pod above it gains; evictions that
+    no room needs it spares when it carries the plan out.
     """
-    if not hearing.scheduler.accepted or "policy" not in hearing.substance:
+    if not comparison.scheduler.accepted or "policy" not in comparison.substance:
         return None
-    priority = _priorities(hearing.snapshot)
-    gained = [priority[one.pod_uid] for one in hearing.plan.placements]
+    priority = _priorities(comparison.snapshot)
+    gained = [priority[one.pod_uid] for one in comparison.plan.placements]
     if any(
         priority[one.pod_uid] >= max(gained, default=priority[one.pod_uid])
-        for one in hearing.plan.evictions
+        for one in comparison.plan.evictions
     ):
         return None
-    return Changed(hearing.question, pb.POLICY_PAPER)
+    return Changed(comparison.question, pb.POLICY_PAPER)
 
 
-def without_preemption_policy(hearing: Hearing) -> Changed | None:
-    """Let every pod preempt: the contract does not tell who never does."""
-    if hearing.scheduler.reason != "unjust-eviction":
+def without_preemption_policy(comparison: Comparison) -> Changed | None:
+    """Let every pod preempt: the contract does not say which pods never do."""
+    if comparison.scheduler.reason != "unjust-eviction":
         return None
 
-    def polite(pod: dict[str, Any]) -> None:
+    def preempting(pod: dict[str, Any]) -> None:
         pod["spec"].pop("preemptionPolicy", None)
 
-    return Changed(_with_pods(hearing.question, polite), hearing.checked)
+    return Changed(_with_pods(comparison.question, preempting), comparison.checked)
 
 
-def without_zones_of_volumes(hearing: Hearing) -> Changed | None:
-    """Take the labels off volumes: the contract tells of their node affinity alone."""
-    if "VolumeZone" not in hearing.scheduler.plugins:
+def without_zones_of_volumes(comparison: Comparison) -> Changed | None:
+    """Take the labels off volumes: the contract has their node affinity alone."""
+    if "VolumeZone" not in comparison.scheduler.plugins:
         return None
-    instance = hearing.question.instance
+    instance = comparison.question.instance
     objects = deepcopy(instance.objects)
     for one in objects:
         if one["kind"] == "PersistentVolume":
             one["metadata"].pop("labels", None)
     changed = replace(instance, objects=objects)
-    return Changed(replace(hearing.question, instance=changed), hearing.checked)
+    return Changed(replace(comparison.question, instance=changed), comparison.checked)
 
 
-def with_movers_gone(hearing: Hearing) -> Changed | None:
-    """Let everybody who moves be on his way before anybody comes.
+def with_movers_gone(comparison: Comparison) -> Changed | None:
+    """Let all moving pods leave before any pod comes.
 
-    So the checker sees it. The scheduler lets a pod go only when there is room for it
-    elsewhere: until then it may be company for one who comes, or in his way.
+    So the checker sees it. The scheduler evicts a pod only when there is room for it
+    elsewhere: until then it may be required by a coming pod, or in its way.
     """
-    if not hearing.plan.moves or not _about_the_scene(hearing):
+    if not comparison.plan.moves or not _about_arrival_order(comparison):
         return None
-    moved = {one.pod_uid for one in hearing.plan.moves}
+    moved = {one.pod_uid for one in comparison.plan.moves}
 
     def on_its_way(pod: dict[str, Any]) -> None:
         if _uid(pod) in moved:
@@ -144,31 +144,33 @@ def with_movers_gone(hearing: Hearing) -> Changed | None:
             pod["status"] = {"phase": "Pending"}
 
     plan = pb.Plan()
-    plan.CopyFrom(hearing.plan)
+    plan.CopyFrom(comparison.plan)
     del plan.moves[:]
     del plan.placements[:]
-    for move in hearing.plan.moves:
+    for move in comparison.plan.moves:
         plan.placements.add(pod_uid=move.pod_uid, node=move.to_node)
-    plan.placements.extend(hearing.plan.placements)
-    question = replace(_with_pods(hearing.question, on_its_way), plans=(plan,))
-    return Changed(question, hearing.checked)
+    plan.placements.extend(comparison.plan.placements)
+    question = replace(_with_pods(comparison.question, on_its_way), plans=(plan,))
+    return Changed(question, comparison.checked)
 
 
-def with_evicted_gone(hearing: Hearing) -> Changed | None:
+def with_evicted_gone(comparison: Comparison) -> Changed | None:
     """Let the evicted be gone: the scheduler spares those that no room needs."""
-    accepted = hearing.scheduler.accepted
-    if not (accepted and hearing.plan.evictions and _about_the_scene(hearing)):
+    accepted = comparison.scheduler.accepted
+    if not (
+        accepted and comparison.plan.evictions and _about_arrival_order(comparison)
+    ):
         return None
-    evicted = {one.pod_uid for one in hearing.plan.evictions}
-    instance = hearing.question.instance
+    evicted = {one.pod_uid for one in comparison.plan.evictions}
+    instance = comparison.question.instance
     left = tuple(pod for pod in instance.pods if _uid(pod) not in evicted)
     plan = pb.Plan()
-    plan.CopyFrom(hearing.plan)
+    plan.CopyFrom(comparison.plan)
     del plan.evictions[:]
     question = replace(
-        hearing.question, instance=replace(instance, pods=left), plans=(plan,)
+        comparison.question, instance=replace(instance, pods=left), plans=(plan,)
     )
-    return Changed(question, hearing.checked)
+    return Changed(question, comparison.checked)
 
 
 CHANGES: Mapping[Explanation, Change] = {
@@ -181,9 +183,9 @@ CHANGES: Mapping[Explanation, Change] = {
 """What takes each of them away."""
 
 
-def _about_the_scene(hearing: Hearing) -> bool:
-    refused_on_the_way = hearing.scheduler.reason in {"", "rehearsal", "stale"}
-    return refused_on_the_way and hearing.substance <= SCENE_RULES
+def _about_arrival_order(comparison: Comparison) -> bool:
+    refused_on_the_way = comparison.scheduler.reason in {"", "rehearsal", "stale"}
+    return refused_on_the_way and comparison.substance <= ARRIVAL_ORDER_RULES
 
 
 def _with_pods(

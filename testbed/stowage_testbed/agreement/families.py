@@ -22,21 +22,21 @@ from stowage_testbed.scenario.manifests import (
 
 NAMESPACE = "default"
 MOST_NUMBERS = 2**31
-"""Instances of a cell are told apart by a number below this."""
+"""Instances of a cell have different numbers, below this."""
 
 CPU_MILLI = range(100, 600, 100)
 NODE_CPU_MILLI = range(600, 1600, 100)
 
 
-def mixed(draw: Random) -> Draft:
+def mixed(rng: Random) -> Draft:
     """Return an instance of the benchmark: the paper's, with constraints."""
     cell = Cell(
-        nodes=draw.randint(4, 6),
-        pods_per_node=draw.randint(3, 5),
-        priorities=draw.randint(1, 4),
-        usage_percent=draw.choice((95, 105, 115)),
+        nodes=rng.randint(4, 6),
+        pods_per_node=rng.randint(3, 5),
+        priorities=rng.randint(1, 4),
+        usage_percent=rng.choice((95, 105, 115)),
     )
-    case = Case(Family.MIX, cell, draw.randrange(MOST_NUMBERS))
+    case = Case(Family.MIX, cell, rng.randrange(MOST_NUMBERS))
     scenario = case.scenario(attempt=0)
     pods = pod_manifests(scenario, NAMESPACE)
     for pod in pods:
@@ -44,14 +44,14 @@ def mixed(draw: Random) -> Draft:
     return Draft(node_manifests(scenario), pods)
 
 
-def related(draw: Random) -> Draft:
+def related(rng: Random) -> Draft:
     """Return pods that demand things of each other, on nodes with room for some."""
-    snapshot = crowded_pods(draw, waiting=draw.randint(6, 12))
+    snapshot = crowded_pods(rng, waiting=rng.randint(6, 12))
     for one in snapshot.pod_classes:
-        one.requests.cpu_milli = draw.choice(CPU_MILLI)
+        one.requests.cpu_milli = rng.choice(CPU_MILLI)
     draft = Draft(
         [
-            node_manifest(node, draw.choice(NODE_CPU_MILLI), node.allocatable.pods + 2)
+            node_manifest(node, rng.choice(NODE_CPU_MILLI), node.allocatable.pods + 2)
             for node in snapshot.nodes
         ],
         [],

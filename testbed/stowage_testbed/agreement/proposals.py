@@ -1,7 +1,7 @@
 """Random plans that keep the rules as far as room, taints and the contract go.
 
-What pods demand of each other is left to chance, so that some of the plans are good
-and others are not, each for one reason.
+Relations between pods are left to chance, so that some of the plans are good and others
+are not, each for one reason.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from random import Random
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.agreement.board import Board
 from stowage_testbed.agreement.ordering import rearrange
+from stowage_testbed.agreement.plan_builder import PlanBuilder
 
 LOOK_SHARE = 0.85
 """Part of the pods for which nodes that turn them away are left out."""
@@ -19,70 +19,71 @@ TRIED_NODES = 3
 NEEDLESS_SHARE = 0.2
 
 
-def propose(draw: Random, board: Board) -> pb.Plan:
-    """Return a plan that places some pending pods; ``board`` is left as it leads to."""
-    pending = [uid for uid in board.pending() if board.supported(uid)]
+def propose(rng: Random, builder: PlanBuilder) -> pb.Plan:
+    """Return a plan that places some pending pods; ``builder`` holds its result."""
+    pending = [uid for uid in builder.pending() if builder.supported(uid)]
     gained = []
-    for uid in draw.sample(pending, draw.randint(min(1, len(pending)), len(pending))):
-        if any(_seat(draw, board, uid, node) for node in _nodes(draw, board, uid)):
-            gained.append(board.priority(uid))
-    if draw.random() < NEEDLESS_SHARE:
-        _move_needlessly(draw, board, max(gained, default=0))
-    plan = board.plan()
-    rearrange(plan, draw.shuffle)
+    for uid in rng.sample(pending, rng.randint(min(1, len(pending)), len(pending))):
+        if any(_place(rng, builder, uid, node) for node in _nodes(rng, builder, uid)):
+            gained.append(builder.priority(uid))
+    if rng.random() < NEEDLESS_SHARE:
+        _move_needlessly(rng, builder, max(gained, default=0))
+    plan = builder.plan()
+    rearrange(plan, rng.shuffle)
     return plan
 
 
-def _nodes(draw: Random, board: Board, uid: str) -> list[str]:
-    nodes = list(board.index.nodes)
-    if draw.random() < LOOK_SHARE:
-        nodes = board.open_nodes(uid)
-    return draw.sample(nodes, min(TRIED_NODES, len(nodes)))
+def _nodes(rng: Random, builder: PlanBuilder, uid: str) -> list[str]:
+    nodes = list(builder.index.nodes)
+    if rng.random() < LOOK_SHARE:
+        nodes = builder.open_nodes(uid)
+    return rng.sample(nodes, min(TRIED_NODES, len(nodes)))
 
 
-def _seat(draw: Random, board: Board, uid: str, node: str) -> bool:
-    """Bring the pod to ``node``, with others out of its way if that helps."""
-    if board.fits(uid, node):
-        board.put(uid, node)
+def _place(rng: Random, builder: PlanBuilder, uid: str, node: str) -> bool:
+    """Put the pod on ``node``, and move others out of its way if that helps."""
+    if builder.fits(uid, node):
+        builder.put(uid, node)
         return True
     went = []
-    for other in _in_the_way(draw, board, uid, node):
-        elsewhere = _elsewhere(draw, board, other)
-        if not elsewhere and board.priority(other) >= board.priority(uid):
+    for other in _in_the_way(rng, builder, uid, node):
+        elsewhere = _elsewhere(rng, builder, other)
+        if not elsewhere and builder.priority(other) >= builder.priority(uid):
             continue
-        board.put(other, elsewhere)
+        builder.put(other, elsewhere)
         went.append(other)
-        if board.fits(uid, node):
-            board.put(uid, node)
+        if builder.fits(uid, node):
+            builder.put(uid, node)
             return True
     for other in went:
-        board.put(other, node)
+        builder.put(other, node)
     return False
 
 
-def _in_the_way(draw: Random, board: Board, uid: str, node: str) -> list[str]:
-    """Return who may be disturbed for the pod, in random order."""
+def _in_the_way(rng: Random, builder: PlanBuilder, uid: str, node: str) -> list[str]:
+    """Return the pods that may be disrupted for the pod, in random order."""
     others = [
         other
-        for other in board.movable()
-        if board.where[other] == node and board.priority(other) <= board.priority(uid)
+        for other in builder.movable()
+        if builder.where[other] == node
+        and builder.priority(other) <= builder.priority(uid)
     ]
-    draw.shuffle(others)
+    rng.shuffle(others)
     return others
 
 
-def _elsewhere(draw: Random, board: Board, uid: str) -> str:
+def _elsewhere(rng: Random, builder: PlanBuilder, uid: str) -> str:
     nodes = [
         node
-        for node in board.open_nodes(uid)
-        if node != board.where[uid] and board.fits(uid, node)
+        for node in builder.open_nodes(uid)
+        if node != builder.where[uid] and builder.fits(uid, node)
     ]
-    return draw.choice(nodes) if nodes else ""
+    return rng.choice(nodes) if nodes else ""
 
 
-def _move_needlessly(draw: Random, board: Board, most: int) -> None:
-    """Move somebody of a priority up to ``most`` whom nobody asked to."""
-    movable = [uid for uid in board.movable() if board.priority(uid) <= most]
+def _move_needlessly(rng: Random, builder: PlanBuilder, most: int) -> None:
+    """Move a pod of a priority up to ``most`` needlessly."""
+    movable = [uid for uid in builder.movable() if builder.priority(uid) <= most]
     if movable:
-        uid = draw.choice(movable)
-        board.put(uid, _elsewhere(draw, board, uid) or board.where[uid])
+        uid = rng.choice(movable)
+        builder.put(uid, _elsewhere(rng, builder, uid) or builder.where[uid])

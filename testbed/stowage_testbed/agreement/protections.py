@@ -11,14 +11,14 @@ LONG_AGO = "2024-01-01T00:00:00Z"
 SYSTEM_CRITICAL = 2_000_000_000
 
 
-def protect_some(draw: Random, draft: Draft) -> None:
+def protect_some(rng: Random, draft: Draft) -> None:
     """Protect some of the running pods."""
     for pod in draft.running():
-        if draw.random() < POD_SHARE:
-            draw.choice(PROTECTIONS)(draw, pod)
+        if rng.random() < POD_SHARE:
+            rng.choice(PROTECTIONS)(rng, pod)
 
 
-def _nobody_replaces_it(_: Random, pod: Manifest) -> None:
+def _without_controller(_: Random, pod: Manifest) -> None:
     pod["metadata"].pop("ownerReferences", None)
 
 
@@ -30,8 +30,8 @@ def _of_unknown_controller(_: Random, pod: Manifest) -> None:
     own(pod, "Widget", "widget")
 
 
-def _opts_out(draw: Random, pod: Manifest) -> None:
-    key, value = draw.choice(
+def _opts_out(rng: Random, pod: Manifest) -> None:
+    key, value = rng.choice(
         (
             ("stowage.dev/do-not-move", "true"),
             ("karpenter.sh/do-not-disrupt", "true"),
@@ -71,7 +71,7 @@ def _system_critical(_: Random, pod: Manifest) -> None:
 
 
 def _finished(_: Random, pod: Manifest) -> None:
-    """Count for nothing any more."""
+    """Make a pod that no longer counts."""
     pod["status"] = {"phase": "Succeeded"}
 
 
@@ -80,7 +80,7 @@ def _annotate(pod: Manifest, key: str, value: str) -> None:
 
 
 PROTECTIONS: tuple[Change, ...] = (
-    _nobody_replaces_it,
+    _without_controller,
     _daemon,
     _of_unknown_controller,
     _opts_out,

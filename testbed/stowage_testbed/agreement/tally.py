@@ -1,4 +1,4 @@
-"""How often both judges said the same, and why not where they did not."""
+"""How often both verifiers agreed, and why not where they did not."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from stowage_testbed.agreement.comparison import Comparison
 from stowage_testbed.agreement.explanations import Explanation
-from stowage_testbed.agreement.hearing import Hearing
 
 MOST_EXAMPLES = 20
 
@@ -21,15 +21,15 @@ class Agreement:
     seed, clusters, plans
         What was compared.
     valid, mutated
-        Plans as the optimiser or the random player made them, and spoiled ones.
+        Plans from the optimiser or the random generator, and mutated ones.
     accepted, refused
-        Plans to which both said the same.
+        Plans about which both agreed.
     explained
         Plans about which they differed, by the explanation; two are joined by ``+``.
     unexplained
         How many are left.
     examples
-        The first of those that are left, each with all that it takes to judge it again.
+        The first of these, each with all that is needed to compare it again.
     confusion
         Plans that both refused, by the scheduler's reason (or the plugin that refused)
         and the first rule that the checker found broken.
@@ -44,7 +44,7 @@ class Agreement:
     refused: int
     explained: Mapping[str, int]
     unexplained: int
-    examples: tuple[Hearing, ...]
+    examples: tuple[Comparison, ...]
     confusion: Mapping[tuple[str, str], int]
 
     def figures(self) -> dict[str, object]:
@@ -68,7 +68,7 @@ class Agreement:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts hearings as they come."""
+    """Counts comparisons as they come."""
 
     seed: int
     clusters: int = 0
@@ -77,26 +77,26 @@ class Tally:
     _accepted: int = 0
     _refused: int = 0
     _explained: Counter[str] = field(default_factory=Counter)
-    _unexplained: list[Hearing] = field(default_factory=list)
+    _unexplained: list[Comparison] = field(default_factory=list)
     _confusion: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def count(
-        self, hearing: Hearing, why: tuple[Explanation, ...], *, mutated: bool
+        self, comparison: Comparison, why: tuple[Explanation, ...], *, mutated: bool
     ) -> None:
-        """Count one hearing, with what explains it if both did not agree."""
+        """Count one comparison, with what explains it if both did not agree."""
         self.plans += 1
         self._mutated += mutated
         if why:
             self._explained["+".join(why)] += 1
-        elif not hearing.agreed:
-            self._unexplained.append(hearing)
-        elif hearing.scheduler.accepted:
+        elif not comparison.agreed:
+            self._unexplained.append(comparison)
+        elif comparison.scheduler.accepted:
             self._accepted += 1
         else:
             self._refused += 1
-            scheduler = hearing.scheduler
+            scheduler = comparison.scheduler
             reason = next(iter(scheduler.plugins), "") or scheduler.reason
-            self._confusion[reason, hearing.violations[0].rule] += 1
+            self._confusion[reason, comparison.violations[0].rule] += 1
 
     def result(self) -> Agreement:
         """Return the counts."""

@@ -11,28 +11,28 @@ POD_SHARE = 0.08
 SIZE = {"storage": "1Gi"}
 
 
-def add_volumes(draw: Random, draft: Draft) -> None:
+def add_volumes(rng: Random, draft: Draft) -> None:
     """Let some pods mount a claim of their own."""
     for pod in draft.pods:
-        if draw.random() < POD_SHARE:
-            _mount(draw, draft, pod)
+        if rng.random() < POD_SHARE:
+            _mount(rng, draft, pod)
 
 
-def _mount(draw: Random, draft: Draft, pod: Manifest) -> None:
+def _mount(rng: Random, draft: Draft, pod: Manifest) -> None:
     namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
     pod["spec"]["volumes"] = [
         {"name": "data", "persistentVolumeClaim": {"claimName": name}}
     ]
-    bound = bool(draw.randrange(4))
+    bound = bool(rng.randrange(4))
     draft.objects.append(claim(namespace, name, bound=bound))
     if not bound:
         return
     made = volume(namespace, name)
-    node = draw.choice(draft.nodes)["metadata"]
-    if draw.randrange(3):
-        _reach_from(draw, made, node)
+    node = rng.choice(draft.nodes)["metadata"]
+    if rng.randrange(3):
+        _reach_from(rng, made, node)
     elif ZONE_LABEL in node["labels"]:
-        # The old way to say where a volume is, which the scheduler heeds.
+        # The old way to say where a volume is; the scheduler honours it.
         made["metadata"]["labels"] = {ZONE_LABEL: node["labels"][ZONE_LABEL]}
     draft.objects.append(made)
 
@@ -65,14 +65,14 @@ def volume(namespace: str, name: str) -> Manifest:
     }
 
 
-def _reach_from(draw: Random, made: Manifest, node: Manifest) -> None:
+def _reach_from(rng: Random, made: Manifest, node: Manifest) -> None:
     """Let the volume be reached from nodes with a label of ``node``."""
     term: Manifest = {}
     if node["labels"]:
-        key = draw.choice(sorted(node["labels"]))
+        key = rng.choice(sorted(node["labels"]))
         labelled = {"key": key, "operator": "In", "values": [node["labels"][key]]}
         term["matchExpressions"] = [labelled]
-    if not term or not draw.randrange(4):
+    if not term or not rng.randrange(4):
         named = {"key": "metadata.name", "operator": "In", "values": [node["name"]]}
         term["matchFields"] = [named]
     made["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}

@@ -52,7 +52,7 @@ def whatif(
     from stowage_testbed.bench.service import running_service  # noqa: PLC0415
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.compare.tables.terminal import terminal_text  # noqa: PLC0415
-    from stowage_testbed.simulate import Judge, Simulator, profile_file  # noqa: PLC0415
+    from stowage_testbed.simulate import SchedulerVerifier, Simulator, profile_file  # noqa: PLC0415
     from stowage_testbed.toolchain import install_tools  # noqa: PLC0415
     from stowage_testbed.whatif.asking import Asking, Wishes  # noqa: PLC0415
     from stowage_testbed.whatif.from_cluster import read_context  # noqa: PLC0415
@@ -64,13 +64,13 @@ def whatif(
     profile = profile_file("deterministic")
     with (
         ending_cleanly(),
-        Judge(profile) as judge,
+        SchedulerVerifier(profile) as verifier,
         Simulator(profile) as simulator,
         running_service() as service,
     ):
         arguments = rules_of(values) if values else {}
         wishes = Wishes(time_limit_s, max_moves, arguments)
-        found = Asking(judge, simulator, service).findings(inventory, wishes)
+        found = Asking(verifier, simulator, service).findings(inventory, wishes)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
         return

@@ -20,7 +20,7 @@ from stowage_testbed.run.release import switch_release
 from stowage_testbed.run.site import Site
 from stowage_testbed.scenario.check import OptimizerRecord, check_optimizer
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario
-from stowage_testbed.simulate import EVERY_HARM
+from stowage_testbed.simulate import NO_PROTECTION
 
 PROFILE = "optimizer"
 
@@ -75,7 +75,7 @@ def optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
             "timeLimitSeconds": settings.time_limit_s,
             "policy": _POLICIES[settings.policy],
             "strategy": settings.strategy,
-            **(EVERY_HARM if settings.harm == "any" else {}),
+            **(NO_PROTECTION if settings.harm == "any" else {}),
         }
     }
 

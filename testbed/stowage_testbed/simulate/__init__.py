@@ -1,20 +1,25 @@
-"""The real scheduler without a cluster: its placements, and what it says to plans."""
+"""The real scheduler without a cluster: its placements, and its verdicts on plans."""
 
 from stowage_testbed.simulate.instance import Instance, Measurement, Placements
-from stowage_testbed.simulate.judge import Judge
 from stowage_testbed.simulate.profile import profile_file
-from stowage_testbed.simulate.question import EVERY_HARM, Judgement, Question, Verdict
+from stowage_testbed.simulate.question import (
+    NO_PROTECTION,
+    Question,
+    Verdict,
+    Verification,
+)
 from stowage_testbed.simulate.simulator import Simulator
+from stowage_testbed.simulate.verifier import SchedulerVerifier
 
 __all__ = [
-    "EVERY_HARM",
+    "NO_PROTECTION",
     "Instance",
-    "Judge",
-    "Judgement",
     "Measurement",
     "Placements",
     "Question",
+    "SchedulerVerifier",
     "Simulator",
     "Verdict",
+    "Verification",
     "profile_file",
 ]

@@ -19,7 +19,7 @@ class ProfileMissingError(StowageError):
 
 
 class InstanceRefusedError(StowageError):
-    """The scheduler cannot work on the instance; the reason names every fault."""
+    """The scheduler cannot work on the instance; the reason names every issue."""
 
     def __init__(self, instance_id: str, reason: str) -> None:
         self.instance_id = instance_id
@@ -31,7 +31,7 @@ class InstanceRefusedError(StowageError):
 
 
 class QuestionRefusedError(StowageError):
-    """The scheduler cannot judge; the reason names every fault."""
+    """The scheduler cannot verify; the reason names every issue."""
 
     def __init__(self, instance_id: str, reason: str) -> None:
         self.instance_id = instance_id

@@ -25,8 +25,8 @@ class Instance:
         A pod with ``spec.nodeName`` is placed already.
     objects
         What else the scheduler looks at, with ``apiVersion`` and ``kind``: Services and
-        ReplicaSets, by which it spreads pods that do not say how, namespaces, volumes
-        and their claims, disruption budgets.
+        ReplicaSets, by which it spreads pods without constraints of their own,
+        namespaces, volumes and their claims, disruption budgets.
     changes
         What happens meanwhile, with the number of pods that it comes ``after``, and one
         of ``node`` (a ``v1`` Node), ``nodeGone`` and ``podGone``.

@@ -32,7 +32,7 @@ class SimulatorProcess:
     feature_gates
         As kube-scheduler takes them.
     environment
-        Variables that are set in the process's environment, beside those of this one.
+        Variables that are set in the process's environment, besides those of this one.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SimulatorProcess:
             ``stowage-simulate`` is not installed.
         """
         binary = tool_path("stowage-simulate")
-        # A file, not a pipe: nobody has to empty it while the process runs.
+        # A file, not a pipe: it need not be emptied while the process runs.
         self._messages = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._process = subprocess.Popen(
             [str(binary), "--config", str(self._config), *self._options],
@@ -90,7 +90,7 @@ class SimulatorProcess:
         self._process = self._messages = None
 
     def ask(self, instance_id: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to ``content``, which may tell of an error.
+        """Return the answer to ``content``, which may be an error.
 
         Raises
         ------

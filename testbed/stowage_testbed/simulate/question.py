@@ -1,4 +1,4 @@
-"""What a judge is asked about plans, and what it says."""
+"""What a verifier is asked about plans, and its verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stowage_testbed.simulate.instance import Instance
 POLICY_NAMES = {pb.POLICY_STRICT: "Strict", pb.POLICY_PAPER: "Paper"}
 """Policies as the plugin's arguments name them."""
 
-EVERY_HARM = {
+NO_PROTECTION = {
     "evictSingletons": True,
     "evictNotReady": True,
     "evictJobs": True,
@@ -22,7 +22,8 @@ EVERY_HARM = {
     "maxGracePeriodSeconds": 0,
     "minPodAgeSeconds": 0,
 }
-"""The plugin's arguments under which no pod is left alone for what it would suffer."""
+"""The plugin's arguments that switch off the protection rules for what a pod would
+lose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,13 @@ class Question:
     policy
         The policy that they must keep.
     consolidates
-        They move pods to empty nodes, whatever the policy says of their worth.
+        They move pods to empty nodes, whatever they are worth by the policy.
     forbidden
         What earlier rehearsals refused: a pod as ``namespace/name``, for all like it,
         and the node.
     arguments
-        Of the plugin PriorityOptimizer, whose rules say who may be disturbed; what is
-        left out has its default.
+        Of the plugin PriorityOptimizer, whose protection rules decide which pods may be
+        disrupted; what is left out has its default.
     """
 
     instance: Instance
@@ -69,7 +70,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the scheduler says to one plan.
+    """The scheduler's verdict on one plan.
 
     Attributes
     ----------
@@ -81,7 +82,7 @@ class Verdict:
     plugins
         Those that refuse in the rehearsal; empty text where no single one is to blame.
     pods
-        The UIDs of those whom the plugins refuse.
+        The UIDs of the pods that the plugins refuse.
     detail
         What is wrong.
     """
@@ -94,7 +95,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Verification:
     """The answer to a question.
 
     Attributes

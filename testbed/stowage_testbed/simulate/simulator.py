@@ -27,7 +27,8 @@ class Simulator(SimulatorProcess):
         Raises
         ------
         InstanceRefusedError
-            The instance has faults, or a plugin failed on it. The simulator goes on.
+            The instance has issues, or a plugin failed on it. The simulator keeps
+            running.
         SimulatorEndedError, SimulatorTimeoutError
             As `SimulatorProcess.ask` says.
         """

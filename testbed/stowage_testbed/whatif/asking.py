@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.bench.errors import NoAnswerError
 from stowage_testbed.bench.service import RunningService
-from stowage_testbed.simulate import Instance, Judge, Question, Simulator
+from stowage_testbed.simulate import Instance, Question, SchedulerVerifier, Simulator
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.kept import KeptPods
@@ -53,16 +53,16 @@ class Asking:
 
     Parameters
     ----------
-    judge, simulator
+    verifier, simulator
         Of a profile without preemption.
     service
         The optimiser.
     """
 
     def __init__(
-        self, judge: Judge, simulator: Simulator, service: RunningService
+        self, verifier: SchedulerVerifier, simulator: Simulator, service: RunningService
     ) -> None:
-        self._judge = judge
+        self._verifier = verifier
         self._simulator = simulator
         self._service = service
 
@@ -78,7 +78,7 @@ class Asking:
         """
         instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
         question = Question(instance, arguments=wishes.arguments)
-        snapshot = self._judge.judge(question).snapshot
+        snapshot = self._verifier.verify(question).snapshot
         placing = self._proposal(question, snapshot, wishes, pb.OBJECTIVE_PLACE)
         emptying = self._proposal(
             replace(question, consolidates=True),
@@ -112,8 +112,8 @@ class Asking:
         objections: list[str] = []
         for _ in range(REHEARSALS):
             last = self._solved(snapshot, wishes, objective)
-            judgement = self._judge.judge(replace(question, plans=(last.plan,)))
-            (verdict,) = judgement.verdicts
+            verification = self._verifier.verify(replace(question, plans=(last.plan,)))
+            (verdict,) = verification.verdicts
             if verdict.accepted:
                 return Proposal(last.plan, tuple(last.refusals), tuple(objections))
             objections.append(verdict.detail)
@@ -121,7 +121,7 @@ class Asking:
             if not pairs:
                 break
             question = replace(question, forbidden=(*question.forbidden, *pairs))
-            snapshot = self._judge.judge(question).snapshot
+            snapshot = self._verifier.verify(question).snapshot
         # Nobody moves: that is always allowed.
         return Proposal(pb.Plan(), (), tuple(objections))
 

@@ -1,4 +1,4 @@
-"""The processes that judge, once for all tests."""
+"""The processes that verify plans, once for all tests."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from stowage_testbed.agreement.comparison import Judges, running_judges
+from stowage_testbed.agreement.differential import Verifiers, running_verifiers
 from stowage_testbed.toolchain import install_tools
 
 
 @pytest.fixture(scope="session")
-def judges() -> Iterator[Judges]:
+def verifiers() -> Iterator[Verifiers]:
     install_tools(["stowage-simulate"], quiet=True)
-    with running_judges() as running:
+    with running_verifiers() as running:
         yield running

@@ -1,4 +1,4 @@
-"""Both judges of a plan say the same, and it would be noticed if they did not."""
+"""Both verifiers of a plan say the same, and it would be noticed if they did not."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from stowage_optimizer.verify import checker
 from stowage_optimizer.verify.checker import NAMES, RULES, Rule
-from stowage_testbed.agreement.comparison import Judges, compare
-from stowage_testbed.agreement.kinship import CLAIM_RULES
+from stowage_testbed.agreement.differential import Verifiers, compare_random_plans
+from stowage_testbed.agreement.equivalent_reasons import CLAIM_RULES
 
 SEED = 5
 PLANS = 200
@@ -27,9 +27,9 @@ JUDGED_BY_BOTH = [
 ]
 
 
-def test_both_say_the_same_to_random_plans(judges: Judges) -> None:
+def test_both_say_the_same_to_random_plans(verifiers: Verifiers) -> None:
     """What one lets through and the other does not is a mistake of one of them."""
-    found = compare(judges, SEED, PLANS)
+    found = compare_random_plans(verifiers, SEED, PLANS)
 
     assert found.examples == ()
     assert found.unexplained == 0
@@ -41,9 +41,11 @@ def test_both_say_the_same_to_random_plans(judges: Judges) -> None:
     assert sum(found.confusion.values()) == found.refused
 
 
-def test_a_seed_brings_the_same_plans_again(judges: Judges) -> None:
+def test_a_seed_brings_the_same_plans_again(verifiers: Verifiers) -> None:
     """A disagreement that cannot be had again cannot be mended."""
-    first, again = (compare(judges, SEED, 60).figures() for _ in range(2))
+    first, again = (
+        compare_random_plans(verifiers, SEED, 60).figures() for _ in range(2)
+    )
 
     assert first == again
     assert json.loads(json.dumps(first)) == first
@@ -51,14 +53,14 @@ def test_a_seed_brings_the_same_plans_again(judges: Judges) -> None:
 
 @pytest.mark.parametrize("left_out", JUDGED_BY_BOTH, ids=lambda rule: rule.__name__)
 def test_a_rule_that_the_checker_forgets_is_missed(
-    judges: Judges, left_out: Rule, monkeypatch: pytest.MonkeyPatch
+    verifiers: Verifiers, left_out: Rule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every rule decides some plan; no explanation covers for it."""
     for name, rules in (("NAMES", NAMES), ("RULES", RULES)):
         kept = tuple(rule for rule in rules if rule is not left_out)
         monkeypatch.setattr(checker, name, kept)
 
-    assert _missed(judges)
+    assert _missed(verifiers)
 
 
 def test_claims_are_the_only_rules_that_the_scheduler_leaves_to_the_checker() -> None:
@@ -67,11 +69,11 @@ def test_claims_are_the_only_rules_that_the_scheduler_leaves_to_the_checker() ->
     assert {rule.__name__ for rule in RULES} >= OF_CLAIMS | NOT_HELD_AGAINST
 
 
-def _missed(judges: Judges) -> bool:
-    """Tell whether some plan is judged differently; names that lead nowhere count."""
+def _missed(verifiers: Verifiers) -> bool:
+    """Tell whether some plan is verified differently; names that lead nowhere count."""
     for seed in range(SEARCHED // PLANS):
         try:
-            if compare(judges, seed, PLANS).unexplained:
+            if compare_random_plans(verifiers, seed, PLANS).unexplained:
                 return True
         except KeyError:
             # Other rules cannot look where names are not what they seem.

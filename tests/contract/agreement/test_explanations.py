@@ -6,37 +6,39 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from judged_clusters import a_node, a_plan, a_pod, asked_about, beside, figure_1
+from verified_clusters import a_node, a_plan, a_pod, affinity_to, asked_about, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.agreement.comparison import Judges
+from stowage_testbed.agreement.comparison import Comparison, compare
+from stowage_testbed.agreement.differential import Verifiers
 from stowage_testbed.agreement.explanations import CHANGES, Explanation, explain
-from stowage_testbed.agreement.hearing import Hearing, hear
 from stowage_testbed.agreement.volumes import claim, volume
 from stowage_testbed.simulate import Instance, Verdict
 
 
-def heard(
-    judges: Judges,
+def compared(
+    verifiers: Verifiers,
     instance: Instance,
     plan: pb.Plan,
     policy: pb.Policy = pb.POLICY_STRICT,
-) -> Hearing:
-    (hearing,) = hear(judges.judge, asked_about(judges.judge, instance, plan, policy))
-    return hearing
+) -> Comparison:
+    (comparison,) = compare(
+        verifiers.scheduler, asked_about(verifiers.scheduler, instance, plan, policy)
+    )
+    return comparison
 
 
-def claims(judges: Judges) -> Hearing:
+def claims(verifiers: Verifiers) -> Comparison:
     """Return a good plan that claims to place one pod more."""
     plan = a_plan(placed={"three": "n1"}, moved={"one": ("n1", "n2")})
-    asked = asked_about(judges.judge, figure_1(), plan)
+    asked = asked_about(verifiers.scheduler, figure_1(), plan)
     plan.tiers[0].placed = plan.tiers[0].upper_bound = 4
-    (hearing,) = hear(judges.judge, asked)
-    return hearing
+    (comparison,) = compare(verifiers.scheduler, asked)
+    return comparison
 
 
-def own_kind(judges: Judges) -> Hearing:
-    """Return an eviction for a pod of the same priority, beside a gain above it."""
+def own_kind(verifiers: Verifiers) -> Comparison:
+    """Return an eviction for a pod of the same priority, and a gain above it."""
     pods = (
         a_pod("out", 900, node="n1", priority=1),
         a_pod("equal-1", 450, priority=1),
@@ -45,21 +47,21 @@ def own_kind(judges: Judges) -> Hearing:
     )
     instance = Instance("own-kind", (a_node("n1"), a_node("n2")), pods)
     placed = {"equal-1": "n1", "equal-2": "n1", "high": "n2"}
-    return heard(judges, instance, a_plan(placed=placed, evicted={"out": "n1"}))
+    return compared(verifiers, instance, a_plan(placed=placed, evicted={"out": "n1"}))
 
 
-def preemption_policy(judges: Judges) -> Hearing:
+def preemption_policy(verifiers: Verifiers) -> Comparison:
     """Return an eviction for a pod that never preempts."""
     pods = (
         a_pod("low", 900, node="n1"),
-        a_pod("polite", 900, priority=1, preemptionPolicy="Never"),
+        a_pod("passive", 900, priority=1, preemptionPolicy="Never"),
     )
-    instance = Instance("polite", (a_node("n1"),), pods)
-    plan = a_plan(placed={"polite": "n1"}, evicted={"low": "n1"})
-    return heard(judges, instance, plan)
+    instance = Instance("passive", (a_node("n1"),), pods)
+    plan = a_plan(placed={"passive": "n1"}, evicted={"low": "n1"})
+    return compared(verifiers, instance, plan)
 
 
-def zones_of_volumes(judges: Judges) -> Hearing:
+def zones_of_volumes(verifiers: Verifiers) -> Comparison:
     """Return a pod that is sent to another zone than its volume's label names."""
     zone = "topology.kubernetes.io/zone"
     mounted: list[dict[str, Any]] = [
@@ -73,31 +75,31 @@ def zones_of_volumes(judges: Judges) -> Hearing:
         (a_pod("mounts", 100, volumes=mounted),),
         (claim("default", "data", bound=True), labelled),
     )
-    return heard(judges, instance, a_plan(placed={"mounts": "n1"}))
+    return compared(verifiers, instance, a_plan(placed={"mounts": "n1"}))
 
 
-def order(judges: Judges) -> Hearing:
-    """Return a pod that comes while its company is still there, which then leaves."""
+def order(verifiers: Verifiers) -> Comparison:
+    """Return a pod that comes before the pod that it needs leaves."""
     pods = (
-        a_pod("friend", 500, node="n1"),
+        a_pod("needed", 500, node="n1"),
         a_pod("blocker", 900, node="n2"),
-        a_pod("new", 500, affinity=beside("friend")),
+        a_pod("new", 500, affinity=affinity_to("needed")),
     )
     nodes = (a_node("n1"), a_node("n2"), a_node("n3"))
-    moved = {"friend": ("n1", "n2"), "blocker": ("n2", "n3")}
+    moved = {"needed": ("n1", "n2"), "blocker": ("n2", "n3")}
     plan = a_plan(placed={"new": "n1"}, moved=moved)
-    return heard(judges, Instance("order", nodes, pods), plan)
+    return compared(verifiers, Instance("order", nodes, pods), plan)
 
 
-def spared(judges: Judges) -> Hearing:
-    """Return a pod whose company is evicted, though no room is needed."""
+def spared(verifiers: Verifiers) -> Comparison:
+    """Return a pod whose required neighbour is evicted, though no room is needed."""
     pods = (
-        a_pod("friend", 100, node="n1"),
-        a_pod("new-1", 100, priority=1, affinity=beside("friend")),
+        a_pod("needed", 100, node="n1"),
+        a_pod("new-1", 100, priority=1, affinity=affinity_to("needed")),
     )
-    plan = a_plan(placed={"new-1": "n1"}, evicted={"friend": "n1"})
+    plan = a_plan(placed={"new-1": "n1"}, evicted={"needed": "n1"})
     instance = Instance("spared", (a_node("n1"),), pods)
-    return heard(judges, instance, plan, pb.POLICY_PAPER)
+    return compared(verifiers, instance, plan, pb.POLICY_PAPER)
 
 
 CASES = {
@@ -117,39 +119,39 @@ def test_every_explanation_has_its_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_only_one_side_knows_explains_why_they_differ(
-    judges: Judges, name: Explanation
+    verifiers: Verifiers, name: Explanation
 ) -> None:
-    """Each of these is a difference that stays, and why is written beside it."""
-    hearing = CASES[name](judges)
+    """Each of these is a difference that stays, with its reason."""
+    comparison = CASES[name](verifiers)
 
-    assert not hearing.agreed
-    assert explain(judges.judge, hearing) == (name,)
+    assert not comparison.agreed
+    assert explain(verifiers.scheduler, comparison) == (name,)
 
 
-def test_two_differences_at_once_are_told_as_two(judges: Judges) -> None:
-    """Evicted for its own kind, and company for another while it was spared."""
+def test_two_differences_at_once_are_told_as_two(verifiers: Verifiers) -> None:
+    """Evicted for its own kind, and needed by another while it was spared."""
     pods = (
-        a_pod("friend", 100, node="n1"),
-        a_pod("new", 100, priority=1, affinity=beside("friend")),
+        a_pod("needed", 100, node="n1"),
+        a_pod("new", 100, priority=1, affinity=affinity_to("needed")),
     )
-    plan = a_plan(placed={"new": "n1"}, evicted={"friend": "n1"})
+    plan = a_plan(placed={"new": "n1"}, evicted={"needed": "n1"})
     instance = Instance("both", (a_node("n1"),), pods)
 
-    hearing = heard(judges, instance, plan)
+    comparison = compared(verifiers, instance, plan)
 
-    assert hearing.substance == {"policy", "pod-affinity"}
+    assert comparison.substance == {"policy", "pod-affinity"}
     both = (Explanation.OWN_KIND, Explanation.SPARED)
-    assert explain(judges.judge, hearing) == both
+    assert explain(verifiers.scheduler, comparison) == both
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_explains_a_rule_that_the_checker_forgot(
-    judges: Judges, name: Explanation
+    verifiers: Verifiers, name: Explanation
 ) -> None:
     """The scheduler says there is no room, the checker says nothing."""
     crowded = Verdict(accepted=False, reason="over-capacity")
 
-    mistaken = replace(CASES[name](judges), scheduler=crowded, violations=())
+    mistaken = replace(CASES[name](verifiers), scheduler=crowded, violations=())
 
     assert not mistaken.agreed
-    assert explain(judges.judge, mistaken) == ()
+    assert explain(verifiers.scheduler, mistaken) == ()

@@ -110,7 +110,7 @@ def test_sigterm_ends_it_with_code_0_and_leaves_no_child_and_no_socket(
 def test_its_death_kills_a_child_that_is_deaf_to_everything_else(
     serve: Serve, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A solver that nobody waits for must not eat the node's CPU for ever."""
+    """A solver without a waiting caller must not use the node's CPU for ever."""
     monkeypatch.setenv("PYTHONPATH", str(Path(strategies_under_test.__file__).parent))
     process = serve("--strategies", strategies_under_test.PATH)
     wait_for_serving(path)
@@ -159,7 +159,7 @@ def test_a_second_service_on_the_same_socket_is_refused(
 
 
 def test_metrics_are_served_on_the_loopback_port(serve: Serve, path: Path) -> None:
-    """What a Prometheus beside it would scrape."""
+    """What a Prometheus on the same machine would scrape."""
     port = free_port()
     serve("--metrics-port", str(port))
     wait_for_serving(path)
@@ -249,7 +249,7 @@ def test_it_is_not_ready_before_a_child_can_take_a_call(
 
 
 def open_to_write(pipe: Path) -> int:
-    """Return a descriptor once somebody reads."""
+    """Return a descriptor once there is a reader."""
 
     def look() -> int:
         with suppress(OSError):
@@ -257,7 +257,7 @@ def open_to_write(pipe: Path) -> int:
         return -1
 
     return wait_until(
-        "the nursery to load its strategies",
+        "the fork_server to load its strategies",
         look,
         lambda found: found >= 0,
         timeout_s=60,
@@ -273,7 +273,7 @@ def test_the_probe_says_no_when_nobody_serves(path: Path) -> None:
 
 
 def test_the_probe_does_not_load_the_solver() -> None:
-    """It runs every few seconds beside the service."""
+    """It runs every few seconds, next to the service."""
     script = (
         "import sys, stowage_optimizer.cli.probe, stowage_optimizer.cli; "
         "sys.exit(any(name.startswith(('ortools', 'numpy')) for name in sys.modules))"
@@ -285,7 +285,7 @@ def test_the_probe_does_not_load_the_solver() -> None:
 
 
 def test_the_serving_process_does_not_load_the_solver() -> None:
-    """Only the nursery and its children may be brought down by it."""
+    """Only the fork server and its children may be brought down by it."""
     script = (
         "import sys, stowage_optimizer.cli.serve; "
         "sys.exit(any(name.startswith(('ortools', 'numpy')) for name in sys.modules))"

@@ -35,14 +35,14 @@ def large() -> pb.Snapshot:
 
 
 def a_child_stands_by() -> psutil.Process:
-    """Return the one child of the nursery, which waits for a request."""
+    """Return the one child of the fork server, which waits for a request."""
     return wait_until(
         "one child to stand by",
         lambda: [
             child
-            for nursery in psutil.Process().children()
-            if "stowage_optimizer.service.nursery" in nursery.cmdline()
-            for child in nursery.children()
+            for fork_server in psutil.Process().children()
+            if "stowage_optimizer.service.fork_server" in fork_server.cmdline()
+            for child in fork_server.children()
         ],
         lambda found: len(found) == 1,
         timeout_s=30,
@@ -95,7 +95,7 @@ def test_a_child_that_hangs_while_it_reads_is_killed_and_the_next_one_works(
 
 
 def test_every_stage_is_timed_also_of_a_solve_that_was_killed(solve: Solve) -> None:
-    """Whoever looks for what took long must not have to guess."""
+    """It must be visible what took long."""
     request = pb.SolveRequest(
         snapshot=figure_1(),
         options=pb.SolveOptions(strategy="hang", time_limit_s=LIMIT_S),
@@ -104,6 +104,6 @@ def test_every_stage_is_timed_also_of_a_solve_that_was_killed(solve: Solve) -> N
     last = solve(request)[-1]
 
     assert last.end_reason == pb.END_REASON_TIME_LIMIT
-    told = last.durations
-    assert min(told.decode_s, told.solve_s, told.verify_s) > 0
-    assert told.total_s > LIMIT_S
+    durations = last.durations
+    assert min(durations.decode_s, durations.solve_s, durations.verify_s) > 0
+    assert durations.total_s > LIMIT_S

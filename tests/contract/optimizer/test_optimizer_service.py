@@ -38,13 +38,13 @@ def counted(service: Service, name: str) -> float:
 
 
 def busy_children() -> list[psutil.Process]:
-    """Return the processes two steps below this one: children of the nursery."""
-    nurseries = [
+    """Return the processes two steps below this one: children of the fork server."""
+    fork_servers = [
         child
         for child in psutil.Process().children()
-        if "stowage_optimizer.service.nursery" in child.cmdline()
+        if "stowage_optimizer.service.fork_server" in child.cmdline()
     ]
-    return [child for nursery in nurseries for child in nursery.children()]
+    return [child for fork_server in fork_servers for child in fork_server.children()]
 
 
 def test_figure_1_is_answered_with_one_move(solve: Solve) -> None:
@@ -134,7 +134,7 @@ def test_a_child_that_is_killed_is_told_with_its_signal_and_best_plan(
 
 
 def test_a_strategy_that_crashes_is_an_error_with_its_cause(solve: Solve) -> None:
-    """A bug is told, not hidden behind an empty plan."""
+    """A bug is reported, not hidden behind an empty plan."""
     last = solve(request("crash"))[-1]
 
     assert last.end_reason == pb.END_REASON_ERROR
@@ -157,7 +157,7 @@ def test_a_plan_that_fails_the_checker_never_leaves(
     assert after == failures + 1
 
 
-def test_every_fault_of_a_snapshot_is_told_at_once(solve: Solve) -> None:
+def test_every_issue_of_a_snapshot_is_reported_at_once(solve: Solve) -> None:
     """One round trip is enough to correct everything."""
     builder = SnapshotBuilder().node("n", cpu_milli=-1).node("n")
     builder.pod("p", of="missing", node="nowhere")
@@ -232,7 +232,7 @@ def test_a_call_beyond_the_queue_is_refused_and_a_client_that_leaves_frees_the_t
 def test_a_call_that_is_cancelled_stops_its_child_inside_any_solver(
     channel: grpc.Channel, solve: Solve, strategy: str
 ) -> None:
-    """CP-SAT and HiGHS go on for minutes if nobody stops them (R21)."""
+    """CP-SAT and HiGHS run on for minutes unless they are stopped (R21)."""
     wait_for_turn(solve)
     call = pb_grpc.OptimizerStub(channel).Solve(
         pb.SolveRequest(

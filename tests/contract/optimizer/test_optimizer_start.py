@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_optimizer.search.beside import BESIDE
+from stowage_optimizer.search.background_compiler import BACKGROUND_PARTS
 from stowage_optimizer.search.cache import VARIABLE
 from stowage_optimizer.search.warmup import PARTS
 from stowage_optimizer.service.settings import WorkerSettings
@@ -24,7 +24,7 @@ def compiled_files(cache: Path) -> dict[str, int]:
 def test_a_start_without_compiled_code_gets_ready_and_later_ones_load_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody runs `compile` before the first start; nobody waits for it twice."""
+    """`compile` need not run before the first start, and nothing is compiled twice."""
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     settings = WorkerSettings()
 
@@ -42,14 +42,14 @@ def test_a_start_without_compiled_code_gets_ready_and_later_ones_load_it(
 
 
 def test_a_part_of_the_warm_up_can_be_left_to_another_process() -> None:
-    """A name that it does not know would leave its part to the nursery unseen."""
-    assert set(BESIDE) < set(PARTS)
+    """A name that it does not know would leave its part to the fork server unseen."""
+    assert set(BACKGROUND_PARTS) < set(PARTS)
 
 
 def test_the_other_process_starts_before_the_solver_is_imported() -> None:
     """The import takes as long as a part of the compiling."""
     script = (
-        "import sys, stowage_optimizer.service.nursery\n"
+        "import sys, stowage_optimizer.service.fork_server\n"
         "assert not {'numba', 'numpy', 'ortools'} & sys.modules.keys()\n"
     )
 

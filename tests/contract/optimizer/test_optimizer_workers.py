@@ -71,14 +71,14 @@ def test_a_spare_child_killed_before_it_was_ready_is_replaced(workers: Workers) 
     child.close()
 
 
-def test_a_nursery_that_was_killed_is_replaced(workers: Workers) -> None:
+def test_a_fork_server_that_was_killed_is_replaced(workers: Workers) -> None:
     """The service heals itself, without a restart of the pod."""
     spare = workers.prepare()
     assert spare is not None
-    nursery = psutil.Process(spare.pid).parent()
-    assert nursery is not None
-    nursery.kill()
-    wait_for_end(nursery.pid)
+    fork_server = psutil.Process(spare.pid).parent()
+    assert fork_server is not None
+    fork_server.kill()
+    wait_for_end(fork_server.pid)
 
     child = workers.take()
 
@@ -86,10 +86,10 @@ def test_a_nursery_that_was_killed_is_replaced(workers: Workers) -> None:
     child.close()
 
 
-def test_a_child_of_a_killed_nursery_is_told_at_once_and_the_next_one_goes_on(
+def test_a_child_of_a_killed_fork_server_is_reported_at_once_and_the_next_one_goes_on(
     workers: Workers,
 ) -> None:
-    """Its end must not wait for a start, nor be asked of somebody else's parent."""
+    """Its end must not wait for a start, or be asked of another fork server."""
     child = workers.take()
     first = psutil.Process(child.pid).parent()
     assert first is not None

@@ -1,4 +1,4 @@
-"""The real scheduler lets in everybody whom a plan brings, in some order."""
+"""The real scheduler accepts all arrivals of a plan, in some order."""
 
 from __future__ import annotations
 

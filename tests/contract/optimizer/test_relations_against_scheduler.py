@@ -1,4 +1,4 @@
-"""The real scheduler is the judge of who may come where."""
+"""The real scheduler decides who may come where."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
-from stowage_optimizer.strategies.layout import Layout
+from stowage_optimizer.model.decode.issues import Issues
+from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.agreement.manifests import (
     namespace_manifest,
@@ -184,16 +184,16 @@ def truth(simulator: Simulator, snapshot: pb.Snapshot) -> list[str]:
 
 
 def evaluated(snapshot: pb.Snapshot) -> list[str]:
-    faults = Faults()
-    packing = reduce_snapshot(decode_snapshot(snapshot, faults), relations=True)
-    faults.raise_if_any()
+    issues = Issues()
+    packing = reduce_snapshot(decode_snapshot(snapshot, issues), relations=True)
+    issues.raise_if_any()
     assert packing.refusals == ()
     (item,) = packing.items
-    layout = Layout(packing)
+    builder = AssignmentBuilder(packing)
     return [
         NODES[node]
         for node in item.eligible
-        if layout.fits(0, node) and layout.welcomes(0, node)
+        if builder.fits(0, node) and builder.relations_allow(0, node)
     ]
 
 

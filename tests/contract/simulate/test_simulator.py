@@ -74,7 +74,7 @@ def test_large_instances_do_not_block_the_pipes(simulator: Simulator) -> None:
     assert len(simulator.place(many).nodes) == 3000
 
 
-def test_a_broken_configuration_is_named_with_its_fault(tmp_path: Path) -> None:
+def test_a_broken_configuration_is_named_with_its_issue(tmp_path: Path) -> None:
     """The file and the field are what the user can repair."""
     config = tmp_path / "profile.yaml"
     config.write_text(

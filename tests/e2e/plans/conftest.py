@@ -12,7 +12,7 @@ from release_scene import Scene
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.helm import install_release, uninstall_release
-from stowage_testbed.simulate import EVERY_HARM
+from stowage_testbed.simulate import NO_PROTECTION
 
 GB = 10**9
 
@@ -31,7 +31,7 @@ def scene() -> Iterator[Scene]:
                     "priorityOptimizer": {
                         "mode": "Manual",
                         "coolDownSeconds": 0,
-                        **EVERY_HARM,
+                        **NO_PROTECTION,
                     },
                     "scheduler": {"httpTrigger": {"enabled": True}},
                 },

@@ -18,7 +18,12 @@ from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.observe.audit import AuditMark, audit_end, audit_entries
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.simulate import EVERY_HARM, Judge, Simulator, profile_file
+from stowage_testbed.simulate import (
+    NO_PROTECTION,
+    SchedulerVerifier,
+    Simulator,
+    profile_file,
+)
 from stowage_testbed.toolchain import install_tools
 from stowage_testbed.wait import wait_until
 from stowage_testbed.whatif.asking import Asking, Wishes
@@ -36,7 +41,7 @@ NAMESPACE = "default"
 PLACED = {"a": "node-0", "b": "node-1"}
 """Figure 1 of the paper: two pods of 2 GiB stand where one of 3 GiB fits nowhere."""
 
-ANYBODY = Wishes(arguments=EVERY_HARM)
+ANYBODY = Wishes(arguments=NO_PROTECTION)
 """Of two pods that stand alone in their workloads, one may move all the same."""
 
 READER = "reader"
@@ -62,11 +67,11 @@ def asking() -> Iterator[Asking]:
     install_tools(("stowage-simulate",), quiet=True)
     profile = profile_file("deterministic")
     with (
-        Judge(profile) as judge,
+        SchedulerVerifier(profile) as verifier,
         Simulator(profile) as simulator,
         running_service() as service,
     ):
-        yield Asking(judge, simulator, service)
+        yield Asking(verifier, simulator, service)
 
 
 def _figure_1(api: client.ApiClient) -> None:

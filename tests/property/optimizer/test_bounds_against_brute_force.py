@@ -30,7 +30,7 @@ from stowage_optimizer.strategies.objective import Score, TierScore, score
 EARLIER = {
     Phase.KEEP: (),
     Phase.PLACE: ("kept",),
-    Phase.DISTURB: ("kept", "placed"),
+    Phase.DISRUPT: ("kept", "placed"),
 }
 POLICIES = [Policy.STRICT, Policy.PAPER]
 MANY = settings(
@@ -49,7 +49,7 @@ def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
 
 
 def _number(score: TierScore, phase: Phase) -> int:
-    return (score.kept, score.placed, score.calm)[phase.value]
+    return (score.kept, score.placed, score.stability)[phase.value]
 
 
 def _ask(packing: Packing, reached: Score, tier: int, phase: Phase) -> Question:
@@ -109,7 +109,7 @@ def test_no_assignment_beats_the_dual_bound(
             )
 
             best = _best(scores, reached, tier, phase)
-            if bound is not None and phase is Phase.DISTURB:
+            if bound is not None and phase is Phase.DISRUPT:
                 assert bound.value <= -best
             elif bound is not None:
                 assert bound.value >= best
@@ -138,7 +138,7 @@ def test_enumeration_ends_at_the_true_best_or_above(
             if dual is None or dual.prices is None:
                 continue
             own = _number(reached[tier], phase)
-            known = -own if phase is Phase.DISTURB else own
+            known = -own if phase is Phase.DISRUPT else own
 
             found = enumeration_bound(
                 question, dual.prices, known, clock=lambda: 0.0, deadline=5.0
@@ -147,7 +147,7 @@ def test_enumeration_ends_at_the_true_best_or_above(
             if found is None or found.bound is None:
                 continue
             best = _best(scores, reached, tier, phase)
-            sign = -1 if phase is Phase.DISTURB else 1
+            sign = -1 if phase is Phase.DISRUPT else 1
             # What was reached is a floor only if it reaches the earlier phases.
             assert sign * found.bound.value >= best
             if not overcommitted(packing) and found.nodes is not None:

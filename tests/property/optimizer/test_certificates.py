@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from certified_plans import Scene, scene_of
+from certified_plans import ReducedSnapshot, reduced_snapshot
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from packing_oracle import at_least, feasible_assignments
@@ -29,7 +29,7 @@ SLOW = settings(
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> Scene:
+def reduced_snapshots(draw: st.DrawFn) -> ReducedSnapshot:
     """Up to 3 nodes and 5 pods of 3 tiers; replicas, and pods that stay.
 
     Some pods are not let in somewhere, some clash by a port, some keep apart.
@@ -68,7 +68,7 @@ def scenes(draw: st.DrawFn) -> Scene:
             node=draw(st.sampled_from(["", *names])),
             movable=draw(st.integers(0, 4)) > 0,
         )
-    return scene_of(builder.message)
+    return reduced_snapshot(builder.message)
 
 
 def _listen(one: pb.PodClass, draw: st.DrawFn) -> None:
@@ -82,7 +82,7 @@ def _listen(one: pb.PodClass, draw: st.DrawFn) -> None:
 
 
 def _keep_apart(one: pb.PodClass, other: str) -> None:
-    """Keep pods of the class apart from those of ``other``, or from everybody."""
+    """Keep pods of the class apart from those of ``other``, or from all others."""
     labels = {"class": other} if other else {}
     one.required_pod_anti_affinity.add(
         topology_key="host", label_selector=pb.LabelSelector(match_labels=labels)
@@ -91,15 +91,15 @@ def _keep_apart(one: pb.PodClass, other: str) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @SLOW
-@given(scene=scenes(), data=st.data())
+@given(reduced=reduced_snapshots(), data=st.data())
 def test_the_prices_of_a_dual_bound_confirm_it(
-    policy: Policy, scene: Scene, data: st.DataObject
+    policy: Policy, reduced: ReducedSnapshot, data: st.DataObject
 ) -> None:
     """Prover and checker share no code, so they agree only if both are right."""
-    assignments = list(feasible_assignments(scene.packing))
-    plan = scene.plan(data.draw(st.sampled_from(assignments)), policy)
+    assignments = list(feasible_assignments(reduced.packing))
+    plan = reduced.plan(data.draw(st.sampled_from(assignments)), policy)
 
-    checked = _check(scene, plan, policy)
+    checked = _check(reduced, plan, policy)
 
     assert checked.violations == ()
     assert checked.claims == sum(1 for _ in claims(plan))
@@ -107,14 +107,14 @@ def test_the_prices_of_a_dual_bound_confirm_it(
 
 @pytest.mark.parametrize("policy", POLICIES)
 @SLOW
-@given(scene=scenes(), data=st.data())
+@given(reduced=reduced_snapshots(), data=st.data())
 def test_whatever_is_altered_no_false_limit_is_confirmed(
-    policy: Policy, scene: Scene, data: st.DataObject
+    policy: Policy, reduced: ReducedSnapshot, data: st.DataObject
 ) -> None:
     """A certificate convinces by itself, so a forged one must prove something true."""
-    assignments = list(feasible_assignments(scene.packing))
+    assignments = list(feasible_assignments(reduced.packing))
     assignment = data.draw(st.sampled_from(assignments))
-    plan = scene.plan(assignment, policy)
+    plan = reduced.plan(assignment, policy)
     made = list(claims(plan))
     assume(made)
     claim = data.draw(st.sampled_from(made))
@@ -124,45 +124,45 @@ def test_whatever_is_altered_no_false_limit_is_confirmed(
         tier.upper_bound -= data.draw(st.integers(0, 2))
     else:
         tier.disruption_lower_bound += data.draw(st.integers(0, 3))
-    reached = score(scene.packing, assignment, policy)
-    scores = {score(scene.packing, one, policy) for one in assignments}
+    reached = score(reduced.packing, assignment, policy)
+    scores = {score(reduced.packing, one, policy) for one in assignments}
 
-    checked = _check(scene, plan, policy)
+    checked = _check(reduced, plan, policy)
 
     refused = {violation.subject for violation in checked.violations}
     for one in claims(plan):
         if one.name not in refused:
-            assert _holds(scene, one, reached, scores)
+            assert _holds(reduced, one, reached, scores)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @SLOW
-@given(scene=scenes(), data=st.data())
+@given(reduced=reduced_snapshots(), data=st.data())
 def test_a_limit_beyond_the_truth_is_refused(
-    policy: Policy, scene: Scene, data: st.DataObject
+    policy: Policy, reduced: ReducedSnapshot, data: st.DataObject
 ) -> None:
     """One pod more or one move less than possible is the worst thing to certify."""
-    assignments = list(feasible_assignments(scene.packing))
+    assignments = list(feasible_assignments(reduced.packing))
     assignment = data.draw(st.sampled_from(assignments))
-    plan = scene.plan(assignment, policy)
-    reached = score(scene.packing, assignment, policy)
-    scores = {score(scene.packing, one, policy) for one in assignments}
+    plan = reduced.plan(assignment, policy)
+    reached = score(reduced.packing, assignment, policy)
+    scores = {score(reduced.packing, one, policy) for one in assignments}
     for tier in plan.tiers:
         if tier.place.HasField("dual_bound"):
-            tier.upper_bound = _best(scene, tier.priority, 1, reached, scores) - 1
+            tier.upper_bound = _best(reduced, tier.priority, 1, reached, scores) - 1
         if tier.disturb.HasField("dual_bound"):
-            least = -_best(scene, tier.priority, 2, reached, scores)
+            least = -_best(reduced, tier.priority, 2, reached, scores)
             tier.disruption_lower_bound = least + 1
 
-    checked = _check(scene, plan, policy)
+    checked = _check(reduced, plan, policy)
 
     assert {one.subject for one in checked.violations} == {
         claim.name for claim in claims(plan)
     }
 
 
-def _check(scene: Scene, plan: pb.Plan, policy: Policy) -> Checked:
-    return verify_certificates(scene.message, plan, WIRE[policy], scene.left_alone)
+def _check(reduced: ReducedSnapshot, plan: pb.Plan, policy: Policy) -> Checked:
+    return verify_certificates(reduced.message, plan, WIRE[policy], reduced.left_alone)
 
 
 def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
@@ -183,19 +183,25 @@ def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
             one.pod += change
 
 
-def _holds(scene: Scene, claim: Claim, reached: Score, scores: set[Score]) -> bool:
+def _holds(
+    reduced: ReducedSnapshot, claim: Claim, reached: Score, scores: set[Score]
+) -> bool:
     phase = 1 if claim.phase == pb.PHASE_PLACE else 2
-    best = _best(scene, claim.priority, phase, reached, scores)
+    best = _best(reduced, claim.priority, phase, reached, scores)
     return best <= claim.limit if phase == 1 else -best >= claim.limit
 
 
 def _best(
-    scene: Scene, priority: int, phase: int, reached: Score, scores: set[Score]
+    reduced: ReducedSnapshot,
+    priority: int,
+    phase: int,
+    reached: Score,
+    scores: set[Score],
 ) -> int:
     """Return the true optimum of a phase in the plan's numbers."""
-    tier = scene.packing.tiers.index(priority)
+    tier = reduced.packing.tiers.index(priority)
     earlier = ("kept",) if phase == 1 else ("kept", "placed")
     among = [one[tier] for one in scores if at_least(one, reached, tier, earlier)]
     if phase == 1:
-        return scene.staying(priority) + max(one.placed for one in among)
-    return max(one.calm for one in among)
+        return reduced.staying(priority) + max(one.placed for one in among)
+    return max(one.stability for one in among)

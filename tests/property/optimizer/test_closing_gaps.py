@@ -31,7 +31,7 @@ from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.problem import Indices, Ints, make_problem
 from stowage_optimizer.strategies.objective import Score, score
 
-EARLIER = {Phase.PLACE: ("kept",), Phase.DISTURB: ("kept", "placed")}
+EARLIER = {Phase.PLACE: ("kept",), Phase.DISRUPT: ("kept", "placed")}
 LONG_S = 5.0
 BRIEF = settings(
     max_examples=100,
@@ -42,8 +42,8 @@ BRIEF = settings(
 
 
 def _value(found: Score, tier: int, phase: Phase) -> int:
-    """Return the number of a phase as bounds have it: disturbance is positive."""
-    return found[tier].placed if phase is Phase.PLACE else -found[tier].calm
+    """Return the number of a phase as bounds have it: disruption is positive."""
+    return found[tier].placed if phase is Phase.PLACE else -found[tier].stability
 
 
 def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
@@ -52,7 +52,7 @@ def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
         for one in scores
         if at_least(one, reached, tier, EARLIER[phase])
     ]
-    return min(among) if phase is Phase.DISTURB else max(among)
+    return min(among) if phase is Phase.DISRUPT else max(among)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _close_in(question: Question, search: DualSearch) -> tuple[int, Enumerated] 
         aim = found.bound.value
 
 
-@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
+@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 @BRIEF
 @given(packing=packings(), data=st.data())
 def test_going_from_the_limit_to_the_worse_ends_at_the_true_best(
@@ -131,13 +131,13 @@ def test_going_from_the_limit_to_the_worse_ends_at_the_true_best(
         asked.answered_by(packing, found.nodes)
 
 
-@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
+@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 @BRIEF
 @given(packing=packings(), data=st.data())
 def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
     phase: Phase, packing: Packing, data: st.DataObject
 ) -> None:
-    """What nobody could carry out would be thrown away, and time with it."""
+    """An infeasible assignment would be thrown away, and the time with it."""
     for asked in _asked(packing, phase, data):
         start = _nowhere(packing)
         search = DualSearch(asked.question, start, lambda: 0.0)
@@ -149,7 +149,7 @@ def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
             asked.answered_by(packing, nodes)
 
 
-@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISTURB])
+@pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 @BRIEF
 @given(packing=packings(), data=st.data())
 def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
@@ -168,7 +168,7 @@ def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
             bound = search.run(LONG_S, rounds=20)
 
             best = _best(scores, reached, tier, phase)
-            if bound is not None and phase is Phase.DISTURB:
+            if bound is not None and phase is Phase.DISRUPT:
                 assert bound.value <= best
             elif bound is not None:
                 assert bound.value >= best
@@ -202,17 +202,17 @@ def test_nodes_that_can_be_filled_are_not_said_to_be_unfillable(
     packing: Packing,
 ) -> None:
     """The claim comes from pairs of halves; one overlooked would refute a true plan."""
-    everybody = len(packing.items)
+    total = len(packing.items)
     scores = feasible_scores(packing, Policy.STRICT)
     most = max(one[0].placed for one in scores)
     question = Question(make_problem(packing), 0, Phase.PLACE, min(scores))
 
-    bound = exact_fit_bound(question, everybody)
+    bound = exact_fit_bound(question, total)
 
-    if most == everybody:
+    if most == total:
         assert bound is None
     elif bound is not None:
-        assert bound.value == everybody - 1
+        assert bound.value == total - 1
 
 
 def test_an_odd_pod_out_is_seen_without_a_search() -> None:

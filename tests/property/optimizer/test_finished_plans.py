@@ -103,7 +103,7 @@ def test_every_point_of_the_curve_is_a_plan_within_that_many_moves(
 def test_no_assignment_uses_fewer_nodes_or_fewer_moves(
     max_moves: int | None, snapshot: pb.Snapshot
 ) -> None:
-    """Fewest nodes first, then fewest moves, and everybody keeps a node."""
+    """Fewest nodes first, then fewest moves, and all pods keep a node."""
     asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE, max_moves=max_moves)
 
     answer = finished_answer_to(snapshot, asked)
@@ -125,21 +125,21 @@ def test_pods_that_demand_things_of_each_other_are_finished_too(
     seed: int, strategy: str, objective: pb.Objective
 ) -> None:
     """Affinity, spread and ports hold for parts of plans, and where nodes go."""
-    chance = Random(seed)  # noqa: S311
-    snapshot = related_pods(chance, waiting=4)
+    rng = Random(seed)  # noqa: S311
+    snapshot = related_pods(rng, waiting=4)
     for node in snapshot.nodes:
-        node.allocatable.pods = chance.randrange(1, 6)
+        node.allocatable.pods = rng.randrange(1, 6)
     for one in snapshot.pod_classes:
-        one.priority = chance.randrange(3)
-        one.owner.uid = chance.choice(["web", "db"])
+        one.priority = rng.randrange(3)
+        one.owner.uid = rng.choice(["web", "db"])
     for pod in snapshot.pods:
-        pod.movable = bool(chance.randrange(3))
-        pod.deletion_cost = chance.randrange(3)
+        pod.movable = bool(rng.randrange(3))
+        pod.deletion_cost = rng.randrange(3)
     asked = pb.SolveOptions(strategy=strategy, objective=objective)
-    if chance.randrange(2):
-        asked.max_moves = chance.randrange(3)
-    if chance.randrange(2):
-        asked.max_disruptions_per_owner = chance.randrange(2)
+    if rng.randrange(2):
+        asked.max_moves = rng.randrange(3)
+    if rng.randrange(2):
+        asked.max_disruptions_per_owner = rng.randrange(2)
 
     plan = encode_plan(finished_answer_to(snapshot, asked).plan)
 

@@ -86,7 +86,7 @@ def test_units_change_nothing(cluster: Cluster, seed: int) -> None:
 @every_cluster
 @every_seed
 def test_names_mean_nothing(cluster: Cluster, seed: int) -> None:
-    """The plan is the same but for the names that are told in it."""
+    """The plan is the same except for its names."""
     snapshot, one = answered(cluster, seed)
     renamed = pb.Snapshot.FromString(snapshot.SerializeToString())
     random = Random(seed)  # noqa: S311

@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 from brute_force import Where, outcome, value_of
+from preference_snapshots import preference_value, with_preferences
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
-from wishes import contentment, with_wishes
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.strategies.preferring import Preferring
@@ -26,16 +26,16 @@ from stowage_testbed.agreement.related_pods import crowded_pods
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
 
 
-def wishful(seed: int, *, demanding: bool) -> pb.Snapshot:
-    """Return waiting pods with wishes and room for some, with demands or without."""
-    chance = Random(seed)  # noqa: S311
-    snapshot = crowded_pods(chance, waiting=5)
+def pods_with_preferences(seed: int, *, demanding: bool) -> pb.Snapshot:
+    """Return waiting pods with preferences and room for some of them."""
+    rng = Random(seed)  # noqa: S311
+    snapshot = crowded_pods(rng, waiting=5)
     for one in snapshot.pod_classes:
         if not demanding:
             del one.required_pod_affinity[:]
             del one.required_pod_anti_affinity[:]
             del one.topology_spread[:]
-    return with_wishes(snapshot, chance)
+    return with_preferences(snapshot, rng)
 
 
 def neighbours(snapshot: pb.Snapshot, plan: pb.Plan) -> Iterator[pb.Plan]:
@@ -66,14 +66,14 @@ def test_no_pod_that_goes_elsewhere_would_be_better_for_all(
     seed: int, demanding: bool
 ) -> None:
     """Nor two that change places; the checker says which of these plans are good."""
-    snapshot = wishful(seed, demanding=demanding)
+    snapshot = pods_with_preferences(seed, demanding=demanding)
 
     plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
 
     assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
-    mine = contentment(snapshot, outcome(snapshot, plan))
+    mine = preference_value(snapshot, outcome(snapshot, plan))
     for other in neighbours(snapshot, plan):
-        if contentment(snapshot, outcome(snapshot, other)) > mine:
+        if preference_value(snapshot, outcome(snapshot, other)) > mine:
             assert verify_plan(snapshot, other, pb.POLICY_STRICT) != []
 
 
@@ -83,7 +83,7 @@ def test_wishes_change_nothing_that_a_plan_is_worth(
     """Same pods placed, moved and evicted, and the same claims; only nodes differ."""
     gained = 0
     for seed in range(30):
-        snapshot = wishful(seed, demanding=bool(seed % 2))
+        snapshot = pods_with_preferences(seed, demanding=bool(seed % 2))
         plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
         with monkeypatch.context() as patched:
             patched.setattr(Preferring, "solve", _as_found)
@@ -97,7 +97,7 @@ def test_wishes_change_nothing_that_a_plan_is_worth(
         assert value_of(snapshot, where, pb.POLICY_STRICT) == value_of(
             snapshot, before, pb.POLICY_STRICT
         )
-        gain = contentment(snapshot, where) - contentment(snapshot, before)
+        gain = preference_value(snapshot, where) - preference_value(snapshot, before)
         assert gain >= 0
         gained += gain > 0
     assert gained > 5
@@ -116,12 +116,12 @@ def _as_found(self: Preferring, *args: object, **named: object) -> object:
 
 
 def test_a_pod_goes_where_it_would_rather_be() -> None:
-    """A wish is no demand: the second pod takes what room is left."""
+    """A preference is no demand: the second pod takes what room is left."""
     builder = SnapshotBuilder()
     builder.node("a", cpu_milli=1).node("b", cpu_milli=1, labels={"disk": "ssd"})
     one = builder.pod_class("picky", cpu_milli=1)
-    wish = one.preferred_node_affinity.add(weight=1)
-    wish.term.match_expressions.add(key="disk", operator="Exists")
+    term = one.preferred_node_affinity.add(weight=1)
+    term.term.match_expressions.add(key="disk", operator="Exists")
     builder.pod("plain", cpu_milli=1).pod("picky", of="picky")
 
     answer = finished_answer_to(builder.message, ASKED)
@@ -130,13 +130,13 @@ def test_a_pod_goes_where_it_would_rather_be() -> None:
     assert nodes == {"plain": "a", "picky": "b"}
 
 
-def test_nobody_is_moved_for_a_wish() -> None:
-    """Moves are counted before wishes are."""
+def test_no_pod_is_moved_for_a_preference() -> None:
+    """Moves are counted before preferences are."""
     builder = SnapshotBuilder()
     builder.node("a", cpu_milli=2).node("b", cpu_milli=2, labels={"disk": "ssd"})
     one = builder.pod_class("picky", cpu_milli=1)
-    wish = one.preferred_node_affinity.add(weight=100)
-    wish.term.match_expressions.add(key="disk", operator="Exists")
+    term = one.preferred_node_affinity.add(weight=100)
+    term.term.match_expressions.add(key="disk", operator="Exists")
     builder.pod("stays", of="picky", node="a").pod("comes", of="picky")
 
     plan = finished_answer_to(builder.message, ASKED).plan
@@ -145,16 +145,16 @@ def test_nobody_is_moved_for_a_wish() -> None:
     assert [one.node for one in plan.placements] == ["b"]
 
 
-def test_nobody_is_left_evicted_for_a_wish() -> None:
-    """Where the pod would rather be nobody had to go: that is another plan."""
+def test_no_pod_is_left_evicted_for_a_preference() -> None:
+    """Making room on the preferred node would be another plan."""
     builder = SnapshotBuilder()
     builder.node("a", cpu_milli=2, labels={"disk": "hdd"}).node("b", cpu_milli=2)
     builder.pod_class("low", cpu_milli=2).node_selector["disk"] = "hdd"
     one = builder.pod_class("high", cpu_milli=2, priority=1)
-    wish = one.preferred_node_affinity.add(weight=1)
-    wish.term.match_expressions.add(key="disk", operator="DoesNotExist")
+    term = one.preferred_node_affinity.add(weight=1)
+    term.term.match_expressions.add(key="disk", operator="DoesNotExist")
     builder.pod("low", of="low", node="a").pod("high", of="high")
-    snapshot = decode_snapshot(builder.message, Faults())
+    snapshot = decode_snapshot(builder.message, Issues())
     packing = reduce_snapshot(snapshot, relations=True)
 
     improver = Improver(snapshot, packing, Policy.STRICT, (None, 0), lambda: False)

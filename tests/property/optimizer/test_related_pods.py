@@ -1,4 +1,4 @@
-"""Pods with demands on each other, placed beside whatever plan there is."""
+"""Pods with relations, placed in addition to any plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from solving_in_process import finished_answer_to
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Assignment
@@ -21,7 +21,7 @@ from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.related import Related
-from stowage_optimizer.strategies.settling import make_whole
+from stowage_optimizer.strategies.relation_repair import make_whole
 from stowage_optimizer.strategies.strategy import Answer
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.agreement.related_pods import NODES, crowded_pods
@@ -30,9 +30,9 @@ CASES = 100
 
 
 def decoded(snapshot: pb.Snapshot) -> Snapshot:
-    faults = Faults()
-    model = decode_snapshot(snapshot, faults)
-    faults.raise_if_any()
+    issues = Issues()
+    model = decode_snapshot(snapshot, issues)
+    issues.raise_if_any()
     return model
 
 
@@ -57,25 +57,25 @@ def test_what_is_placed_beside_a_plan_passes_the_checker(seed: int) -> None:
 
 @pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
 @pytest.mark.parametrize("seed", range(CASES))
-def test_any_wish_becomes_a_plan_that_keeps_every_relation(
+def test_any_proposal_becomes_a_plan_that_keeps_every_relation(
     seed: int, policy: Policy
 ) -> None:
     """Strategies may propose what they like; moves and evictions are settled too."""
-    chance = Random(seed)  # noqa: S311
-    snapshot = crowded_pods(chance)
+    rng = Random(seed)  # noqa: S311
+    snapshot = crowded_pods(rng)
     model = decoded(snapshot)
     packing = reduce_snapshot(model, relations=True)
-    wish: Assignment = tuple(
-        chance.choice([None, item.home, *item.eligible]) for item in packing.items
+    proposal: Assignment = tuple(
+        rng.choice([None, item.home, *item.eligible]) for item in packing.items
     )
 
-    whole = make_whole(packing, wish, policy)
+    whole = make_whole(packing, proposal, policy)
 
     plan = PlanWriter(model, packing, policy).write(whole, trivial_bounds(packing))
     message = encode_plan(plan)
     asked = pb.POLICY_STRICT if policy is Policy.STRICT else pb.POLICY_PAPER
     broken = {one.rule for one in verify_plan(snapshot, message, asked)}
-    # A wish may well move pods for nothing; whether it is worth it is not asked here.
+    # A proposal may move pods for nothing; its worth is not checked here.
     assert broken <= {"worth", "policy"}
 
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_placed_evenly_waits_and_that_is_proved() -> None:
     assert verify_plan(builder.message, plan, pb.POLICY_STRICT) == []
 
 
-def test_a_group_that_seeks_its_own_company_starts_somewhere_and_stays_there() -> None:
+def test_a_group_with_affinity_to_itself_starts_somewhere_and_stays_there() -> None:
     """The first pod of such a group is let in anywhere, and the others follow it."""
     builder = SnapshotBuilder()
     for name in NODES:

@@ -12,13 +12,13 @@ from snapshot_builder import SnapshotBuilder
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import Row, total
 from stowage_optimizer.strategies.related.formulation import (
     RelatedFormulation,
-    told_apart,
+    with_class_dimension,
 )
 from stowage_testbed.agreement.related_pods import crowded_pods
 
@@ -33,12 +33,12 @@ def roomy(seed: int) -> pb.Snapshot:
     return snapshot
 
 
-def anywhere(snapshot: pb.Snapshot, chance: Random) -> Where:
+def anywhere(snapshot: pb.Snapshot, rng: Random) -> Where:
     names = ["", *(node.name for node in snapshot.nodes)]
     return {
         pod.uid: pod.node
-        if pod.node and (not pod.movable or chance.randrange(2))
-        else chance.choice(names)
+        if pod.node and (not pod.movable or rng.randrange(2))
+        else rng.choice(names)
         for pod in snapshot.pods
     }
 
@@ -52,7 +52,7 @@ def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[Row]:
     """Return which of the rows about relations ``assignment`` does not meet."""
     formulation = RelatedFormulation(packing, tiers)
     values = formulation.values(assignment)
-    others = len(CountFormulation(told_apart(packing), tiers).program.rows)
+    others = len(CountFormulation(with_class_dimension(packing), tiers).program.rows)
     return [
         row
         for row in formulation.program.rows[others:]
@@ -63,14 +63,14 @@ def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[Row]:
 @pytest.mark.parametrize("seed", range(30))
 def test_whatever_can_be_carried_out_meets_the_rows(seed: int) -> None:
     """The checker, which shares no code with the rows, says what can be."""
-    chance = Random(seed)  # noqa: S311
+    rng = Random(seed)  # noqa: S311
     snapshot = roomy(seed)
-    packing = reduce_snapshot(decode_snapshot(snapshot, Faults()), relations=True)
+    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()), relations=True)
     if packing.relations is None:
         return
 
     for _ in range(TRIES):
-        where = anywhere(snapshot, chance)
+        where = anywhere(snapshot, rng)
         if feasible(snapshot, where):
             assignment = as_assignment(packing, where)
             for tiers in range(1, len(packing.tiers) + 1):
@@ -92,7 +92,7 @@ def test_pods_of_lower_tiers_may_even_out_what_the_rows_know_nothing_of() -> Non
     )
     builder.pod("w0", of="web").pod("w1", of="web").pod("h", of="helper")
     snapshot = builder.message
-    packing = reduce_snapshot(decode_snapshot(snapshot, Faults()), relations=True)
+    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()), relations=True)
 
     where = {"w0": "x", "w1": "x", "h": "y"}
 

@@ -49,7 +49,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(builder.message, plan, pb.POLICY_STRICT)
 
 
-def counted(case: Case, uid: str, node: str, disturbable: set[str]) -> bool:
+def counted(case: Case, uid: str, node: str, disruptable: set[str]) -> bool:
     """Tell by counting whether the evicted pod has room on ``node``."""
     priority, load, asked = case.priority(uid), Counter(case.requests(uid)), set()
     for other, where in case.after.items():
@@ -57,7 +57,7 @@ def counted(case: Case, uid: str, node: str, disturbable: set[str]) -> bool:
         stays = (
             case.priority(other) > priority
             or (case.priority(other) == priority and runs_at)
-            or (runs_at and other not in disturbable)
+            or (runs_at and other not in disruptable)
         )
         if where == node and stays:
             load.update(case.requests(other))
@@ -75,12 +75,12 @@ def counted(case: Case, uid: str, node: str, disturbable: set[str]) -> bool:
 @given(cases())
 def test_tables_and_counting_name_the_same_nodes(case: Case) -> None:
     """On every node, at home and elsewhere, for huge amounts too."""
-    disturbable = {pod.uid for pod in case.snapshot.pods if pod.node and pod.movable}
-    spare = SpareRoom(case, disturbable)
+    disruptable = {pod.uid for pod in case.snapshot.pods if pod.node and pod.movable}
+    spare = SpareRoom(case, disruptable)
 
     for eviction in case.plan.evictions:
         uid = eviction.pod_uid
-        expected = [name for name in NODES if counted(case, uid, name, disturbable)]
+        expected = [name for name in NODES if counted(case, uid, name, disruptable)]
         found = list(spare.nodes_for(uid))
         assert sorted(found) == expected
         if case.pods[uid].node in found:

@@ -14,7 +14,7 @@ from solving_in_process import answer_to
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.plan import EndReason, Plan
-from stowage_optimizer.strategies.source import shipped_strategies
+from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
 
 POLICIES = [pb.POLICY_STRICT, pb.POLICY_PAPER]

@@ -1,4 +1,4 @@
-"""The thesis's objective, which counts moves and evictions alike."""
+"""The thesis's objective, which counts moves and evictions equally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strategy and checker read taints, selectors and affinity alike, in two codebases."""
+"""Strategy and checker read taints, selectors and affinity in the same way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from snapshot_builder import SnapshotBuilder
 from stowage_optimizer.constraints.eligibility import Eligibility
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.eligibility import turned_away
 
@@ -93,9 +93,9 @@ def snapshots(draw: st.DrawFn) -> pb.Snapshot:
 @given(snapshot=snapshots())
 def test_both_codebases_name_the_same_nodes(snapshot: pb.Snapshot) -> None:
     """A mistake in one of them shows as a difference (R12)."""
-    faults = Faults()
-    model = decode_snapshot(snapshot, faults)
-    faults.raise_if_any()
+    issues = Issues()
+    model = decode_snapshot(snapshot, issues)
+    issues.raise_if_any()
     case = Case(snapshot, pb.Plan(), pb.POLICY_STRICT)
 
     eligible = Eligibility(model).nodes(model.classes["wants"])

@@ -1,4 +1,4 @@
-"""Every way to spoil a plan changes it."""
+"""Every mutation changes the plan."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Index
-from stowage_testbed.agreement.accounts import give_true_account
-from stowage_testbed.agreement.mutations import CLAIMS, MUTATIONS, Mutation, Scene
+from stowage_testbed.agreement.mutations import (
+    CLAIMS,
+    MUTATIONS,
+    Mutation,
+    MutationContext,
+)
+from stowage_testbed.agreement.tier_counts import recount_tiers
 
 SEEDS = range(8)
 
 
-def busy_scene(seed: int) -> Scene:
-    """Return a plan with steps of every kind, and others whom it leaves alone."""
+def busy_context(seed: int) -> MutationContext:
+    """Return a plan with steps of every kind, and other pods that it leaves alone."""
     builder = SnapshotBuilder()
     for name in ("n1", "n2", "n3"):
         builder.node(name)
@@ -34,14 +39,14 @@ def busy_scene(seed: int) -> Scene:
     plan.moves.add(pod_uid="moved", from_node="n1", to_node="n3")
     plan.evictions.add(pod_uid="gone", node="n1")
     index = Index(builder.message)
-    give_true_account(plan, builder.message, index)
-    return Scene(Random(seed), index, builder.message, plan)  # noqa: S311
+    recount_tiers(plan, builder.message, index)
+    return MutationContext(Random(seed), index, builder.message, plan)  # noqa: S311
 
 
-def empty_scene() -> Scene:
+def empty_context() -> MutationContext:
     builder = SnapshotBuilder().node("n1")
     plan = pb.Plan(snapshot_id=builder.message.id)
-    return Scene(Random(1), Index(builder.message), builder.message, plan)  # noqa: S311
+    return MutationContext(Random(1), Index(builder.message), builder.message, plan)  # noqa: S311
 
 
 def name(mutation: Callable[..., object]) -> str:
@@ -50,25 +55,25 @@ def name(mutation: Callable[..., object]) -> str:
 
 @pytest.mark.parametrize("mutation", [*MUTATIONS, *CLAIMS], ids=name)
 def test_a_mutation_changes_the_plan_and_says_so(mutation: Mutation) -> None:
-    """One that changes nothing would count good plans as spoiled ones."""
+    """One that changes nothing would count good plans as mutated ones."""
     changed = 0
     for seed in SEEDS:
-        scene = busy_scene(seed)
-        before = scene.plan.SerializeToString(deterministic=True)
+        context = busy_context(seed)
+        before = context.plan.SerializeToString(deterministic=True)
 
-        assert mutation(scene)
+        assert mutation(context)
 
-        changed += scene.plan.SerializeToString(deterministic=True) != before
+        changed += context.plan.SerializeToString(deterministic=True) != before
     assert changed > len(SEEDS) // 2
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=name)
 def test_where_there_is_nothing_to_change_it_says_so(mutation: Mutation) -> None:
     """Then another one is tried."""
-    scene = empty_scene()
-    before = scene.plan.SerializeToString(deterministic=True)
+    context = empty_context()
+    before = context.plan.SerializeToString(deterministic=True)
 
-    changed = mutation(scene)
+    changed = mutation(context)
 
-    after = scene.plan.SerializeToString(deterministic=True)
+    after = context.plan.SerializeToString(deterministic=True)
     assert changed == (after != before)

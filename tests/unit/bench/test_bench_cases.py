@@ -8,7 +8,7 @@ from google.protobuf.json_format import MessageToDict
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_testbed.bench.case import Case, Family
 from stowage_testbed.bench.cell import Cell, grid
 from stowage_testbed.bench.constraint_mix import DEDICATED, DISK
@@ -76,11 +76,11 @@ def test_a_snapshot_of_the_mix_meets_the_contract() -> None:
     """The service must not refuse what the benchmark sends."""
     scenario = Case(Family.MIX, CELL, 0).scenario(0)
     snapshot = snapshot_of(scenario, fill(scenario))
-    faults = Faults()
+    issues = Issues()
 
-    decode_snapshot(snapshot, faults)
+    decode_snapshot(snapshot, issues)
 
-    faults.raise_if_any()
+    issues.raise_if_any()
     assert len(snapshot.pods) == 128
     text = str(MessageToDict(snapshot))
     for part in (DISK, DEDICATED, "topologySpread", "requiredPodAntiAffinity"):

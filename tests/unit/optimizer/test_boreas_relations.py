@@ -17,7 +17,7 @@ ASKED = pb.SolveOptions(strategy="boreas", deterministic=True)
 
 
 def shop(nodes: int, *, near: bool = True) -> pb.Snapshot:
-    """Return the shop on nodes of 900 millicores, with nobody running yet."""
+    """Return the shop on nodes of 900 millicores, with no pod running yet."""
     builder = SnapshotBuilder()
     for number in range(nodes):
         name = f"n{number}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from certified_plans import scene_of
+from certified_plans import reduced_snapshot
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from snapshot_builder import SnapshotBuilder, figure_1
@@ -34,13 +34,13 @@ def _file(folder: Path, name: str, message: Message) -> Path:
 
 def _moved() -> pb.Plan:
     """Return figure 1's plan: one pod moves, so that the large one fits."""
-    return scene_of(figure_1()).plan((1, 1, 0), Policy.STRICT)
+    return reduced_snapshot(figure_1()).plan((1, 1, 0), Policy.STRICT)
 
 
 def test_limits_are_proved_from_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever doubts a proof checks it without the service."""
+    """A proof can be checked without the service."""
     snapshot = _file(tmp_path, "snapshot.json", figure_1())
     plan = _file(tmp_path, "plan.json", _moved())
 
@@ -69,9 +69,9 @@ def test_classes_left_alone_are_read_from_the_answer(tmp_path: Path) -> None:
     """The limits of a strategy do not count what it refused, by name."""
     builder = SnapshotBuilder().node("n", cpu_milli=5).pod("wait", cpu_milli=2)
     builder.pod_class("web", cpu_milli=2).unsupported.append("volumes")
-    scene = scene_of(builder.pod("late", of="web").message)
-    answer = pb.SolveUpdate(plan=scene.plan((0,), Policy.STRICT))
-    snapshot = _file(tmp_path, "snapshot.json", scene.message)
+    reduced = reduced_snapshot(builder.pod("late", of="web").message)
+    answer = pb.SolveUpdate(plan=reduced.plan((0,), Policy.STRICT))
+    snapshot = _file(tmp_path, "snapshot.json", reduced.message)
     silent = _file(tmp_path, "silent.json", answer)
     answer.refusals.add(subject="class web", reason="unsupported")
     outspoken = _file(tmp_path, "outspoken.json", answer)
@@ -85,13 +85,13 @@ def test_prices_are_told_once_where_a_tier_repeats_the_one_above() -> None:
     builder = SnapshotBuilder().node("n", cpu_milli=5)
     builder.pod("wait", cpu_milli=9, priority=1)
     builder.pod("stays", cpu_milli=1, node="n", movable=False)
-    scene = scene_of(builder.message)
+    reduced = reduced_snapshot(builder.message)
 
-    bounds = trivial_bounds(scene.packing)
+    bounds = trivial_bounds(reduced.packing)
     prices = DualBound(1, (), ())
     bounds[0].place = Proof(ProofMethod.DUAL_BOUND, prices)
 
-    plan = PlanWriter(scene.snapshot, scene.packing, Policy.STRICT).write(
+    plan = PlanWriter(reduced.snapshot, reduced.packing, Policy.STRICT).write(
         (None,), bounds
     )
 
@@ -102,7 +102,7 @@ def test_prices_are_told_once_where_a_tier_repeats_the_one_above() -> None:
 def test_what_solve_writes_is_what_verify_checks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A proof can be kept beside the plan, and doubted years later."""
+    """A proof can be kept with the plan, and checked years later."""
     snapshot = _file(tmp_path, "snapshot.json", figure_1())
     answer = tmp_path / "answer.json"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from certified_plans import Scene, scene_of
+from certified_plans import ReducedSnapshot, reduced_snapshot
 from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -14,13 +14,13 @@ from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.verify.certificate import verify_certificates
 from stowage_optimizer.verify.certificate.claim import Claim, claims
 
-Case = tuple[Scene, Assignment]
+Case = tuple[ReducedSnapshot, Assignment]
 Change = Callable[[int], None]
 
 
 def moved() -> Case:
     """Return figure 1: a pod moves, so that the large one fits."""
-    return scene_of(figure_1()), (1, 1, 0)
+    return reduced_snapshot(figure_1()), (1, 1, 0)
 
 
 def two_tiers() -> Case:
@@ -31,7 +31,7 @@ def two_tiers() -> Case:
     builder.pod("upper", cpu_milli=4, priority=1)
     builder.pod("run", cpu_milli=2, node="n1").pod("wait", cpu_milli=2)
     builder.pod("fixed", cpu_milli=1, node="n2", movable=False)
-    return scene_of(builder.message), (0, 1, 0, None)
+    return reduced_snapshot(builder.message), (0, 1, 0, None)
 
 
 def one_port() -> Case:
@@ -40,11 +40,11 @@ def one_port() -> Case:
     one = builder.pod_class("web")
     one.host_ports.add(port=80)
     builder.pod("a", of="web", node="n1").pod("b", of="web").pod("c", of="web")
-    return scene_of(builder.message), (0, 1, None)
+    return reduced_snapshot(builder.message), (0, 1, None)
 
 
 def apart() -> Case:
-    """Return a quiet pod beside whom nobody may be, on one of two nodes."""
+    """Return a pod that shares its node with no other, on one of two nodes."""
     builder = SnapshotBuilder()
     for name in ("n1", "n2"):
         builder.node(name, labels={"host": name})
@@ -53,7 +53,7 @@ def apart() -> Case:
         topology_key="host", label_selector=pb.LabelSelector()
     )
     builder.pod("q1", of="quiet", node="n1").pod("p").pod("q2", of="quiet")
-    return scene_of(builder.message), (0, 1, None)
+    return reduced_snapshot(builder.message), (0, 1, None)
 
 
 CASES = [moved, two_tiers, one_port, apart]
@@ -98,8 +98,8 @@ def test_no_price_that_is_off_by_one_proves_what_is_false(
 
 
 def _plan(case: Callable[[], Case]) -> pb.Plan:
-    scene, assignment = case()
-    return scene.plan(assignment, Policy.STRICT)
+    reduced, assignment = case()
+    return reduced.plan(assignment, Policy.STRICT)
 
 
 def _refused(case: Callable[[], Case], plan: pb.Plan) -> set[str]:

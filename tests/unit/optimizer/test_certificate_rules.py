@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from certified_plans import scene_of
+from certified_plans import reduced_snapshot
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -24,8 +24,8 @@ def _case() -> tuple[pb.Snapshot, pb.Plan]:
     builder.pod("run", cpu_milli=2, node="n1")
     builder.pod("wait", cpu_milli=2).pod("late", cpu_milli=2)
     builder.pod("fixed", cpu_milli=1, node="n2", movable=False)
-    scene = scene_of(builder.message)
-    return scene.message, scene.plan((0, 1, 0, None, None), Policy.STRICT)
+    reduced = reduced_snapshot(builder.message)
+    return reduced.message, reduced.plan((0, 1, 0, None, None), Policy.STRICT)
 
 
 def _refusal(change: Change) -> str:
@@ -92,36 +92,36 @@ def test_pods_of_refused_classes_do_not_count() -> None:
     builder.node("n1", cpu_milli=5).pod("wait", cpu_milli=2)
     builder.pod_class("refused", cpu_milli=2).unsupported.append("volumes")
     builder.pod("late", of="refused")
-    scene = scene_of(builder.message)
-    plan = scene.plan((0,), Policy.STRICT)
+    reduced = reduced_snapshot(builder.message)
+    plan = reduced.plan((0,), Policy.STRICT)
     assert plan.tiers[0].upper_bound == 1
 
-    unaware = verify_certificates(scene.message, plan, pb.POLICY_STRICT)
-    aware = verify_certificates(scene.message, plan, pb.POLICY_STRICT, {"refused"})
+    unaware = verify_certificates(reduced.message, plan, pb.POLICY_STRICT)
+    aware = verify_certificates(reduced.message, plan, pb.POLICY_STRICT, {"refused"})
 
     assert "claims 1, its prices prove 2" in str(unaware.violations[0])
     assert not aware.violations
 
 
 def test_whom_a_budget_holds_stays_where_they_are() -> None:
-    """No plan may disturb them, so that nothing need be said of their prices."""
+    """No plan may disrupt them, so that nothing need be said of their prices."""
     builder = SnapshotBuilder()
     builder.node("n1", cpu_milli=3).pod("run", cpu_milli=3, node="n1")
     builder.pod("wait", cpu_milli=1).pod("late", cpu_milli=1)
     builder.message.disruption_budgets.add(
         namespace="default", name="all", selector=pb.LabelSelector()
     )
-    scene = scene_of(builder.message)
-    plan = scene.plan((None, None), Policy.STRICT)
+    reduced = reduced_snapshot(builder.message)
+    plan = reduced.plan((None, None), Policy.STRICT)
     assert plan.tiers[0].upper_bound == 1
     assert "run" not in {
         uid for one in plan.tiers[0].place.dual_bound.pods for uid in one.pod_uids
     }
 
-    assert not verify_certificates(scene.message, plan, pb.POLICY_STRICT).violations
+    assert not verify_certificates(reduced.message, plan, pb.POLICY_STRICT).violations
 
-    del scene.message.disruption_budgets[:]
-    freed = verify_certificates(scene.message, plan, pb.POLICY_STRICT)
+    del reduced.message.disruption_budgets[:]
+    freed = verify_certificates(reduced.message, plan, pb.POLICY_STRICT)
     assert "its prices prove" in str(freed.violations[0])
 
 
@@ -137,13 +137,15 @@ def test_of_a_budget_that_spares_some_pods_those_without_a_price_stay() -> None:
         selector=pb.LabelSelector(),
         disruptions_allowed=1,
     )
-    scene = scene_of(builder.message)
-    plan = scene.plan((0, None), Policy.STRICT)
-    assert scene.left_alone == {"budget default/web"}
+    reduced = reduced_snapshot(builder.message)
+    plan = reduced.plan((0, None), Policy.STRICT)
+    assert reduced.left_alone == {"budget default/web"}
     assert plan.tiers[0].upper_bound == 0
 
-    unaware = verify_certificates(scene.message, plan, pb.POLICY_STRICT)
-    aware = verify_certificates(scene.message, plan, pb.POLICY_STRICT, scene.left_alone)
+    unaware = verify_certificates(reduced.message, plan, pb.POLICY_STRICT)
+    aware = verify_certificates(
+        reduced.message, plan, pb.POLICY_STRICT, reduced.left_alone
+    )
 
     assert "claims 0, its prices prove 1" in str(unaware.violations[0])
     assert not aware.violations

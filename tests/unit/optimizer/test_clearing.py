@@ -10,12 +10,15 @@ from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
 from stowage_optimizer.search.scoring import value_of
+from stowage_optimizer.search.search_arrays import make_arrays
 from stowage_optimizer.search.state import make_state
-from stowage_optimizer.search.terrain import make_terrain
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.lexicographic.board import Board
-from stowage_optimizer.strategies.lexicographic.climbing import MANY_ITEMS, Climber
-from stowage_optimizer.strategies.lexicographic.pace import Pace
+from stowage_optimizer.strategies.lexicographic.local_search import (
+    MANY_ITEMS,
+    LocalSearch,
+)
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
+from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
 
 ROOM = 16
 
@@ -43,9 +46,9 @@ def run_on(node: int, sizes: list[int], nodes: int, priority: int = 0) -> list[I
 
 def cleared(problem: Problem) -> Indices:
     """Return the first plan, which must be one that can be carried out."""
-    terrain = make_terrain(problem, strict=True)
-    state = make_state(terrain, problem.tiers, seed=0)
-    found = clear_room(problem.home, terrain, state)
+    arrays = make_arrays(problem, strict=True)
+    state = make_state(arrays, problem.tiers, seed=0)
+    found = clear_room(problem.home, arrays, state)
     load = np.zeros_like(problem.room)
     placed = found != NOWHERE
     np.add.at(load, found[placed], problem.demand[problem.kind[placed]])
@@ -83,7 +86,7 @@ def test_several_make_way_for_one_that_needs_a_whole_node() -> None:
 
 
 def test_nobody_moves_for_a_pod_of_a_lower_tier() -> None:
-    """Above, fewer disturbed counts for more than any pod placed below."""
+    """Above, less disruption counts for more than any pod placed below."""
     running = [one for node in range(4) for one in run_on(node, [4, 4], 4, priority=1)]
     problem = make_problem(packing(4, running, [(ROOM, 0)]))
 
@@ -94,7 +97,7 @@ def test_nobody_moves_for_a_pod_of_a_lower_tier() -> None:
 
 
 def test_who_cannot_be_helped_stays_out_and_holds_nobody_up() -> None:
-    """What makes way in vain would be disturbed for nothing."""
+    """What makes way in vain would be disrupted for nothing."""
     running = [one for node in range(3) for one in run_on(node, [4] * 3, 3)]
     problem = make_problem(packing(3, running, [(ROOM + 1, 0), (ROOM, 0), (8, 0)]))
 
@@ -148,8 +151,8 @@ def test_a_large_problem_has_a_plan_before_any_search() -> None:
     running = [one for node in range(nodes) for one in run_on(node, [1] * 10, nodes)]
     whole = packing(nodes, running, [(7, 0)] * 50)
     problem = make_problem(whole)
-    board = Board(problem, strict=True, bounds=trivial_bounds(whole))
+    shared = SharedState(problem, strict=True, bounds=trivial_bounds(whole))
 
-    Climber(board, Pace(lambda: 0.0, counted=True), seed=0).start()
+    LocalSearch(shared, WorkClock(lambda: 0.0, counted=True), seed=0).start()
 
-    assert board.value == ((10 * nodes, 10 * nodes + 50, -2 * 50),)
+    assert shared.value == ((10 * nodes, 10 * nodes + 50, -2 * 50),)

@@ -9,7 +9,7 @@ from solving_in_process import answer_to
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 
 Port = tuple[str, str, int]
 HOST = "kubernetes.io/hostname"
@@ -21,8 +21,8 @@ def placed(builder: SnapshotBuilder) -> dict[str, str]:
 
 
 def dimensions(builder: SnapshotBuilder) -> int:
-    """Return how many dimensions there are beside the four of every node."""
-    packing = reduce_snapshot(decode_snapshot(builder.message, Faults()))
+    """Return how many dimensions there are besides the four of every node."""
+    packing = reduce_snapshot(decode_snapshot(builder.message, Issues()))
     return len(packing.room[0]) - 4
 
 

@@ -7,11 +7,11 @@ import pytest
 from random_packings import random_packing
 
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.search.moves import FOUND, PAUSED, make_quest, seek
+from stowage_optimizer.search.moves import FOUND, PAUSED, make_stack, seek
+from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.problem import NOWHERE, make_problem
-from stowage_optimizer.search.seating import enter, nothing_frozen
+from stowage_optimizer.search.search_arrays import make_arrays
 from stowage_optimizer.search.state import NODE, make_state
-from stowage_optimizer.search.terrain import make_terrain
 from stowage_optimizer.strategies.linear.backend import Effort
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.cpsat import CpSat
@@ -22,16 +22,16 @@ MOST_MOVES = 4
 
 
 def fewest_moves(packing: Packing, steps: int) -> int | None:
-    """Return the fewest moves that place everybody, None if more than can be tried."""
+    """Return the fewest moves that place all pods, None if more than can be tried."""
     problem = make_problem(packing)
-    terrain = make_terrain(problem, strict=False)
-    state = make_state(terrain, problem.tiers, seed=0)
+    arrays = make_arrays(problem, strict=False)
+    state = make_state(arrays, problem.tiers, seed=0)
     waiting = np.flatnonzero(problem.home == NOWHERE).astype(np.int32)
-    nobody = nothing_frozen(terrain)
+    frozen = nothing_frozen(arrays)
     for moves in range(MOST_MOVES + 1):
-        enter(problem.home, problem.tiers - 1, nobody, terrain, state)
-        quest = make_quest(waiting, moves, nobody, len(packing.items))
-        while (ended := seek(steps, quest, terrain, state)[0]) == PAUSED:
+        enter(problem.home, problem.tiers - 1, frozen, arrays, state)
+        stack = make_stack(waiting, moves, frozen, len(packing.items))
+        while (ended := seek(steps, stack, arrays, state)[0]) == PAUSED:
             pass
         if ended == FOUND:
             node = state.items[:, NODE]
@@ -46,7 +46,7 @@ def fewest_moves(packing: Packing, steps: int) -> int | None:
 def fewest_by_cp_sat(packing: Packing) -> int | None:
     """Return the same, by a model that knows nothing of the search."""
     counts = CountFormulation(packing, len(packing.tiers))
-    everybody = len(packing.items)
+    total = len(packing.items)
     lowest = len(packing.tiers) - 1
     placed = counts.metric(Phase.PLACE, lowest)
     # What is missing is punished, since the current placement must be a solution.
@@ -54,20 +54,20 @@ def fewest_by_cp_sat(packing: Packing) -> int | None:
     best: list[tuple[int, ...]] = []
     CpSat().maximise(
         counts.program,
-        [*punished, *counts.metric(Phase.CALM, lowest)],
+        [*punished, *counts.metric(Phase.DISRUPT, lowest)],
         start=counts.values(packing.current),
         effort=Effort(amount=20.0, counted=False, seed=1, workers=1),
         offer=lambda values: best.append(tuple(values)),
     )
     values = best[-1]
-    if sum(weight * values[variable] for variable, weight in placed) < everybody:
+    if sum(weight * values[variable] for variable, weight in placed) < total:
         return None
     running = sum(item.home is not None for item in packing.items)
-    calm = sum(
+    stability = sum(
         weight * values[variable]
-        for variable, weight in counts.metric(Phase.CALM, lowest)
+        for variable, weight in counts.metric(Phase.DISRUPT, lowest)
     )
-    moves = (STAY * running - calm) // 2
+    moves = (STAY * running - stability) // 2
     return moves if moves <= MOST_MOVES else None
 
 

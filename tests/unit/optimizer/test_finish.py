@@ -8,7 +8,7 @@ from solving_in_process import finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.plan import GainPoint, NodesInUse
@@ -17,7 +17,7 @@ from stowage_optimizer.verify import verify_plan
 STRATEGY = "cpsat-aggregated"
 
 
-def two_wishes() -> pb.Snapshot:
+def two_moves() -> pb.Snapshot:
     """Return two pairs of nodes; in each a move lets a waiting pod in."""
     builder = SnapshotBuilder()
     for pair in ("a", "b"):
@@ -34,7 +34,7 @@ def asking(**limits: float) -> pb.SolveOptions:
 
 def test_max_moves_leaves_the_part_of_the_plan_that_it_pays_for() -> None:
     """Half the moves place half of the pods, rather than nothing."""
-    plan = finished_answer_to(two_wishes(), asking(max_moves=1)).plan
+    plan = finished_answer_to(two_moves(), asking(max_moves=1)).plan
 
     assert (len(plan.placements), len(plan.moves)) == (1, 1)
     assert not plan.optimal
@@ -49,15 +49,15 @@ def test_max_moves_of_zero_moves_nobody() -> None:
 
 def test_a_limit_that_does_not_bind_changes_nothing() -> None:
     """Its proof holds too."""
-    plan = finished_answer_to(two_wishes(), asking(max_moves=2)).plan
+    plan = finished_answer_to(two_moves(), asking(max_moves=2)).plan
 
     assert len(plan.placements) == 2
     assert plan.optimal
 
 
-def test_an_owner_has_no_more_than_its_share_disturbed() -> None:
+def test_an_owner_has_no_more_than_its_share_disrupted() -> None:
     """Both pairs' pods belong to one owner, who gives one."""
-    snapshot = two_wishes()
+    snapshot = two_moves()
     for one in snapshot.pod_classes:
         one.owner.uid = "web"
 
@@ -92,8 +92,8 @@ def test_moves_that_gain_too_little_are_not_made() -> None:
 
 
 def test_the_curve_tells_what_each_move_gains() -> None:
-    """At the start nobody more; then a pod a move."""
-    plan = finished_answer_to(two_wishes(), asking()).plan
+    """At the start no pod more; then a pod a move."""
+    plan = finished_answer_to(two_moves(), asking()).plan
 
     assert plan.gain_by_moves == (GainPoint(0, 4), GainPoint(1, 5), GainPoint(2, 6))
 
@@ -105,7 +105,7 @@ def test_the_checker_rejects_a_curve_that_is_none(
     moves: list[int], placed: list[int]
 ) -> None:
     """It ends at the plan and rises in both."""
-    snapshot = two_wishes()
+    snapshot = two_moves()
     plan = encode_plan(finished_answer_to(snapshot, asking()).plan)
     del plan.gain_by_moves[:]
     for one, other in zip(moves, placed, strict=True):
@@ -125,8 +125,8 @@ def test_the_checker_rejects_a_curve_that_is_none(
     ],
 )
 def test_the_checker_rejects_plans_beyond_the_limits(asked: pb.SolveOptions) -> None:
-    """Whoever strategy and finish are, the caller's limits hold."""
-    snapshot = two_wishes()
+    """The caller's limits hold whatever the strategy."""
+    snapshot = two_moves()
     for one in snapshot.pod_classes:
         one.owner.uid = "web"
     plan = encode_plan(finished_answer_to(snapshot, asking()).plan)
@@ -251,8 +251,8 @@ def test_the_checker_rejects_consolidation_that_empties_nothing() -> None:
 
 
 def test_limits_out_of_range_are_told_all_at_once() -> None:
-    """Every fault of a request in one answer."""
-    faults = Faults()
+    """Every issue of a request in one answer."""
+    issues = Issues()
     message = asking(
         max_moves=-1,
         max_evictions=-1,
@@ -261,11 +261,11 @@ def test_limits_out_of_range_are_told_all_at_once() -> None:
     )
     message.objective = 7  # type: ignore[assignment]
 
-    decode_options(message, faults, strategies=[STRATEGY], default_time_limit_s=1)
+    decode_options(message, issues, strategies=[STRATEGY], default_time_limit_s=1)
 
     with pytest.raises(InvalidInputError) as caught:
-        faults.raise_if_any()
-    assert len(caught.value.faults) == 5
+        issues.raise_if_any()
+    assert len(caught.value.issues) == 5
 
 
 def test_who_could_stay_once_others_are_dropped_is_not_evicted() -> None:

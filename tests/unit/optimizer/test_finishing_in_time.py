@@ -10,7 +10,7 @@ from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.options import Limits, Policy, SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
 from stowage_optimizer.model.snapshot import Snapshot
@@ -42,22 +42,22 @@ class Asked:
         return Answer(Plan(snapshot.id), EndReason.NO_IMPROVEMENT)
 
 
-def given_s(pods: int, **wishes: int | bool) -> float:
+def given_s(pods: int, **limits: int | bool) -> float:
     """Return the time left for finding plans of so many pods."""
     builder = SnapshotBuilder().node("n")
     for number in range(pods):
         builder.pod(f"p{number}", of="web")
     builder.pod_class("web")
-    faults = Faults()
+    issues = Issues()
     options = decode_options(
-        pb.SolveOptions(time_limit_s=LIMIT_S, **wishes),  # type: ignore[arg-type]
-        faults,
+        pb.SolveOptions(time_limit_s=LIMIT_S, **limits),  # type: ignore[arg-type]
+        issues,
         strategies={"lexicographic"},
         default_time_limit_s=1.0,
         default_workers=0,
     )
-    snapshot = decode_snapshot(builder.message, faults)
-    faults.raise_if_any()
+    snapshot = decode_snapshot(builder.message, issues)
+    issues.raise_if_any()
     inner = Asked()
     Finished(inner).solve(snapshot, options, clock=lambda: 0.0, publish=lambda _: None)
     (given,) = inner.time_limit_s
@@ -83,14 +83,14 @@ def test_counted_work_is_given_the_same_whatever_the_size() -> None:
 
 
 @pytest.mark.parametrize("policy", Policy)
-def test_a_plan_that_there_is_no_time_to_trim_disturbs_nobody(policy: Policy) -> None:
+def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) -> None:
     """Who waits and fits still gets a node: that needs no steps."""
     message = figure_1()
     message.pods.add(uid="small", name="small", namespace="default", class_id="small")
     message.pod_classes.add(
         id="small", namespace="default", requests=pb.Resources(memory_bytes=1)
     )
-    packing = reduced(decode_snapshot(message, Faults()))
+    packing = reduced(decode_snapshot(message, Issues()))
     trimming = Trimming(
         packing,
         policy,

@@ -1,4 +1,4 @@
-"""The strategy `lexicographic` from outside: time, chance and failures."""
+"""The strategy `lexicographic` from outside: time, random choices and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled search: its books are right, its answers feasible, its chance seeded."""
+"""The compiled search: right counts, feasible answers, seeded random choices."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ from random_packings import random_packing
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
-from stowage_optimizer.search.exploration import CALMING, PLACING, explore
+from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
 from stowage_optimizer.search.scoring import value_of
-from stowage_optimizer.search.seating import enter, nothing_frozen
+from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.slack import without_slack
 from stowage_optimizer.search.state import PLACED, State, make_state
-from stowage_optimizer.search.terrain import Terrain, make_terrain
 from stowage_optimizer.strategies.objective import score
 from stowage_optimizer.strategies.repair import repair
 
 SEEDS = range(12)
 
 
-def searched(problem: Problem, *, strict: bool, seed: int = 1) -> tuple[State, Terrain]:
+def searched(
+    problem: Problem, *, strict: bool, seed: int = 1
+) -> tuple[State, SearchArrays]:
     """Return the state after some thousand steps of both phases on the last tier."""
-    terrain = make_terrain(problem, strict=strict)
-    state = make_state(terrain, problem.tiers, seed)
+    arrays = make_arrays(problem, strict=strict)
+    state = make_state(arrays, problem.tiers, seed)
     start = Mender(problem, strict=strict).mend(problem.home)
-    for phase in (PLACING, CALMING):
-        enter(start, problem.tiers - 1, nothing_frozen(terrain), terrain, state)
+    for phase in (PLACING, STABILISING):
+        enter(start, problem.tiers - 1, nothing_frozen(arrays), arrays, state)
         state.goal[PLACED] = len(problem.home) + 1
-        explore(2000, problem.tiers - 1, phase, 0.5, 0.05, terrain, state)
+        explore(2000, problem.tiers - 1, phase, 0.5, 0.05, arrays, state)
         start = state.best
-    return state, terrain
+    return state, arrays
 
 
 def as_assignment(nodes: Indices) -> tuple[int | None, ...]:
@@ -65,12 +67,12 @@ def test_the_search_stays_within_room_and_mask(seed: int) -> None:
     packing = random_packing(seed)
     problem = make_problem(packing)
 
-    state, terrain = searched(problem, strict=False)
+    state, arrays = searched(problem, strict=False)
 
-    load = np.zeros_like(terrain.room)
+    load = np.zeros_like(arrays.room)
     placed = state.best != NOWHERE
-    np.add.at(load, state.best[placed], terrain.demand[placed])
-    assert (load <= terrain.room).all()
+    np.add.at(load, state.best[placed], arrays.demand[placed])
+    assert (load <= arrays.room).all()
     for item, node in zip(packing.items, state.best.tolist(), strict=True):
         assert node == NOWHERE or node in item.eligible
 
@@ -83,7 +85,7 @@ def test_the_same_seed_finds_the_same_answer() -> None:
     second, _ = searched(problem, strict=True, seed=5)
 
     assert (first.items == second.items).all()
-    assert first.dice == second.dice
+    assert first.rng == second.rng
 
 
 @pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
@@ -105,8 +107,8 @@ def test_nothing_is_left_to_repair_in_a_mended_assignment(
     assignment = as_assignment(mended)
     assert repair(packing, assignment, policy) == assignment
     reached = score(packing, assignment, policy)
-    told = value_of(problem, mended, strict=strict)
-    assert told == tuple((one.kept, one.placed, one.calm) for one in reached)
+    expected = value_of(problem, mended, strict=strict)
+    assert expected == tuple((one.kept, one.placed, one.stability) for one in reached)
 
 
 @pytest.mark.parametrize("home", [0, None])
@@ -154,7 +156,7 @@ def test_no_dimension_is_left_out_for_pods_that_only_ask_for_it() -> None:
 
 
 def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
-    """Compiled code reads and writes beside its arrays without a word."""
+    """Compiled code reads and writes outside its arrays without an error."""
     assert pytestconfig.cache is not None
     run_with_checked_indices(
         "from random_packings import random_packing\n"
@@ -213,7 +215,7 @@ def test_compiled_code_goes_to_an_own_folder_in_a_read_only_container(
 def test_compiled_code_is_not_taken_from_a_folder_that_others_may_write_to(
     tmp_path: Path,
 ) -> None:
-    """What is cached is run: whoever writes there runs code in the service."""
+    """What is cached is run: write access there runs code in the service."""
     (tmp_path / "code").write_text("not a folder", encoding="utf-8")
     planted = tmp_path / f"stowage-compiled-{os.getuid()}"
     planted.mkdir()

@@ -13,7 +13,7 @@ from solving_in_process import finished_answer_to
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
@@ -94,7 +94,7 @@ def test_a_running_pod_moves_within_what_it_demands(kind: str) -> None:
 
 
 def test_others_make_room_where_a_pod_with_demands_must_be() -> None:
-    """Its friend runs in zone x, and only zone y has room: that all find it is proved.
+    """The pod that it needs is in zone x, only zone y has room: placing all is proved.
 
     Whether a move is needed is not: without what it demands none would be.
     """
@@ -128,7 +128,7 @@ def test_what_demands_cost_is_proved_too() -> None:
 
 
 def test_the_limit_of_the_easier_problem_is_told_where_nothing_else_is_proved() -> None:
-    """Who seeks its own company may start anywhere, and no row says where.
+    """Who has affinity to itself may start anywhere, and no row says where.
 
     Two fit together on one node only, where a third would find room without.
     """
@@ -236,7 +236,7 @@ def test_what_is_heard_on_the_way_changes_no_answer_where_steps_are_counted() ->
     """A strategy with threads of its own tells of more or fewer plans each time."""
     builder = zones(cpu_milli={"a": 4, "b": 4, "c": 4})
     web_class(builder, "apart", cpu_milli=2)
-    snapshot = decode_snapshot(builder.pod("w0", of="web").message, Faults())
+    snapshot = decode_snapshot(builder.pod("w0", of="web").message, Issues())
     options = SolveOptions(deterministic=True, workers=1)
 
     silent, talkative = (

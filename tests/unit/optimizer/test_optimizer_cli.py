@@ -1,4 +1,4 @@
-"""The command line: tables and JSON for people, one clear message for a fault."""
+"""The command line: tables and JSON for people, one clear message for an issue."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_solve_prints_tiers_and_changes(
 def test_solve_names_what_it_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A refusal that nobody sees is a wrong answer."""
+    """A refusal that is not shown is a wrong answer."""
     builder = SnapshotBuilder().node("n")
     builder.pod_class("web").unsupported.append("volumes")
     path = tmp_path / "snapshot.json"
@@ -85,7 +85,7 @@ def test_verify_exits_with_3_and_lists_the_rules_that_a_plan_breaks(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('{\n  "id": "a",,\n}', "snapshot.json:2:13: not JSON"),
         ('{"id": "a", "machines": []}', 'no field named "machines"'),
@@ -98,8 +98,8 @@ def test_verify_exits_with_3_and_lists_the_rules_that_a_plan_breaks(
     ],
     ids=["syntax", "unknown field", "wrong type", "not an object", "negative size"],
 )
-def test_a_fault_in_the_file_names_file_and_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
+def test_an_issue_in_the_file_names_file_and_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, expected: str
 ) -> None:
     """One clear message, no traceback."""
     path = tmp_path / "snapshot.json"
@@ -109,7 +109,7 @@ def test_a_fault_in_the_file_names_file_and_place(
 
     said = capsys.readouterr().err
     assert "snapshot.json" in said
-    assert told in said
+    assert expected in said
 
 
 def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,14 +9,14 @@ from solving_in_process import answer_to
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.packing import Packing
 
 
 def packing_of(snapshot: pb.Snapshot) -> Packing:
-    faults = Faults()
-    model = decode_snapshot(snapshot, faults)
-    faults.raise_if_any()
+    issues = Issues()
+    model = decode_snapshot(snapshot, issues)
+    issues.raise_if_any()
     return reduce_snapshot(model)
 
 
@@ -170,7 +170,7 @@ def test_the_number_of_pods_is_a_resource() -> None:
 
 
 def test_reservations_take_room() -> None:
-    """They are held for somebody else."""
+    """They are held for other pods."""
     builder = SnapshotBuilder().node("n", cpu_milli=4)
     builder.message.reservations.add(
         name="held", node="n", held=pb.Resources(cpu_milli=3)

@@ -1,4 +1,4 @@
-"""Decoding is strict, and tells every fault at once with its path."""
+"""Decoding is strict, and tells every issue at once with its path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from snapshot_builder import SnapshotBuilder, figure_1
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.integers import parse_integer
 from stowage_optimizer.model.snapshot import Snapshot
@@ -18,22 +18,22 @@ from stowage_optimizer.model.snapshot import Snapshot
 Spoil = Callable[[pb.Snapshot], object]
 
 
-def faults_of(snapshot: pb.Snapshot) -> list[str]:
-    return broken(snapshot) or [str(fault) for fault in decoded(snapshot)[1].aside]
+def issues_of(snapshot: pb.Snapshot) -> list[str]:
+    return broken(snapshot) or [str(issue) for issue in decoded(snapshot)[1].aside]
 
 
-def decoded(message: pb.Snapshot) -> tuple[Snapshot, Faults]:
-    faults = Faults()
-    return decode_snapshot(message, faults), faults
+def decoded(message: pb.Snapshot) -> tuple[Snapshot, Issues]:
+    issues = Issues()
+    return decode_snapshot(message, issues), issues
 
 
 def broken(snapshot: pb.Snapshot) -> list[str]:
-    """Return the faults that spoil the whole of ``snapshot``, and the others then."""
-    _, faults = decoded(snapshot)
+    """Return the issues that spoil the whole of ``snapshot``, and the others then."""
+    _, issues = decoded(snapshot)
     try:
-        faults.raise_if_any()
+        issues.raise_if_any()
     except InvalidInputError as error:
-        return [str(fault) for fault in error.faults]
+        return [str(issue) for issue in error.issues]
     return []
 
 
@@ -70,8 +70,8 @@ def spoil_total(snapshot: pb.Snapshot) -> None:
 
 
 def spoil_wish(snapshot: pb.Snapshot) -> None:
-    wish = snapshot.pod_classes[0].preferred_pod_affinity.add(weight=1)
-    wish.term.label_selector.match_labels["app"] = "web"
+    term = snapshot.pod_classes[0].preferred_pod_affinity.add(weight=1)
+    term.term.label_selector.match_labels["app"] = "web"
 
 
 def spoil_volume(snapshot: pb.Snapshot) -> None:
@@ -176,25 +176,27 @@ CASES: list[tuple[Spoil, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("spoil", "told"), CASES, ids=[told for _, told in CASES])
-def test_a_fault_is_told_with_its_path(spoil: Spoil, told: str) -> None:
-    """Whoever made the snapshot must find the place."""
+@pytest.mark.parametrize(
+    ("spoil", "expected"), CASES, ids=[expected for _, expected in CASES]
+)
+def test_an_issue_is_reported_with_its_path(spoil: Spoil, expected: str) -> None:
+    """The author of the snapshot must find the place."""
     snapshot = figure_1()
 
     spoil(snapshot)
 
-    assert any(told in fault for fault in faults_of(snapshot))
+    assert any(expected in issue for issue in issues_of(snapshot))
 
 
-def test_every_fault_is_told_at_once() -> None:
-    """One round trip, not one for each fault."""
+def test_every_issue_is_reported_at_once() -> None:
+    """One round trip, not one for each issue."""
     snapshot = figure_1()
     chosen = [CASES[index] for index in (0, 3, 5, 8, 10, 18, 19)]
 
     for spoil, _ in chosen:
         spoil(snapshot)
 
-    assert len(faults_of(snapshot)) >= len(chosen)
+    assert len(issues_of(snapshot)) >= len(chosen)
 
 
 BREAKING = {
@@ -206,30 +208,32 @@ BREAKING = {
     "nodes[2].name",
     "reservations[0].held.cpu_milli",  # on an unknown node
 }
-"""Faults of the message itself; all others are of one object alone."""
+"""Issues of the message itself; all others are of one object alone."""
 
 
-@pytest.mark.parametrize(("spoil", "told"), CASES, ids=[told for _, told in CASES])
+@pytest.mark.parametrize(
+    ("spoil", "expected"), CASES, ids=[expected for _, expected in CASES]
+)
 def test_an_object_that_cannot_be_read_spoils_nobody_elses_plan(
-    spoil: Spoil, told: str
+    spoil: Spoil, expected: str
 ) -> None:
-    """Whoever may create a pod could switch the optimiser off for everybody else."""
+    """A user who may create a pod could switch the optimiser off for all others."""
     message = figure_1()
 
     spoil(message)
 
-    whole = any(part in told for part in BREAKING)
+    whole = any(part in expected for part in BREAKING)
     assert bool(broken(message)) == whole
     if not whole:
         snapshot, _ = decoded(message)
         named = [one.detail for one in reduce_snapshot(snapshot).refusals]
         named += [why for one in snapshot.classes.values() for why in one.unsupported]
-        assert any(told in one for one in named)
+        assert any(expected in one for one in named)
         assert len(snapshot.pods) == len(message.pods)
 
 
 def test_nobody_comes_to_a_node_that_cannot_be_read() -> None:
-    """Nor is anybody there forgotten, who takes room that he does not leave."""
+    """Running pods there still take their room."""
     message = figure_1()
     message.nodes[0].taints.add(key="k", effect="Never")
 
@@ -242,7 +246,7 @@ def test_nobody_comes_to_a_node_that_cannot_be_read() -> None:
 
 
 def test_a_budget_that_cannot_be_read_keeps_its_namespace() -> None:
-    """Whom it covers is not known, so that anybody may be the one."""
+    """Which pods it covers is not known: it may be any pod."""
     message = figure_1()
     budget = message.disruption_budgets.add(namespace="default", disruptions_allowed=9)
     budget.selector.match_expressions.add(key="app", operator="Like")
@@ -275,31 +279,31 @@ def test_a_class_without_pods_is_fine() -> None:
     builder = SnapshotBuilder().node("n")
     builder.pod_class("unused")
 
-    assert faults_of(builder.message) == []
+    assert issues_of(builder.message) == []
 
 
 def test_options_out_of_range_are_told_together() -> None:
     """NaN passes no comparison and must still be caught."""
-    faults = Faults()
+    issues = Issues()
     message = pb.SolveOptions(
         strategy="magic", time_limit_s=float("nan"), alpha=1.5, workers=-1
     )
     message.policy = 7  # type: ignore[assignment] # what a newer client may send
 
-    decode_options(message, faults, strategies=["paper"], default_time_limit_s=1)
+    decode_options(message, issues, strategies=["paper"], default_time_limit_s=1)
 
     with pytest.raises(InvalidInputError) as caught:
-        faults.raise_if_any()
-    told = str(caught.value)
+        issues.raise_if_any()
+    expected = str(caught.value)
     for name in ("strategy", "time_limit_s", "alpha", "workers", "policy"):
-        assert f"options.{name}" in told
+        assert f"options.{name}" in expected
 
 
 def test_zero_means_the_default() -> None:
     """Proto's absent numbers."""
     options = decode_options(
         pb.SolveOptions(),
-        Faults(),
+        Issues(),
         strategies=["lexicographic"],
         default_time_limit_s=7,
     )

@@ -53,15 +53,15 @@ def test_a_pending_pod_that_cannot_be_expressed_is_left_out(
     answer = answer_to(snapshot)
 
     assert answer.plan.empty
-    told = [(one.subject, one.reason) for one in answer.refusals]
-    assert told == [("class class-pod-3", reason)]
+    found = [(one.subject, one.reason) for one in answer.refusals]
+    assert found == [("class class-pod-3", reason)]
 
 
 @pytest.mark.parametrize(("reason", "give"), NEEDS, ids=NAMES)
 def test_a_running_pod_that_cannot_be_expressed_stays_and_its_room_counts(
     reason: str, give: Need
 ) -> None:
-    """It may not be moved, and nobody may be put in its place."""
+    """It may not be moved, and no pod may take its place."""
     snapshot = one_zone()
     for pod_class in snapshot.pod_classes[:2]:
         give(pod_class)
@@ -136,7 +136,7 @@ def test_a_spent_disruption_budget_holds_its_pods(allowed: int) -> None:
     assert answer.plan.empty is (allowed < 1)
 
 
-def test_soft_wishes_are_no_reason_to_refuse() -> None:
+def test_preferences_are_no_reason_to_refuse() -> None:
     """ScheduleAnyway and PreferNoSchedule never forbid anything."""
     snapshot = figure_1()
     snapshot.pod_classes[2].topology_spread.add(
@@ -166,8 +166,8 @@ def test_a_refusal_fits_into_an_answer_whatever_it_names() -> None:
     """A namespace may have a thousand budgets, and each of its classes names them."""
     names = ", ".join("budget-" + "b" * 240 for _ in range(1000))
 
-    (told,) = encode_refusals([Refusal("class c", "disruption-budget", names)])
+    (found,) = encode_refusals([Refusal("class c", "disruption-budget", names)])
 
-    assert told.subject == "class c"
-    assert told.detail.startswith("budget-b")
-    assert len(told.detail) <= LONGEST_DETAIL
+    assert found.subject == "class c"
+    assert found.detail.startswith("budget-b")
+    assert len(found.detail) <= LONGEST_DETAIL

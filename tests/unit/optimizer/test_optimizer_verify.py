@@ -53,7 +53,7 @@ def test_equal_priority_may_be_traded_under_the_papers_policy_only() -> None:
 def test_the_eviction_of_a_pod_that_waits_is_told_and_stumbled_over_by_no_rule() -> (
     None
 ):
-    """It stopped the checker with an error as soon as somebody above it gained."""
+    """It stopped the checker with an error as soon as a pod above it gained."""
     builder = SnapshotBuilder().node("n", cpu_milli=4)
     builder.pod("waits", cpu_milli=2).pod("high", cpu_milli=2, priority=1)
     plan = pb.Plan(

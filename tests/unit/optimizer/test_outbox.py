@@ -95,7 +95,7 @@ def test_bounds_alone_do_not_put_off_the_first_plan() -> None:
 
 
 def test_a_reader_that_went_away_does_not_stop_the_search() -> None:
-    """The process is killed by then; nobody must see a traceback."""
+    """The process is killed by then; no traceback must be shown."""
 
     def send(_plan: Plan, _found: float) -> None:
         raise BrokenPipeError

@@ -42,13 +42,13 @@ def test_line_18_reads_at_least_as_good(monkeypatch: pytest.MonkeyPatch) -> None
     Phase 2 is made to look unproved, as after a time-out; then the model that is left
     is asked for the *worst* value of that phase's metric.
     """
-    calm_of_high: list[cp_model.LinearExpr] = []
+    stability_of_high: list[cp_model.LinearExpr] = []
     models: list[cp_model.CpModel] = []
     solve = solving.maximise
 
     def unproved(metric: cp_model.LinearExpr, **how: Any) -> Outcome:
-        if how["phase"] == "tier 1, calm":
-            calm_of_high.append(metric)
+        if how["phase"] == "tier 1, disrupt":
+            stability_of_high.append(metric)
             models.append(how["model"].cp)
         return Outcome(None, solve(metric, **how).spent)
 
@@ -58,7 +58,7 @@ def test_line_18_reads_at_least_as_good(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert not plan.tiers[0].optimal
     solver = cp_model.CpSolver()
-    models[0].minimize(calm_of_high[0])
+    models[0].minimize(stability_of_high[0])
     assert solver.solve(models[0]) == cp_model.OPTIMAL
     # Three pods run: two stay (3 each) and one moves (1).
     assert solver.objective_value == 7
@@ -103,7 +103,7 @@ def test_the_plan_is_empty_when_phase_2_timed_out_and_nothing_was_gained(
     solve = solving.maximise
 
     def without_phase_2(metric: cp_model.LinearExpr, **how: Any) -> Outcome:
-        if how["phase"].endswith("calm"):
+        if how["phase"].endswith("disrupt"):
             return Outcome(None, 0.0)
         return solve(metric, **how)
 

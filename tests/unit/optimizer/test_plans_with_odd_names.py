@@ -1,7 +1,7 @@
-"""Plans that name what is not there, or the same pod again, are judged like any other.
+"""Plans that name what is not there, or the same pod again, are checked like any other.
 
-The plan comes from a process that is not trusted, and whoever tries the rules one by
-one has no other rule before them. An error in place of a verdict ends the call.
+The plan comes from a process that is not trusted, and rules that are tried one by one
+have no other rule before them. An error in place of a verdict ends the call.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.judge import Judge
 from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.service.plan_gate import PlanGate
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.checker import NAMES, RULES
-from stowage_optimizer.verify.movability import disturbable_pods
+from stowage_optimizer.verify.movability import disruptable_pods
 from stowage_optimizer.verify.references import check_snapshot
 from stowage_optimizer.verify.tiers import count_tiers
 
@@ -26,7 +26,7 @@ LOOKS: tuple[Callable[[Case], Collection[object] | object], ...] = (
     *RULES,
     check_snapshot,
     count_tiers,
-    disturbable_pods,
+    disruptable_pods,
     Case.arrivals,
     Case.on_nodes,
 )
@@ -49,7 +49,7 @@ def a_snapshot() -> pb.Snapshot:
         topology_key="zone", max_skew=1, label_selector=pb.LabelSelector()
     )
     builder.pod("low-a", of="low", node="a").pod("low-b", of="low", node="b")
-    builder.pod("calm", cpu_milli=1, node="b").pod("waits", of="spread")
+    builder.pod("quiet", cpu_milli=1, node="b").pod("waits", of="spread")
     builder.pod("high", cpu_milli=2, priority=1)
     builder.message.disruption_budgets.add(
         namespace="default", name="low", selector=selects, disruptions_allowed=1
@@ -65,7 +65,7 @@ def a_plan() -> pb.Plan:
             pb.Placement(pod_uid="high", node="a"),
             pb.Placement(pod_uid="waits", node="b"),
         ],
-        moves=[pb.Move(pod_uid="calm", from_node="b", to_node="a")],
+        moves=[pb.Move(pod_uid="quiet", from_node="b", to_node="a")],
         evictions=[pb.Eviction(pod_uid="low-a", node="a")],
         gain_by_moves=[pb.GainPoint(moves=1, placed=4)],
         nodes_in_use=pb.NodesInUse(before=2, after=2),
@@ -151,24 +151,24 @@ def test_odd_names_are_refused_by_the_rule_about_them(spoil: Spoil) -> None:
 
 
 @each_oddity
-def test_the_judge_withholds_a_plan_with_odd_names(spoil: Spoil) -> None:
-    """The caller hears of the broken rule, not of an error of the service."""
+def test_the_gate_withholds_a_plan_with_odd_names(spoil: Spoil) -> None:
+    """The caller gets the broken rule, not an error of the service."""
     request = pb.SolveRequest(snapshot=a_snapshot())
     request.options.policy = pb.POLICY_STRICT
     update = pb.SolveUpdate(plan=a_plan(), last=True)
     spoil(update.plan)
 
-    told = Judge(request, Metrics()).judge(update, lambda: False)
+    answer = PlanGate(request, Metrics()).check(update, lambda: False)
 
-    assert told is not None
-    assert told.end_reason == pb.END_REASON_ERROR
-    assert not told.HasField("plan")
-    assert ODD[spoil] in told.message
+    assert answer is not None
+    assert answer.end_reason == pb.END_REASON_ERROR
+    assert not answer.HasField("plan")
+    assert ODD[spoil] in answer.message
 
 
 @pytest.mark.parametrize("spoil", [_places_nobody, _moves_nobody, _evicts_nobody])
 def test_pods_that_are_unknown_count_nowhere(spoil: Spoil) -> None:
-    """An account of a plan is of the snapshot's pods, whoever else it names."""
+    """Counts are of the snapshot's pods, whatever else the plan names."""
     plan = a_plan()
     spoil(plan)
 

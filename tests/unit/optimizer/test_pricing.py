@@ -34,7 +34,7 @@ def best_content(kinds: int, dimensions: int, seed: int) -> int:
 
 
 def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
-    """Compiled code reads and writes beside its tables without a word."""
+    """Compiled code reads and writes outside its tables without an error."""
     assert pytestconfig.cache is not None
     run_with_checked_indices(
         "from test_pricing import FEW, MANY, best_content\n"

@@ -20,13 +20,13 @@ LONG_S = 60.0
 
 SHORT_S = 0.2
 LARGE = b"\0" * 8_000_000
-"""More than a socket holds: who does not read it holds up whoever sends it."""
+"""More than a socket holds: sending it blocks until it is read."""
 
 PLAN = pb.SolveUpdate(plan=pb.Plan(snapshot_id="s"))
 
 
 class ScriptedChild:
-    """Plays a child in a thread; what is killed hears and says nothing any more."""
+    """Plays a child in a thread; once killed it reads and sends nothing."""
 
     def __init__(self, script: Callable[[Connection], None]) -> None:
         self.connection, self._theirs = Pipe()

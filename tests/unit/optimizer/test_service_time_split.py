@@ -1,4 +1,4 @@
-"""What a call may take beside its solve, and what its caller is told of that."""
+"""What a call may take besides its solve, and what the contract says of it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ CONTRACT = (
 @pytest.mark.parametrize("size", [0, SMALL, LARGE, LARGEST])
 def test_a_caller_is_answered_when_the_contract_says(size: int) -> None:
     """The scheduler waits by that formula; it has no other way to know."""
-    told = re.search(
+    formula = re.search(
         r"time_limit_s \+ ([\d.]+) \+ ([\d.e-]+) \* B", CONTRACT.read_text()
     )
-    assert told is not None
+    assert formula is not None
 
-    assert grace_s(size) == pytest.approx(float(told[1]) + size * float(told[2]))
+    assert grace_s(size) == pytest.approx(float(formula[1]) + size * float(formula[2]))
 
 
 def test_nothing_is_endless_and_everything_grows_with_the_request() -> None:

@@ -1,4 +1,4 @@
-"""One solve at a time: order of arrival, a bounded queue, nobody stuck."""
+"""One solve at a time: order of arrival, a bounded queue, no call stuck."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAYS = threading.Event()
 
 
 def test_a_free_turn_is_taken_at_once_even_without_a_queue() -> None:
-    """A queue of length 0 means nobody waits, not that nobody is served."""
+    """A queue of length 0 means that no call waits, not that none is served."""
     Turns(0).take(0, STAYS)
 
 

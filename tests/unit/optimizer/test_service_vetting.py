@@ -1,4 +1,4 @@
-"""Whoever waits for an answer does not wait for the checker."""
+"""A call that waits for an answer does not wait for the checker."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import cast
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.ending import ending
-from stowage_optimizer.service.judge import Judge
+from stowage_optimizer.service.last_update import last_update
+from stowage_optimizer.service.plan_gate import PlanGate
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.vetting import Vetting
 
@@ -21,7 +21,7 @@ LONG_S = 60.0
 
 
 class FakeRun:
-    """Says what it is told to, and notes how it was ended."""
+    """Yields scripted updates, and notes how it was ended."""
 
     def __init__(self) -> None:
         self.ends_by = time.monotonic()
@@ -30,8 +30,8 @@ class FakeRun:
         self.over = self.cancelled = False
         self.given_up = False
 
-    def on_read(self, told: Callable[[], None]) -> None:
-        self.read = told
+    def on_read(self, callback: Callable[[], None]) -> None:
+        self.read = callback
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
         while True:
@@ -49,8 +49,8 @@ class FakeRun:
         self.cancel()
 
 
-class FakeJudge:
-    """Takes its time over last plans, until it is told that nobody waits."""
+class FakeGate:
+    """Checks last plans for ever, until it must stop."""
 
     def __init__(self, withhold: bool = False) -> None:
         self.withhold = withhold
@@ -59,11 +59,11 @@ class FakeJudge:
     def get_ready(self) -> None:
         pass
 
-    def judge(
+    def check(
         self, update: pb.SolveUpdate, stop: Callable[[], bool]
     ) -> pb.SolveUpdate | None:
         if self.withhold:
-            return ending(pb.END_REASON_ERROR, "it is wrong")
+            return last_update(pb.END_REASON_ERROR, "it is wrong")
         if not update.last:
             return update
         while not stop():
@@ -76,11 +76,11 @@ def a_plan(name: str) -> pb.Plan:
     return pb.Plan(placements=[pb.Placement(pod_uid=name, node="n")])
 
 
-def vetting(run: FakeRun, judge: FakeJudge, answer_in_s: float) -> Vetting:
+def vetting(run: FakeRun, gate: FakeGate, answer_in_s: float) -> Vetting:
     run.ends_by = time.monotonic()
     return Vetting(
         cast("Run", run),
-        cast("Judge", judge),
+        cast("PlanGate", gate),
         answer_after_s=answer_in_s,
         checking_s=0.0,
     )
@@ -88,9 +88,9 @@ def vetting(run: FakeRun, judge: FakeJudge, answer_in_s: float) -> Vetting:
 
 def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
     """What has passed until then is carried out, not what comes a second late."""
-    run, judge = FakeRun(), FakeJudge()
+    run, gate = FakeRun(), FakeGate()
     run.said.put(pb.SolveUpdate(plan=a_plan("early"), strategy="s"))
-    answers = vetting(run, judge, 0.2).updates()
+    answers = vetting(run, gate, 0.2).updates()
     early = next(answers)
 
     run.said.put(pb.SolveUpdate(plan=a_plan("late"), last=True))
@@ -101,18 +101,18 @@ def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
     assert last.plan == early.plan == a_plan("early")
     assert last.strategy == "s"
     assert run.given_up
-    assert judge.stopped.wait(LONG_S)
+    assert gate.stopped.wait(LONG_S)
 
 
-class SlowJudge(FakeJudge):
-    """Lets plans pass, each once it is told to, unless nobody waits for them."""
+class SlowGate(FakeGate):
+    """Lets each plan pass once released, unless it must stop."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked, self.go_on = threading.Event(), threading.Event()
         self.passed: list[str] = []
 
-    def judge(
+    def check(
         self, update: pb.SolveUpdate, stop: Callable[[], bool]
     ) -> pb.SolveUpdate | None:
         self.asked.set()
@@ -125,25 +125,25 @@ class SlowJudge(FakeJudge):
 
 def test_the_first_plan_is_checked_to_the_end_though_the_last_is_there() -> None:
     """Checking the last may take longer than there is time: one must have passed."""
-    run, judge = FakeRun(), SlowJudge()
-    answers = vetting(run, judge, LONG_S).updates()
+    run, gate = FakeRun(), SlowGate()
+    answers = vetting(run, gate, LONG_S).updates()
     run.said.put(pb.SolveUpdate(plan=a_plan("first")))
-    assert judge.asked.wait(LONG_S)
+    assert gate.asked.wait(LONG_S)
 
     run.over = True
     run.said.put(pb.SolveUpdate(plan=a_plan("last"), last=True))
-    judge.go_on.set()
+    gate.go_on.set()
 
     *_, last = answers
     assert last.plan == a_plan("last")
-    assert judge.passed == ["first", "last"]
+    assert gate.passed == ["first", "last"]
 
 
 def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
     """Its process may be stuck where no signal reaches it."""
     run = FakeRun()
 
-    (last,) = vetting(run, FakeJudge(), 0.0).updates()
+    (last,) = vetting(run, FakeGate(), 0.0).updates()
 
     assert last.end_reason == pb.END_REASON_TIME_LIMIT
     assert not last.HasField("plan")
@@ -152,11 +152,11 @@ def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
 
 
 def test_an_answer_is_due_sooner_once_the_snapshot_has_been_read() -> None:
-    """Whoever waits has fallen asleep until the latest moment, and must look again."""
+    """The waiting thread sleeps until the latest moment, and must be woken."""
     run = FakeRun()
     run.ends_by = time.monotonic() + LONG_S
     waiting = Vetting(
-        cast("Run", run), cast("Judge", FakeJudge()), answer_after_s=0, checking_s=0
+        cast("Run", run), cast("PlanGate", FakeGate()), answer_after_s=0, checking_s=0
     )
     answers: SimpleQueue[pb.SolveUpdate] = SimpleQueue()
     asleep = threading.Thread(target=lambda: [*map(answers.put, waiting.updates())])
@@ -170,11 +170,11 @@ def test_an_answer_is_due_sooner_once_the_snapshot_has_been_read() -> None:
 
 
 def test_a_plan_that_is_withheld_ends_the_run_before_it_is_told() -> None:
-    """Whoever hears of it may call again and must find the turn free."""
+    """Its caller may call again and must find the turn free."""
     run = FakeRun()
     run.said.put(pb.SolveUpdate(plan=a_plan("wrong")))
 
-    (last,) = vetting(run, FakeJudge(withhold=True), LONG_S).updates()
+    (last,) = vetting(run, FakeGate(withhold=True), LONG_S).updates()
 
     assert last.end_reason == pb.END_REASON_ERROR
     assert run.over
@@ -184,13 +184,13 @@ def test_a_plan_that_is_withheld_ends_the_run_before_it_is_told() -> None:
 def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(
     at_last: bool,
 ) -> None:
-    """A fault of one plan is told, but what was checked before it is carried out."""
-    run, judge = FakeRun(), FakeJudge()
-    answers = vetting(run, judge, LONG_S).updates()
+    """A broken plan is reported, but what was checked before it is carried out."""
+    run, gate = FakeRun(), FakeGate()
+    answers = vetting(run, gate, LONG_S).updates()
     run.said.put(pb.SolveUpdate(plan=a_plan("checked"), strategy="s"))
     next(answers)
 
-    judge.withhold = True
+    gate.withhold = True
     run.said.put(pb.SolveUpdate(plan=a_plan("wrong"), last=at_last))
     last = next(answers)
 
@@ -201,9 +201,9 @@ def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(
 
 
 def test_a_cancelled_call_brings_no_plan_that_was_not_checked() -> None:
-    """Checking it would hold up whoever stops the service."""
+    """Checking it would delay the stop of the service."""
     run = FakeRun()
-    answers = vetting(run, FakeJudge(), LONG_S).updates()
+    answers = vetting(run, FakeGate(), LONG_S).updates()
     run.said.put(pb.SolveUpdate(plan=a_plan("checked")))
     next(answers)
 
@@ -218,14 +218,14 @@ def test_a_cancelled_call_brings_no_plan_that_was_not_checked() -> None:
     assert last.plan == a_plan("checked")
 
 
-class CountingJudge(FakeJudge):
+class CountingGate(FakeGate):
     """Lets everything pass, and tells when it has seen so much."""
 
     def __init__(self, awaited: int) -> None:
         super().__init__()
         self.left, self.seen = awaited, threading.Event()
 
-    def judge(
+    def check(
         self, update: pb.SolveUpdate, stop: Callable[[], bool]
     ) -> pb.SolveUpdate | None:
         del stop
@@ -237,12 +237,12 @@ class CountingJudge(FakeJudge):
 
 def test_progress_does_not_overtake_a_plan_that_nobody_has_taken_yet() -> None:
     """A slow caller gets every step forward that it has room for, plans first."""
-    run, judge = FakeRun(), CountingJudge(awaited=3)
-    answers = vetting(run, judge, LONG_S).updates()
+    run, gate = FakeRun(), CountingGate(awaited=3)
+    answers = vetting(run, gate, LONG_S).updates()
     run.said.put(pb.SolveUpdate(plan=a_plan("better")))
     for _ in range(2):
         run.said.put(pb.SolveUpdate(progress=pb.Progress(upper_bound=3)))
-    assert judge.seen.wait(LONG_S)
+    assert gate.seen.wait(LONG_S)
 
     assert next(answers).plan == a_plan("better")
 
@@ -255,7 +255,7 @@ def test_of_late_plans_only_the_first_and_the_last_are_checked() -> None:
     run = FakeRun()
     late = Vetting(
         cast("Run", run),
-        cast("Judge", FakeJudge()),
+        cast("PlanGate", FakeGate()),
         answer_after_s=LONG_S,
         checking_s=2 * LONG_S,
     )

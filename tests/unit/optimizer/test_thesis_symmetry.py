@@ -8,7 +8,7 @@ from solving_in_process import answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_optimizer.strategies.linear.symmetry import SymmetryFormulation
 
@@ -17,7 +17,7 @@ SYMMETRIC = ["cpsat-items-symmetry", "z3-symmetry"]
 
 def meets(snapshot: pb.Snapshot, nodes: tuple[int | None, ...]) -> bool:
     """Tell whether an assignment meets every row of the program."""
-    packing = reduce_snapshot(decode_snapshot(snapshot, Faults()))
+    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()))
     formulation = SymmetryFormulation(packing, len(packing.tiers))
     values = formulation.values(nodes)
     return all(
@@ -60,7 +60,7 @@ def test_nothing_is_called_optimal_that_was_sought_with_the_rows(strategy: str) 
 
 @pytest.mark.parametrize("strategy", SYMMETRIC)
 def test_a_start_that_the_rows_deny_is_no_error(strategy: str) -> None:
-    """Whoever is left out by the rows stays where it is, if there is room."""
+    """A pod that the rows leave out stays where it is, if there is room."""
     plan = answer_to(two_alike(home="a"), strategy=strategy).plan
 
     assert [one.pod_uid for one in plan.placements] == ["second"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from broken_plans import MUTATIONS, Mutation, Scene
+from broken_plans import MUTATIONS, Mutation, PlanContext
 
 from stowage_optimizer.verify import checker
 from stowage_optimizer.verify.checker import NAMES, RULES, Rule
@@ -16,7 +16,7 @@ EVERY = [(one, rule) for rule, many in MUTATIONS.items() for one in many]
 
 def test_a_good_plan_breaks_no_rule() -> None:
     """The mutants below start from something that passes."""
-    assert Scene().rules_broken() == set()
+    assert PlanContext().rules_broken() == set()
 
 
 def test_every_rule_that_exists_is_broken_by_some_mutant() -> None:
@@ -30,11 +30,11 @@ def test_every_rule_that_exists_is_broken_by_some_mutant() -> None:
 )
 def test_each_mutant_is_caught_by_its_rule_alone(mutate: Mutation, rule: str) -> None:
     """A rule that never fires is no rule, nor is one that others must cover (R12)."""
-    scene = Scene()
+    context = PlanContext()
 
-    mutate(scene)
+    mutate(context)
 
-    assert scene.rules_broken() == {rule}
+    assert context.rules_broken() == {rule}
 
 
 @pytest.mark.parametrize("left_out", [*NAMES, *RULES], ids=lambda rule: rule.__name__)
@@ -50,6 +50,6 @@ def test_without_any_one_rule_some_mutant_passes(
 
 
 def _passes(mutate: Mutation) -> bool:
-    scene = Scene()
-    mutate(scene)
-    return not scene.rules_broken()
+    context = PlanContext()
+    mutate(context)
+    return not context.rules_broken()

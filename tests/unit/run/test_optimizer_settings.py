@@ -7,7 +7,7 @@ from outcomes import a_plan
 from stowage_testbed.run.optimizer_phase import optimizer_record, optimizer_values
 from stowage_testbed.scenario.check import OptimizerRecord
 from stowage_testbed.scenario.model import OptimizerSettings
-from stowage_testbed.simulate import EVERY_HARM
+from stowage_testbed.simulate import NO_PROTECTION
 
 
 def test_settings_become_the_plugins_own_arguments() -> None:
@@ -34,8 +34,8 @@ def test_the_chart_s_care_is_lifted_only_where_a_scenario_says_so() -> None:
     careful = optimizer_values(OptimizerSettings())["priorityOptimizer"]
     anybody = optimizer_values(OptimizerSettings(harm="any"))["priorityOptimizer"]
 
-    assert not careful.keys() & EVERY_HARM.keys()
-    assert anybody == careful | EVERY_HARM
+    assert not careful.keys() & NO_PROTECTION.keys()
+    assert anybody == careful | NO_PROTECTION
 
 
 def test_moves_are_summed_over_plans() -> None:

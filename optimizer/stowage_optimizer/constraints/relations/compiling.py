@@ -6,16 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stowage_optimizer.constraints.anti_affinity import Apart
+from stowage_optimizer.constraints.anti_affinity import AntiAffinityRule
 from stowage_optimizer.constraints.matching import selects
 from stowage_optimizer.constraints.node_affinity import NodeAffinity
 from stowage_optimizer.constraints.node_selector import NodeSelector
-from stowage_optimizer.constraints.pod_selection import PodIndex, evened_by
+from stowage_optimizer.constraints.pod_selection import PodIndex, spread_selector
 from stowage_optimizer.constraints.taints import Taints
 from stowage_optimizer.constraints.topology import numbered
 from stowage_optimizer.model.pod_class import PodClass, TopologySpread
 from stowage_optimizer.model.relations import (
-    Near,
+    Affinity,
     Rules,
     Spread,
     Tally,
@@ -50,7 +50,7 @@ class RelationCompiler:
     def __post_init__(self) -> None:
         self._index = PodIndex(self.snapshot, self.present)
 
-    def rules(self, terms: Sequence[Apart]) -> dict[str, Rules]:
+    def rules(self, terms: Sequence[AntiAffinityRule]) -> dict[str, Rules]:
         """Return the rules by class id.
 
         Parameters
@@ -58,20 +58,22 @@ class RelationCompiler:
         terms
             The anti-affinity that capacities do not express.
         """
-        apart = self._apart(terms)
+        anti_affinity = self._anti_affinity(terms)
         found = {}
         for class_id in self.present:
             pod_class = self.snapshot.classes[class_id]
             rules = Rules(
-                apart=apart.get(class_id, ()),
-                near=self._near(pod_class),
+                anti_affinity=anti_affinity.get(class_id, ()),
+                affinity=self._affinity(pod_class),
                 spread=self._spread(pod_class),
             )
             if not rules.plain:
                 found[class_id] = rules
         return found
 
-    def _apart(self, terms: Sequence[Apart]) -> Mapping[str, tuple[int, ...]]:
+    def _anti_affinity(
+        self, terms: Sequence[AntiAffinityRule]
+    ) -> Mapping[str, tuple[int, ...]]:
         met: defaultdict[str, set[int]] = defaultdict(set)
         for one in terms:
             key = one.term.topology_key
@@ -81,7 +83,7 @@ class RelationCompiler:
                 met[class_id].add(carriers)
         return {class_id: tuple(sorted(found)) for class_id, found in met.items()}
 
-    def _near(self, pod_class: PodClass) -> Near | None:
+    def _affinity(self, pod_class: PodClass) -> Affinity | None:
         terms = pod_class.required_pod_affinity
         if not terms:
             return None
@@ -90,7 +92,7 @@ class RelationCompiler:
             *(self._index.picked(term, pod_class) for term in terms)
         )
         tallies = tuple(self._tally(term.topology_key, wanted) for term in terms)
-        return Near(tallies, starts=pod_class.id in wanted)
+        return Affinity(tallies, matches_itself=pod_class.id in wanted)
 
     def _spread(self, pod_class: PodClass) -> tuple[Spread, ...]:
         hard = [spread for spread in pod_class.topology_spread if spread.hard]
@@ -101,10 +103,10 @@ class RelationCompiler:
         self, pod_class: PodClass, spread: TopologySpread, keys: Iterable[str]
     ) -> Spread:
         counted = self._counted(pod_class, spread, keys)
-        # An empty selector counts nobody, though the pod that comes counts itself.
+        # An empty selector counts no pod, though the pod that comes counts itself.
         tally = self._tally(
             spread.topology_key,
-            self._index.evened(spread, pod_class),
+            self._index.spread_over(spread, pod_class),
             counted=counted,
             living=True,
         )
@@ -114,7 +116,9 @@ class RelationCompiler:
             domains=tuple(sorted({domain_of[node] for node in counted})),
             max_skew=spread.max_skew,
             min_domains=spread.min_domains,
-            itself=int(selects(evened_by(spread, pod_class), pod_class.labels)),
+            self_match=int(
+                selects(spread_selector(spread, pod_class), pod_class.labels)
+            ),
         )
 
     def _counted(

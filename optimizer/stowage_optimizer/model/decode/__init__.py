@@ -1,4 +1,4 @@
-"""From the contract's messages to the model, with every fault reported at once."""
+"""From the contract's messages to the model, with every issue reported at once."""
 
 from stowage_optimizer.model.decode.options import decode_options
 from stowage_optimizer.model.decode.snapshot import decode_snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.decode.resources import decode_resources
 from stowage_optimizer.model.node import Node, Taint, TaintEffect
 from stowage_optimizer.model.refusal import Refusal
@@ -13,9 +13,9 @@ from stowage_optimizer.model.resources import Resources
 
 
 def decode_nodes(
-    messages: Iterable[pb.Node], faults: Faults
+    messages: Iterable[pb.Node], issues: Issues
 ) -> tuple[tuple[Node, ...], tuple[Refusal, ...]]:
-    """Return the nodes in their order, and which of them nobody may come to.
+    """Return the nodes in their order, and those that no pod may come to.
 
     Names must be unique.
     """
@@ -24,38 +24,38 @@ def decode_nodes(
     refusals = []
     for index, message in enumerate(messages):
         where = f"nodes[{index}]"
-        faults.require(f"{where}.name", message.name)
-        faults.unique(f"{where}.name", "node", seen, message.name)
-        own = Faults()
+        issues.require(f"{where}.name", message.name)
+        issues.unique(f"{where}.name", "node", seen, message.name)
+        own = Issues()
         node = _node(where, message, own)
-        if told := faults.set_aside(own):
-            # Who runs there stays or leaves; there is room for nobody else.
+        if summary := issues.set_aside(own):
+            # Pods that run there stay or leave; no other pod may come.
             node = Node(message.name, Resources(), dict(message.labels), (), True)
-            refusals.append(Refusal(f"node {message.name}", "unreadable", told))
+            refusals.append(Refusal(f"node {message.name}", "unreadable", summary))
         nodes.append(node)
     return tuple(nodes), tuple(refusals)
 
 
-def _node(where: str, message: pb.Node, faults: Faults) -> Node:
+def _node(where: str, message: pb.Node, issues: Issues) -> Node:
     return Node(
         name=message.name,
         allocatable=decode_resources(
-            f"{where}.allocatable", message.allocatable, faults
+            f"{where}.allocatable", message.allocatable, issues
         ),
         labels=dict(message.labels) if len(message.labels) else {},
         taints=tuple(
-            _taint(f"{where}.taints[{index}]", taint, faults)
+            _taint(f"{where}.taints[{index}]", taint, issues)
             for index, taint in enumerate(message.taints)
         ),
         unschedulable=message.unschedulable,
     )
 
 
-def _taint(where: str, message: pb.Taint, faults: Faults) -> Taint:
+def _taint(where: str, message: pb.Taint, issues: Issues) -> Taint:
     return Taint(
-        key=faults.require(f"{where}.key", message.key),
+        key=issues.require(f"{where}.key", message.key),
         value=message.value,
-        effect=faults.member(
+        effect=issues.member(
             f"{where}.effect", message.effect, TaintEffect, TaintEffect.NO_SCHEDULE
         ),
     )

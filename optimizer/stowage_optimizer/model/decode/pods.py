@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Pod
 
@@ -14,7 +14,7 @@ def decode_pods(
     messages: Iterable[pb.Pod],
     classes: Mapping[str, PodClass],
     nodes: set[str],
-    faults: Faults,
+    issues: Issues,
 ) -> tuple[Pod, ...]:
     """Return the pods in their order; UIDs and names must be unique."""
     uids: set[str] = set()
@@ -36,9 +36,9 @@ def decode_pods(
             and pod_class.namespace == pod.namespace
         ):
             where = f"pods[{index}]"
-            faults.unique(f"{where}.uid", "pod UID", uids, pod.uid)
-            faults.unique(f"{where}.name", "pod", names, full_name)
-            _check(where, pod, classes, nodes, faults)
+            issues.unique(f"{where}.uid", "pod UID", uids, pod.uid)
+            issues.unique(f"{where}.name", "pod", names, full_name)
+            _check(where, pod, classes, nodes, issues)
         uids.add(pod.uid)
         names.add(full_name)
     return tuple(pods)
@@ -49,23 +49,23 @@ def _check(
     pod: Pod,
     classes: Mapping[str, PodClass],
     nodes: set[str],
-    faults: Faults,
+    issues: Issues,
 ) -> None:
-    faults.require(f"{where}.uid", pod.uid)
-    faults.require(f"{where}.name", pod.name)
+    issues.require(f"{where}.uid", pod.uid)
+    issues.require(f"{where}.name", pod.name)
     if pod.age_s < 0:
-        faults.add(f"{where}.age_s", f"is negative ({pod.age_s})")
+        issues.add(f"{where}.age_s", f"is negative ({pod.age_s})")
     pod_class = classes.get(pod.class_id)
     if pod_class is None:
-        faults.known(f"{where}.class_id", "class", classes, pod.class_id)
+        issues.known(f"{where}.class_id", "class", classes, pod.class_id)
     elif pod.namespace != pod_class.namespace:
-        faults.add(
+        issues.add(
             f"{where}.namespace",
             f"is {pod.namespace!r}, but class {pod_class.id!r} is of "
             f"namespace {pod_class.namespace!r}",
         )
     if pod.node is not None:
-        faults.known(f"{where}.node", "node", nodes, pod.node)
+        issues.known(f"{where}.node", "node", nodes, pod.node)
 
 
 def _pod(message: pb.Pod) -> Pod:

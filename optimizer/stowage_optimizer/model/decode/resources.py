@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -18,8 +18,8 @@ LARGEST_AMOUNT = 2**60
 _NAMES = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
-def decode_resources(where: str, message: pb.Resources, faults: Faults) -> Resources:
-    """Return the amounts of ``message``; amounts out of range are faults."""
+def decode_resources(where: str, message: pb.Resources, issues: Issues) -> Resources:
+    """Return the amounts of ``message``; amounts out of range are issues."""
     amounts = (
         message.cpu_milli,
         message.memory_bytes,
@@ -29,13 +29,13 @@ def decode_resources(where: str, message: pb.Resources, faults: Faults) -> Resou
     # Nearly all are sound: where they stand is spelled out for the others only.
     if min(amounts) < 0 or max(amounts) > LARGEST_AMOUNT:
         for name, amount in zip(_NAMES, amounts, strict=True):
-            _check(f"{where}.{name}", amount, faults)
+            _check(f"{where}.{name}", amount, issues)
     extended = dict(message.extended) if len(message.extended) else {}
     for name, amount in extended.items():
-        faults.require(f"{where}.extended", name)
-        _check(f"{where}.extended[{name}]", amount, faults)
+        issues.require(f"{where}.extended", name)
+        _check(f"{where}.extended[{name}]", amount, issues)
         if name in _NAMES:
-            faults.add(f"{where}.extended[{name}]", "has a field of its own")
+            issues.add(f"{where}.extended[{name}]", "has a field of its own")
     return Resources(*amounts, extended)
 
 
@@ -58,8 +58,8 @@ def within_range(message: pb.Resources) -> Resources:
     )
 
 
-def _check(where: str, amount: int, faults: Faults) -> None:
+def _check(where: str, amount: int, issues: Issues) -> None:
     if amount < 0:
-        faults.add(where, f"is negative ({amount})")
+        issues.add(where, f"is negative ({amount})")
     elif amount > LARGEST_AMOUNT:
-        faults.add(where, f"is {amount}, above the largest amount {LARGEST_AMOUNT}")
+        issues.add(where, f"is {amount}, above the largest amount {LARGEST_AMOUNT}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.integers import parse_integer
 from stowage_optimizer.model.selectors import (
     LabelSelector,
@@ -22,42 +22,42 @@ _NUMERIC = (Operator.GT, Operator.LT)
 
 
 def decode_term(
-    where: str, message: pb.NodeSelectorTerm, faults: Faults
+    where: str, message: pb.NodeSelectorTerm, issues: Issues
 ) -> NodeSelectorTerm:
     """Return one alternative of a node affinity."""
-    fields = _requirements(f"{where}.match_fields", message.match_fields, faults)
+    fields = _requirements(f"{where}.match_fields", message.match_fields, issues)
     for index, field in enumerate(fields):
         if field.key != NODE_NAME_FIELD or field.operator not in _SET:
-            faults.add(
+            issues.add(
                 f"{where}.match_fields[{index}]",
                 f"only {NODE_NAME_FIELD} with In or NotIn can be matched",
             )
     return NodeSelectorTerm(
-        _requirements(f"{where}.match_expressions", message.match_expressions, faults),
+        _requirements(f"{where}.match_expressions", message.match_expressions, issues),
         fields,
     )
 
 
 def decode_terms(
-    where: str, messages: Iterable[pb.NodeSelectorTerm], faults: Faults
+    where: str, messages: Iterable[pb.NodeSelectorTerm], issues: Issues
 ) -> tuple[NodeSelectorTerm, ...]:
     """Return the alternatives of a node affinity."""
     return tuple(
-        decode_term(f"{where}[{index}]", message, faults)
+        decode_term(f"{where}[{index}]", message, issues)
         for index, message in enumerate(messages)
     )
 
 
 def decode_label_selector(
-    where: str, message: pb.LabelSelector, faults: Faults
+    where: str, message: pb.LabelSelector, issues: Issues
 ) -> LabelSelector:
     """Return a selector over pod labels."""
     expressions = _requirements(
-        f"{where}.match_expressions", message.match_expressions, faults
+        f"{where}.match_expressions", message.match_expressions, issues
     )
     for index, expression in enumerate(expressions):
         if expression.operator in _NUMERIC:
-            faults.add(
+            issues.add(
                 f"{where}.match_expressions[{index}].operator",
                 f"{expression.operator} is for nodes only",
             )
@@ -65,24 +65,24 @@ def decode_label_selector(
 
 
 def _requirements(
-    where: str, messages: Iterable[pb.Requirement], faults: Faults
+    where: str, messages: Iterable[pb.Requirement], issues: Issues
 ) -> tuple[Requirement, ...]:
     return tuple(
-        _requirement(f"{where}[{index}]", message, faults)
+        _requirement(f"{where}[{index}]", message, issues)
         for index, message in enumerate(messages)
     )
 
 
-def _requirement(where: str, message: pb.Requirement, faults: Faults) -> Requirement:
-    faults.require(f"{where}.key", message.key)
-    operator = faults.member(
+def _requirement(where: str, message: pb.Requirement, issues: Issues) -> Requirement:
+    issues.require(f"{where}.key", message.key)
+    operator = issues.member(
         f"{where}.operator", message.operator, Operator, Operator.EXISTS
     )
     values = tuple(message.values)
     if operator in _SET and not values:
-        faults.add(f"{where}.values", f"is empty, but {operator} needs values")
+        issues.add(f"{where}.values", f"is empty, but {operator} needs values")
     if operator in _NUMERIC and not (
         len(values) == 1 and parse_integer(values[0]) is not None
     ):
-        faults.add(f"{where}.values", f"{operator} needs exactly one integer")
+        issues.add(f"{where}.values", f"{operator} needs exactly one integer")
     return Requirement(message.key, operator, values)

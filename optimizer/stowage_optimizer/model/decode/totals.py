@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from stowage_optimizer.model.decode.faults import Faults
+from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Pod
 
@@ -15,18 +15,18 @@ LARGEST_TOTAL = 2**60
 
 
 def within_totals(
-    pods: Sequence[Pod], classes: Mapping[str, PodClass], faults: Faults
+    pods: Sequence[Pod], classes: Mapping[str, PodClass], issues: Issues
 ) -> dict[str, PodClass]:
-    """Return ``classes``, those unsupported of which the pods ask too much together.
+    """Return ``classes``; those whose pods request too much together are unsupported.
 
-    The classes that ask for most are left alone, as few as will do: whoever asks for
-    that much must not keep others from being planned.
+    The classes that request most are left out, as few as possible: they must not keep
+    others from being planned.
     """
     counts = Counter(pod.class_id for pod in pods)
     asked: dict[str, dict[str, int]] = {}
     totals: Counter[str] = Counter()
     for class_id, pod_class in classes.items():
-        # Pods of unsupported classes are no part of the problem that is solved.
+        # Pods of unsupported classes are not part of the problem.
         if counts[class_id] and not pod_class.unsupported:
             asked[class_id] = {
                 name: counts[class_id] * amount
@@ -40,8 +40,8 @@ def within_totals(
         while left > LARGEST_TOTAL:
             class_id = by_amount.pop()
             left -= asked.pop(class_id).get(name, 0)
-            own = Faults()
+            own = Issues()
             own.add("pods", f"request {total} of {name} together, over 2^60")
-            why = faults.set_aside(own)
+            why = issues.set_aside(own)
             sound[class_id] = replace(sound[class_id], unsupported=(why,))
     return sound

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 from stowage_optimizer.strategies.finish.steps import Step
 from stowage_optimizer.strategies.finish.tally import Tally
-from stowage_optimizer.strategies.layout import Layout
 
 
 def emptied(
@@ -28,7 +28,7 @@ def emptied(
     tally
         Keeps the moves within the limits.
     stop
-        Tells when to empty no more.
+        Returns True when to stop.
     """
     return _Emptying(packing, others, tally, stop).run()
 
@@ -39,14 +39,14 @@ class _Emptying:
     others: frozenset[int]
     tally: Tally
     stop: Callable[[], bool]
-    _layout: Layout = field(init=False)
+    _builder: AssignmentBuilder = field(init=False)
     _on: dict[int, list[int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._layout = Layout(self.packing)
+        self._builder = AssignmentBuilder(self.packing)
         for index, item in enumerate(self.packing.items):
             if item.home is not None:
-                self._layout.put(index, item.home)
+                self._builder.put(index, item.home)
                 self._on.setdefault(item.home, []).append(index)
 
     def run(self) -> Assignment:
@@ -55,10 +55,10 @@ class _Emptying:
         for node in could_go:
             if self.stop():
                 break
-            # Who came here from another node would be moved twice.
+            # A pod that came here from another node would be moved twice.
             if all(self.packing.items[item].home == node for item in self._on[node]):
                 self._empty(node)
-        return self._layout.assignment
+        return self._builder.assignment
 
     def _count(self, node: int) -> tuple[int, int]:
         return len(self._on[node]), node
@@ -72,24 +72,24 @@ class _Emptying:
             target = self._target(item, node)
             if target is None:
                 break
-            self._layout.take(item)
-            self._layout.put(item, target)
+            self._builder.take(item)
+            self._builder.put(item, target)
             moved.append(item)
         step = Step(placed=(), moved=tuple(moved), evicted=())
         if len(moved) < len(members) or not self.tally.take(step):
             for item in moved:
-                self._layout.take(item)
-                self._layout.put(item, node)
+                self._builder.take(item)
+                self._builder.put(item, node)
             return
         del self._on[node]
         for item in moved:
-            target = self._layout.node_of(item)
+            target = self._builder.node_of(item)
             if target is not None:
                 self._on.setdefault(target, []).append(item)
 
     def _target(self, item: int, leaving: int) -> int | None:
         for node in self.packing.items[item].eligible:
             used = node in self.others or node in self._on
-            if node != leaving and used and self._layout.fits(item, node):
+            if node != leaving and used and self._builder.fits(item, node):
                 return node
         return None

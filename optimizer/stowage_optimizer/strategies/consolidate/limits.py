@@ -44,7 +44,7 @@ def fewest_nodes(packing: Packing, others: frozenset[int]) -> int:
 def fewest_moves(packing: Packing, others: frozenset[int], after: int) -> int:
     """Return a number of moves that no assignment to ``after`` nodes goes below.
 
-    So many nodes must be emptied at the least, and everybody on them moves.
+    At least so many nodes must be emptied, and all pods on them move.
     """
     emptied = len(nodes_in_use(packing.current, others)) - after
     on_node = Counter(item.home for item in packing.items)

@@ -12,7 +12,7 @@ from stowage_optimizer.strategies.linear.formulation import STAY, Phase
 from stowage_optimizer.strategies.linear.program import Terms, Values
 
 MOVED = 2
-"""What the sum of `Phase.CALM` loses by a move."""
+"""What the sum of `Phase.DISRUPT` loses by a move."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class FewestNodes:
     others
         Nodes that are in use whatever happens.
     solver
-        Who solves it.
+        Solves it.
     max_moves
         Limit on the moves, None for none.
     assignment
@@ -39,7 +39,7 @@ class FewestNodes:
     max_moves: int | None
     assignment: Assignment
     _formulation: CountFormulation = field(init=False)
-    _calm: Terms = field(init=False)
+    _stability: Terms = field(init=False)
     _used: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,10 +47,12 @@ class FewestNodes:
         self._formulation = CountFormulation(self.packing, tiers)
         program = self._formulation.program
         program.between(self._formulation.metric(Phase.PLACE, tiers - 1), count, count)
-        self._calm = self._formulation.metric(Phase.CALM, tiers - 1)
+        self._stability = self._formulation.metric(Phase.DISRUPT, tiers - 1)
         if self.max_moves is not None:
-            calmest = STAY * count
-            program.between(self._calm, calmest - MOVED * self.max_moves, calmest)
+            most_stable = STAY * count
+            program.between(
+                self._stability, most_stable - MOVED * self.max_moves, most_stable
+            )
         self._used = {
             node: variable
             for node, variable in self._formulation.used_nodes().items()
@@ -65,9 +67,9 @@ class FewestNodes:
         self._formulation.program.between(metric, reached, 0)
         return len(self.others) - (0 if bound is None else bound)
 
-    def calmest(self, effort: Effort) -> int:
+    def fewest_moves(self, effort: Effort) -> int:
         """Move as few as possible for as many nodes; return a limit on the moves."""
-        bound = self._maximise(self._calm, effort)
+        bound = self._maximise(self._stability, effort)
         if bound is None:
             return 0
         # Rounded up: what the sum loses is a whole number of moves.

@@ -1,6 +1,6 @@
 """Fewest nodes, then fewest moves, on CP-SAT with replicas counted together.
 
-Every pod that has a node keeps one, and who is pending stays so. A quick start comes
+Every pod that has a node keeps one, and pending pods stay pending. A quick start comes
 first: node after node, the emptiest first, is emptied into the others if there is room.
 """
 
@@ -23,6 +23,7 @@ from stowage_optimizer.strategies.consolidate.limits import fewest_moves, fewest
 from stowage_optimizer.strategies.consolidate.program import FewestNodes
 from stowage_optimizer.strategies.finish.owners import owners_of
 from stowage_optimizer.strategies.finish.tally import Tally
+from stowage_optimizer.strategies.keeping_relations import keeps_relations
 from stowage_optimizer.strategies.linear.backend import SHORTEST_SOLVE_S, Effort
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.cpsat import CpSat
@@ -30,7 +31,6 @@ from stowage_optimizer.strategies.linear.tiers import BUILT_PER_S, MOST_VARIABLE
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.restricting import restricted
-from stowage_optimizer.strategies.standing import stands
 from stowage_optimizer.strategies.strategy import Answer, Clock
 
 
@@ -46,7 +46,7 @@ class Consolidate:
         clock: Clock,
         publish: Callable[[Plan], None],
     ) -> Answer:
-        """Return the plan; it tells the nodes in use, and what is proved of them.
+        """Return the plan; it reports the nodes in use, and what is proved of them.
 
         Its tiers claim nothing: their limits are those of another objective. Of the
         limits, `min_gain_per_move` does not apply, since nothing is placed.
@@ -73,7 +73,7 @@ class _Run:
     _others: frozenset[int] = field(init=False)
     _assignment: Assignment = field(init=False)
     _fewest: int = field(init=False)
-    _calmest: dict[int, int] = field(init=False, default_factory=dict)
+    _fewest_moves: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         running = [
@@ -93,7 +93,7 @@ class _Run:
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
         limits = self.options.limits
-        # Counts of replicas do not tell owners apart.
+        # Counts of replicas do not distinguish owners.
         if limits.max_disruptions_per_owner is not None or self._proved():
             return
         if not self._may_build():
@@ -110,12 +110,12 @@ class _Run:
             self._fewest = max(self._fewest, program.fewest(self._effort(0.5)))
         if self._left() > SHORTEST_SOLVE_S:
             given = self._nodes(program.assignment)
-            self._calmest[given] = program.calmest(self._effort(1))
+            self._fewest_moves[given] = program.fewest_moves(self._effort(1))
         self._take(program.assignment)
 
     def _take(self, assignment: Assignment) -> bool:
         """Take ``assignment`` unless it breaks what pods demand of each other."""
-        if not stands(self._packing, assignment):
+        if not keeps_relations(self._packing, assignment):
             return False
         self._assignment = assignment
         return True
@@ -131,17 +131,17 @@ class _Run:
         )
         writer = PlanWriter(self.snapshot, self.whole, self.options.policy)
         plan = writer.write(assignment, trivial_bounds(self.whole))
-        return replace(plan, nodes_in_use=self._told())
+        return replace(plan, nodes_in_use=self._in_use())
 
     def message(self) -> str:
         """Return what was reached."""
-        told = self._told()
-        proof = f"not proved fewest, at least {told.lower_bound}"
+        in_use = self._in_use()
+        proof = f"not proved fewest, at least {in_use.lower_bound}"
         if self._proved():
             proof = "proved fewest, with fewest moves"
-        elif told.lower_bound == told.after:
+        elif in_use.lower_bound == in_use.after:
             proof = "proved fewest, not with fewest moves"
-        return f"{told.after} nodes in use, {told.before} before: {proof}"
+        return f"{in_use.after} nodes in use, {in_use.before} before: {proof}"
 
     def _kept(self) -> Assignment:
         """Return the best so far, or what there was if no node is emptied."""
@@ -149,11 +149,11 @@ class _Run:
         better = self._nodes(self._assignment) < self._nodes(now)
         return self._assignment if better else now
 
-    def _told(self) -> NodesInUse:
+    def _in_use(self) -> NodesInUse:
         after = self._nodes(self._kept())
         moves = fewest_moves(self._packing, self._others, after)
         # With fewer nodes in use there are no fewer moves.
-        known = [least for nodes, least in self._calmest.items() if nodes >= after]
+        known = [least for nodes, least in self._fewest_moves.items() if nodes >= after]
         return NodesInUse(
             before=self._nodes(self._packing.current),
             after=after,
@@ -162,11 +162,11 @@ class _Run:
         )
 
     def _proved(self) -> bool:
-        """Tell whether no plan empties more nodes, nor as many with fewer moves."""
-        told, kept = self._told(), self._kept()
+        """Return whether no plan empties more nodes, or as many with fewer moves."""
+        in_use, kept = self._in_use(), self._kept()
         pairs = zip(self._packing.items, kept, strict=True)
         moves = sum(item.home != node for item, node in pairs)
-        return (told.lower_bound, told.moves_lower_bound) == (told.after, moves)
+        return (in_use.lower_bound, in_use.moves_lower_bound) == (in_use.after, moves)
 
     def _nodes(self, assignment: Assignment) -> int:
         return len(nodes_in_use(assignment, self._others))

@@ -1,4 +1,4 @@
-"""Among replicas on one node, those are disturbed whose loss costs least.
+"""Among the replicas on one node, the cheapest are disrupted.
 
 Which of them a strategy names makes no difference to its plan. So the pods with the
 lowest ``controller.kubernetes.io/pod-deletion-cost`` go, then the youngest, as a
@@ -36,13 +36,13 @@ class Replicas:
         init=False, default_factory=lambda: defaultdict(list)
     )
 
-    def disturb_the_cheapest(self, plan: Plan) -> Plan:
-        """Return ``plan`` with other replicas disturbed in place of dearer ones."""
-        disturbed = [one.pod_uid for one in plan.evictions]
-        disturbed += [one.pod_uid for one in plan.moves]
-        if not disturbed:
+    def disrupt_cheapest(self, plan: Plan) -> Plan:
+        """Return ``plan`` with other replicas disrupted in place of dearer ones."""
+        disrupted = [one.pod_uid for one in plan.evictions]
+        disrupted += [one.pod_uid for one in plan.moves]
+        if not disrupted:
             return plan
-        chosen = self._chosen(disturbed)
+        chosen = self._chosen(disrupted)
         return replace(
             plan,
             evictions=tuple(
@@ -53,12 +53,12 @@ class Replicas:
             ),
         )
 
-    def _chosen(self, disturbed: Iterable[str]) -> dict[str, str]:
-        """Return who goes in the place of each of ``disturbed``."""
+    def _chosen(self, disrupted: Iterable[str]) -> dict[str, str]:
+        """Return the pod that is disrupted in place of each of ``disrupted``."""
         if not self._pods:
-            self._look_around()
+            self._index_pods()
         going: defaultdict[Place, list[str]] = defaultdict(list)
-        for uid in disturbed:
+        for uid in disrupted:
             pod = self._pods[uid]
             going[pod.class_id, pod.node].append(uid)
         chosen: dict[str, str] = {}
@@ -68,7 +68,7 @@ class Replicas:
                 continue
             rank = {uid: number for number, uid in enumerate(uids)}
             named = [self._pods[uid] for uid in uids if not self._pods[uid].movable]
-            # Who was named already stays named among pods that cost the same.
+            # Among pods of equal cost those already named stay named.
             cheap = sorted(
                 self._movable[place] + named,
                 key=lambda pod, rank=rank: (  # type: ignore[misc]
@@ -80,14 +80,14 @@ class Replicas:
             chosen.update(zip(uids, (pod.uid for pod in cheap), strict=False))
         return chosen
 
-    def _look_around(self) -> None:
+    def _index_pods(self) -> None:
         costs: dict[str, tuple[int, float]] = {}
         for pod in self.snapshot.pods:
             self._pods[pod.uid] = pod
             cost = (pod.deletion_cost, pod.age_s)
             if costs.setdefault(pod.class_id, cost) != cost:
                 self._varied.add(pod.class_id)
-        # Where all cost the same, nothing is to be chosen, and lists take their time.
+        # If all cost the same there is no choice, and lists take time.
         for pod in self.snapshot.pods:
             if pod.class_id in self._varied and pod.node is not None and pod.movable:
                 self._movable[pod.class_id, pod.node].append(pod)

@@ -16,7 +16,7 @@ def gain_by_moves(plan: Plan, steps: Iterable[Step]) -> tuple[GainPoint, ...]:
     plan
         The plan; its last point is all of it.
     steps
-        Its steps, as far as there was time to tell them apart.
+        Its steps, as far as there was time to find them.
     """
     if not plan.tiers or not plan.moves:
         return ()

@@ -1,4 +1,4 @@
-"""Who owns each item."""
+"""The owner of each item."""
 
 from __future__ import annotations
 

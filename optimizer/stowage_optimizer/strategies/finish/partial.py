@@ -1,7 +1,7 @@
 """A part of a plan: some of its changes are made, the rest of the cluster is as it was.
 
-Any part that makes room before it fills it is feasible: once all who leave a node have
-left, those who come fit, however few of them came.
+Any part that makes room before it fills it is feasible: once all leaving pods have left
+a node, the coming pods fit, however few of them came.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Partial:
         self._node_of: list[int | None] = list(packing.current)
         self._used = [[0] * len(room) for room in packing.room]
         self._newcomers = [[0] * len(room) for room in packing.room]
-        # Who is to leave a node, and still there.
+        # Pods that leave a node and are still there.
         self._leaving: list[dict[int, None]] = [{} for _ in packing.room]
         self._made: list[int] = []
         for index, item in enumerate(packing.items):
@@ -59,7 +59,7 @@ class Partial:
                 crowded += self._make(leaver)
 
     def fits(self, item: int) -> bool:
-        """Tell whether the change of ``item`` alone can be made now."""
+        """Return whether the change of ``item`` alone can be made now."""
         node = self._wanted[item]
         if node is None:
             return True
@@ -105,7 +105,7 @@ class Partial:
         return None
 
     def _leaver(self, node: int, dimension: int) -> int:
-        """Return who had best leave: no eviction, no crowding elsewhere, large."""
+        """Return the best pod to leave: not evicted, fits elsewhere, large."""
         items = self._packing.items
         return min(
             (item for item in self._leaving[node] if items[item].demand[dimension]),

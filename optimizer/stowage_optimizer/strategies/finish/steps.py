@@ -1,8 +1,8 @@
 """A plan as steps: each places pods and makes the moves that they need, few first.
 
-Tiers come in their order. In a tier the pod whose moves are fewest is next, and whoever
-fits into the room that is there then comes along for nothing. A step never disturbs a
-pod of a higher priority than it places.
+Tiers come in their order. In a tier the pod with the fewest moves is next; pods that
+fit into the room left then come along without moves. A step never disrupts a pod of a
+higher priority than it places.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Steps:
     packing, wanted
         The problem and the whole plan's assignment.
     allowed
-        Tells whether a step may be made after those before it.
+        Returns whether a step may be made after those before it.
     stop
-        Tells when to make no more steps.
+        Returns True when to make no more steps.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Steps:
             before = self.partial.made
             step = self._try(item, tier, waiting)
             cost = 0 if step is None else len(step.moved) + len(step.evicted)
-            # What it takes was reckoned some steps ago; if it is more now, others
+            # What it takes was computed some steps ago; if it is more now, others
             # may be cheaper.
             if step is not None and cost > known and queue and cost > queue[0][0]:
                 self.partial.take_back(before)

@@ -35,23 +35,23 @@ CURVE_S = 0.02
 """Time after the limit that the curve may still take."""
 
 ENDING_PER_S = 400_000
-"""Pods for which a plan is finished and told in a second, at the least."""
+"""Pods for which a plan is finished and written in a second, at least."""
 
 LARGEST_ENDING_SHARE = 0.1
 """Largest part of the time limit that is kept back for that."""
 
 REWRITTEN_PER_S = 50_000
-"""Pods for which in a second a trimmed plan is filled up, judged and written, which
-cannot be stopped half-way."""
+"""Pods for which a trimmed plan is filled, scored and written in a second, which cannot
+be interrupted."""
 
-TOLD_APART_PER_S = 50_000
-"""Pods among which steps are told apart in a second, at the least. Where there is less
-time the curve has its two ends only."""
+STEPS_FOUND_PER_S = 50_000
+"""Pods whose steps are found in a second, at least. Where there is less time the curve
+has its two ends only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A strategy whose plans keep within the limits and tell what moves gain.
+    """A strategy whose plans keep within the limits and report what moves gain.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def _consolidated(
         snapshot,
         options,
         clock=clock,
-        publish=lambda plan: publish(replicas.disturb_the_cheapest(plan)),
+        publish=lambda plan: publish(replicas.disrupt_cheapest(plan)),
     )
-    return replace(answer, plan=replicas.disturb_the_cheapest(answer.plan))
+    return replace(answer, plan=replicas.disrupt_cheapest(answer.plan))
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ class _Finish:
     def take(self, plan: Plan) -> None:
         """Publish ``plan``, within the limits, if that is better than the last one."""
         if self.options.limits.none:
-            self.publish(self._replicas.disturb_the_cheapest(plan))
+            self.publish(self._replicas.disrupt_cheapest(plan))
         elif self._before(self.found_by - self._trimming_s):
             began = self.clock()
             if self._keep(plan, self.found_by):
@@ -160,7 +160,7 @@ class _Finish:
             self._keep(plan, self.deadline)
             plan = self._best or plan
         plan = replace(plan, gain_by_moves=self._curve(plan))
-        plan = self._replicas.disturb_the_cheapest(plan)
+        plan = self._replicas.disrupt_cheapest(plan)
         return replace(answer, plan=plan, end_reason=end_reason_of(plan))
 
     def _keep(self, plan: Plan, until: float) -> bool:
@@ -185,7 +185,7 @@ class _Finish:
 
     def _cheapest(self) -> Plan:
         best = self._best or Plan(self.snapshot.id)
-        return self._replicas.disturb_the_cheapest(best)
+        return self._replicas.disrupt_cheapest(best)
 
     def _trimming(self, packing: Packing, until: float) -> Trimming:
         rewriting_s = len(self.snapshot.pods) / REWRITTEN_PER_S
@@ -201,7 +201,7 @@ class _Finish:
         if not plan.moves:
             return ()
         left_s = self.deadline + CURVE_S - self.clock()
-        hurry = len(self.snapshot.pods) > left_s * TOLD_APART_PER_S
+        hurry = len(self.snapshot.pods) > left_s * STEPS_FOUND_PER_S
         if hurry and not self.options.deterministic:
             return gain_by_moves(plan, ())
         packing = reduced(self.snapshot)
@@ -217,5 +217,5 @@ class _Finish:
         return not self._before(self.deadline + CURVE_S)
 
     def _before(self, moment: float) -> bool:
-        """Tell whether ``moment`` is still to come, which steps do not depend on."""
+        """Return whether ``moment`` is still to come, which steps do not depend on."""
         return self.options.deterministic or self.clock() < moment

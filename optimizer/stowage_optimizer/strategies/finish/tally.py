@@ -1,4 +1,4 @@
-"""Counting what steps disturb, against the limits."""
+"""Counting what steps disrupt, against the limits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from stowage_optimizer.strategies.finish.steps import Step
 
 @dataclass(slots=True)
 class Tally:
-    """What the steps so far have disturbed.
+    """What the steps so far have disrupted.
 
     Parameters
     ----------
     limits
         How much they may.
     owners
-        Owner of each item, empty where it has none: such a pod is limited by nobody.
+        Owner of each item, empty where it has none: such a pod has no limit of its own.
     kept
         Items that may not be evicted.
     """

@@ -1,9 +1,9 @@
 """The part of a plan that keeps within the limits.
 
 Steps are made while they are affordable. Then pods that wait still may find room where
-dropped steps would have put others. Under the `STRICT` policy nobody may be evicted who
-could stay, were it not for pods that rank no higher; dropping steps can bring that
-about, and whoever it befalls is kept, and the steps are gone through again.
+dropped steps would have put others. Under the `STRICT` policy no pod may be displaced
+that could stay beside the higher-priority pods. Dropping steps can cause such unjust
+displacement: those pods are kept then, and the steps are tried again.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from stowage_optimizer.model.options import Limits, Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.filling import filled
-from stowage_optimizer.strategies.finish.betters import Betters
+from stowage_optimizer.strategies.finish.higher_priority import HigherPriorityPods
 from stowage_optimizer.strategies.finish.steps import Steps
 from stowage_optimizer.strategies.finish.tally import Tally
-from stowage_optimizer.strategies.standing import stands
+from stowage_optimizer.strategies.keeping_relations import keeps_relations
 
 ROUNDS = 8
-"""Times that pods are told apart who may be evicted; then nobody may."""
+"""Rounds of keeping unjustly displaced pods; after that no pod may be evicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Trimming:
     owners
         Owner of each item, empty where it has none.
     stop
-        Tells when to make no more steps; then only pods are
+        Returns True when to make no more steps; then only pods are
         placed that find room as it is.
     """
 
@@ -45,7 +45,7 @@ class Trimming:
     stop: Callable[[], bool]
 
     def keeps(self, assignment: Assignment) -> bool:
-        """Tell whether ``assignment`` keeps within the limits as it is."""
+        """Return whether ``assignment`` keeps within the limits as it is."""
         if self.limits.none:
             return True
         if self.limits.min_gain_per_move:
@@ -58,12 +58,12 @@ class Trimming:
         kept: frozenset[int] = frozenset()
         for _ in range(ROUNDS):
             trimmed = self._trim(assignment, kept)
-            wronged = frozenset(self._wronged(trimmed))
-            if not wronged:
+            unjust = frozenset(self._unjustly_displaced(trimmed))
+            if not unjust:
                 return trimmed
             if self.stop():
                 return self._filled(self.packing.current)
-            kept |= wronged
+            kept |= unjust
         return self._trim(assignment, frozenset(range(len(self.packing.items))))
 
     def _trim(self, assignment: Assignment, kept: frozenset[int]) -> Assignment:
@@ -74,24 +74,25 @@ class Trimming:
         return self._filled(steps.partial.assignment)
 
     def _filled(self, partial: Assignment) -> Assignment:
-        """Return ``partial`` with whoever still finds room."""
+        """Return ``partial`` with all pods placed that still fit."""
         # What pods demand of each other may not hold for a part of a plan.
         choices = (filled(self.packing, partial), partial)
         return next(
-            (one for one in choices if stands(self.packing, one)), self.packing.current
+            (one for one in choices if keeps_relations(self.packing, one)),
+            self.packing.current,
         )
 
-    def _wronged(self, assignment: Assignment) -> Iterator[int]:
-        """Yield who is evicted although only equals and lower ones are in the way."""
+    def _unjustly_displaced(self, assignment: Assignment) -> Iterator[int]:
+        """Yield the items that are displaced unjustly."""
         if self.policy is not Policy.STRICT:
             return
-        betters: dict[int, Betters] = {}
+        higher: dict[int, HigherPriorityPods] = {}
         for index, item in enumerate(self.packing.items):
             if item.home is None or assignment[index] is not None:
                 continue
-            if item.priority not in betters:
-                betters[item.priority] = Betters(
+            if item.priority not in higher:
+                higher[item.priority] = HigherPriorityPods(
                     self.packing, assignment, item.priority
                 )
-            if betters[item.priority].let_stay(index):
+            if higher[item.priority].leave_room_for(index):
                 yield index

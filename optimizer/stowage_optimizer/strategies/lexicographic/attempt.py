@@ -11,6 +11,7 @@ from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.strategies.bounds import Proof
+from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext
 from stowage_optimizer.strategies.lexicographic.closing import Closing
 from stowage_optimizer.strategies.lexicographic.counting import Counting
 from stowage_optimizer.strategies.lexicographic.dual_slices import (
@@ -19,7 +20,6 @@ from stowage_optimizer.strategies.lexicographic.dual_slices import (
 )
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.open_phase import OpenPhase
-from stowage_optimizer.strategies.lexicographic.workbench import Workbench
 
 MOVES_SHARES = (0.04, 0.2)
 """Shares of the time left for the exact search, before the dual bound and after."""
@@ -52,13 +52,13 @@ class Attempt:
 
     Parameters
     ----------
-    bench
+    context
         What it works with.
     phase
         The phase.
     """
 
-    bench: Workbench
+    context: AttemptContext
     phase: OpenPhase
     stages: int = 0
     """How many stages were worked on so far."""
@@ -68,11 +68,11 @@ class Attempt:
     _work: Iterator[bool] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._closing = Closing(self.bench, self.phase)
+        self._closing = Closing(self.context, self.phase)
         self._work = self._all_stages()
 
     def go_on(self, until: float) -> bool:
-        """Work on the next stage; tell whether there was one, and time for it."""
+        """Work on the next stage; return whether there was one, and time for it."""
         self._until = until
         if not next(self._work, False):
             return False
@@ -85,11 +85,11 @@ class Attempt:
         yield True
         if self.phase.presumes_nothing:
             return
-        if self.phase.tier not in self.bench.searches:
+        if self.phase.tier not in self.context.searches:
             yield self._moves(MOVES_SHARES[0])
         if self.phase.phase is Phase.PLACE:
             yield self._exact_fit()
-        if not beyond_prices(self.bench.problem):
+        if not beyond_prices(self.context.problem):
             yield from self._prices()
         yield self._moves(MOVES_SHARES[1])
         for share in COUNTING_SHARES:
@@ -102,7 +102,7 @@ class Attempt:
 
     def _prices(self) -> Iterator[bool]:
         """Work on the dual bound in slices, then on the gap that it leaves."""
-        self._dual = dual = DualSlices(self.bench, self.phase)
+        self._dual = dual = DualSlices(self.context, self.phase)
         for polish, shares in ((False, DUAL_SHARES), (True, POLISHING_SHARES)):
             for share in shares:
                 improving = dual.run(self._seconds(share), polish=polish)
@@ -125,44 +125,48 @@ class Attempt:
             yield True
 
     def _knapsack(self) -> None:
-        bench, phase = self.bench, self.phase
+        context, phase = self.context, self.phase
         bound = knapsack_bound(
-            bench.question(phase),
-            clock=bench.clock(phase, self._until),
+            context.question(phase),
+            clock=context.clock(phase, self._until),
             deadline=self._until,
-            good_enough=phase.reached(bench.board),
+            good_enough=phase.reached(context.shared),
         )
         self._note(bound)
 
     def _exact_fit(self) -> bool:
-        known = self.phase.limit(self.bench.board)
-        self._note(exact_fit_bound(self.bench.question(self.phase), known))
+        known = self.phase.limit(self.context.shared)
+        self._note(exact_fit_bound(self.context.question(self.phase), known))
         return True
 
     def _note(self, bound: Bound | None) -> None:
-        self.bench.pace.spend(CHEAP_S)
+        self.context.work_clock.spend(CHEAP_S)
         if bound is not None:
-            self.bench.limit(self.phase, bound.value, Proof(bound.method))
+            self.context.limit(self.phase, bound.value, Proof(bound.method))
 
     def _moves(self, share: float) -> bool:
-        bench, tier = self.bench, self.phase.tier
-        search = bench.searches.get(tier)
+        context, tier = self.context, self.phase.tier
+        search = context.searches.get(tier)
         if search is None:
-            search = MoveSearch(bench.board, bench.pace, bench.mender, tier)
-            bench.searches[tier] = search
-        search.run(bench.pace.now() + self._seconds(share))
+            search = MoveSearch(
+                context.shared, context.work_clock, context.mender, tier
+            )
+            context.searches[tier] = search
+        search.run(context.work_clock.now() + self._seconds(share))
         return True
 
     def _counting(self, share: float) -> bool:
-        bench, phase, seconds = self.bench, self.phase, self._seconds(share)
-        counting = Counting(bench.board, bench.packing, bench.options, bench.mender)
+        context, phase, seconds = self.context, self.phase, self._seconds(share)
+        counting = Counting(
+            context.shared, context.packing, context.options, context.mender
+        )
         if not counting.worth_trying(phase.tier, seconds):
             return False
         limit, spent = counting.solve(phase.tier, phase.phase, seconds)
-        bench.pace.spend(spent)
+        context.work_clock.spend(spent)
         if limit is not None:
-            bench.limit(phase, limit, Proof(ProofMethod.CP_SAT))
+            context.limit(phase, limit, Proof(ProofMethod.CP_SAT))
         return True
 
     def _seconds(self, share: float) -> float:
-        return share * (self._until - self.bench.pace.now())
+        return share * (self._until - self.context.work_clock.now())

@@ -11,14 +11,14 @@ from stowage_optimizer.bounds.enumeration import Enumeration
 from stowage_optimizer.bounds.prices import Prices
 from stowage_optimizer.bounds.recombination import recombine
 from stowage_optimizer.strategies.bounds import Proof
+from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext
 from stowage_optimizer.strategies.lexicographic.open_phase import OpenPhase
-from stowage_optimizer.strategies.lexicographic.workbench import Workbench
 
 COUNTED_S = 0.2
 """What an enumeration may take and is charged, in CP-SAT's own seconds."""
 
 MORE_TIME = 2
-"""How many times the time of a vain try make another one worth it."""
+"""How much more time than a failed try makes another try worthwhile."""
 
 
 @dataclass(slots=True)
@@ -27,70 +27,70 @@ class Closing:
 
     Parameters
     ----------
-    bench, phase
+    context, phase
         What it works with, and on.
     """
 
-    bench: Workbench
+    context: AttemptContext
     phase: OpenPhase
-    _vain: tuple[int, Prices] | None = None
-    _vain_s: float = 0.0
+    _failed: tuple[int, Prices] | None = None
+    _failed_s: float = 0.0
     _listing: tuple[Prices, Enumeration] | None = None
 
     def list_all(self, prices: Prices | None, seconds: float) -> bool:
-        """Ask for the limit itself: reach it, or prove the next; tell if it was."""
-        bench, phase = self.bench, self.phase
-        aim = phase.limit(bench.board)
-        if prices is None or not phase.gap(bench.board):
+        """Try to reach the limit, or prove the next; return whether either was done."""
+        context, phase = self.context, self.phase
+        aim = phase.limit(context.shared)
+        if prices is None or not phase.gap(context.shared):
             return False
-        if self._in_vain(aim, prices) and seconds < MORE_TIME * self._vain_s:
+        if self._failed_before(aim, prices) and seconds < MORE_TIME * self._failed_s:
             return False
-        end = bench.deadline(bench.pace.now() + seconds)
+        end = context.deadline(context.work_clock.now() + seconds)
         closed = self._enumeration(prices).reach(
             aim,
-            clock=bench.clock(phase, end),
+            clock=context.clock(phase, end),
             deadline=end,
             deterministic_s=self._steps(),
         )
-        bench.pace.spend(COUNTED_S)
-        version = bench.board.version
+        context.work_clock.spend(COUNTED_S)
+        version = context.shared.version
         if closed is not None and closed.bound is not None:
-            bench.limit(phase, closed.bound.value, Proof(closed.bound.method))
+            context.limit(phase, closed.bound.value, Proof(closed.bound.method))
         if closed is not None:
-            bench.offer(phase, closed.nodes)
+            context.offer(phase, closed.nodes)
         # On overcommitted nodes what was found may not be feasible.
-        if (phase.limit(bench.board), bench.board.version) != (aim, version):
+        if (phase.limit(context.shared), context.shared.version) != (aim, version):
             return True
-        self._vain, self._vain_s = (aim, prices), seconds
+        self._failed, self._failed_s = (aim, prices), seconds
         return False
 
     def recombine(self, search: DualSearch, seconds: float) -> bool:
-        """Put the patterns of a dual bound together; tell if there was a need."""
-        bench, phase = self.bench, self.phase
-        if not phase.gap(bench.board):
+        """Combine the patterns of a dual bound; return whether there was a need."""
+        context, phase = self.context, self.phase
+        if not phase.gap(context.shared):
             return False
-        end = bench.deadline(bench.pace.now() + seconds)
+        end = context.deadline(context.work_clock.now() + seconds)
         found = recombine(
             search,
-            bench.board.assignment.astype(np.int64),
-            phase.better(bench.board),
-            clock=bench.clock(phase, end),
+            context.shared.assignment.astype(np.int64),
+            phase.better(context.shared),
+            clock=context.clock(phase, end),
             deadline=end,
             deterministic_s=self._steps(),
         )
-        bench.pace.spend(COUNTED_S)
-        bench.offer(phase, found)
+        context.work_clock.spend(COUNTED_S)
+        context.offer(phase, found)
         return True
 
     def _enumeration(self, prices: Prices) -> Enumeration:
         if self._listing is None or self._listing[0] is not prices:
-            question = self.bench.question(self.phase)
+            question = self.context.question(self.phase)
             self._listing = (prices, Enumeration(question, prices))
         return self._listing[1]
 
-    def _in_vain(self, aim: int, prices: Prices) -> bool:
-        vain = self._vain
-        return vain is not None and vain[0] == aim and vain[1] is prices
+    def _failed_before(self, aim: int, prices: Prices) -> bool:
+        failed = self._failed
+        return failed is not None and failed[0] == aim and failed[1] is prices
 
     def _steps(self) -> float | None:
-        return COUNTED_S if self.bench.pace.counted else None
+        return COUNTED_S if self.context.work_clock.counted else None

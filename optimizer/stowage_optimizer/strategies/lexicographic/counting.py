@@ -9,8 +9,8 @@ from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.bounds import TierBounds
-from stowage_optimizer.strategies.lexicographic.board import (
-    Board,
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
     as_assignment,
     as_nodes,
 )
@@ -35,7 +35,7 @@ BUILDING_SHARE = 0.5
 _PHASES = {
     Phase.KEEP: formulation.Phase.KEEP,
     Phase.PLACE: formulation.Phase.PLACE,
-    Phase.DISTURB: formulation.Phase.CALM,
+    Phase.DISRUPT: formulation.Phase.DISRUPT,
 }
 
 
@@ -45,7 +45,7 @@ class Counting:
 
     Parameters
     ----------
-    board
+    shared
         Where solutions are offered and bounds are read.
     packing, options
         The problem, and how to solve it.
@@ -53,14 +53,14 @@ class Counting:
         Makes solutions whole.
     """
 
-    board: Board
+    shared: SharedState
     packing: Packing
     options: SolveOptions
     mender: Mender
 
     def worth_trying(self, tier: int, seconds: float) -> bool:
-        """Tell whether the program can be written down in time, and held."""
-        size = len(self.packing.room) * len(self.board.problem.demand)
+        """Return whether the program can be written down in time, and held."""
+        size = len(self.packing.room) * len(self.shared.problem.demand)
         if seconds < SHORTEST_S or size > MOST_VARIABLES:
             return False
         size = CountFormulation.variables(self.packing, tier + 1)
@@ -74,19 +74,19 @@ class Counting:
         Parameters
         ----------
         tier, phase
-            What to maximise, or for `Phase.DISTURB` to minimise.
+            What to maximise, or for `Phase.DISRUPT` to minimise.
         seconds
             How long to try.
         """
         started = CpSat().clock()
         counts = CountFormulation(self.packing, tier + 1)
-        value, nodes = self.board.snapshot()
+        value, nodes = self.shared.snapshot()
         self._hold(counts, value, tier, phase)
         assignment = as_assignment(nodes)
 
         def offer(values: Values) -> None:
             found = as_nodes(counts.read(values, assignment))
-            self.board.offer(found, self.mender)
+            self.shared.offer(found, self.mender)
 
         if not self.options.deterministic:
             seconds -= CpSat().clock() - started
@@ -98,7 +98,7 @@ class Counting:
             offer=offer,
         )
         limit = outcome.bound
-        if limit is not None and phase is Phase.DISTURB:
+        if limit is not None and phase is Phase.DISRUPT:
             limit = formulation.STAY * self._running(tier) - limit
         return limit, outcome.spent
 
@@ -111,10 +111,10 @@ class Counting:
     ) -> None:
         """Add a row for each phase: from what is reached to what is proved."""
         for above in range(tier + 1):
-            bounds = self.board.bounds[above]
+            bounds = self.shared.bounds[above]
             most = 3 * self._running(above)
             for row, reached, limit in _rows(value[above], bounds, most):
-                if row is Phase.KEEP and not self.board.strict:
+                if row is Phase.KEEP and not self.shared.strict:
                     continue
                 if above == tier and row.value > phase.value:
                     continue
@@ -133,9 +133,9 @@ class Counting:
 def _rows(
     value: tuple[int, int, int], bounds: TierBounds, most: int
 ) -> tuple[tuple[Phase, int, int], ...]:
-    kept, placed, calm = value
+    kept, placed, stability = value
     return (
         (Phase.KEEP, kept, bounds.kept),
         (Phase.PLACE, placed, bounds.placed),
-        (Phase.DISTURB, most + calm, most - bounds.disturbed),
+        (Phase.DISRUPT, most + stability, most - bounds.disruption),
     )

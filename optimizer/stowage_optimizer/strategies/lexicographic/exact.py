@@ -1,4 +1,4 @@
-"""The exact search for few moves, where everybody may fit and few wait."""
+"""The exact search for the fewest moves, where all pods may fit and few wait."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from stowage_optimizer.search.moves import (
     EXHAUSTED,
     FOUND,
     PAUSED,
-    Quest,
-    make_quest,
+    SearchStack,
+    make_stack,
     seek,
 )
+from stowage_optimizer.search.placement import enter
 from stowage_optimizer.search.problem import NOWHERE, Flags, Indices
-from stowage_optimizer.search.seating import enter
+from stowage_optimizer.search.search_arrays import (
+    SearchArrays,
+    make_arrays,
+    overcommitted,
+)
 from stowage_optimizer.search.state import NODE, State, make_state
-from stowage_optimizer.search.terrain import Terrain, make_terrain, overcommitted
 from stowage_optimizer.strategies.bounds import Proof
-from stowage_optimizer.strategies.lexicographic.board import Board
-from stowage_optimizer.strategies.lexicographic.pace import Pace
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
+from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
 
 MOST_WAITING = 10
 """Waiting pods from which there are too many ways to make room."""
@@ -43,14 +47,14 @@ EVERY_MOVE_TRIED = Proof(ProofMethod.MOVES_EXHAUSTED)
 class MoveSearch:
     """Looks for the fewest moves that place all waiting pods of the tiers so far.
 
-    Only for tiers below which nothing is disturbed yet: then running pods of the tiers
+    Only for tiers below which nothing is disrupted yet: then running pods of the tiers
     above stay at home in every optimal answer.
 
     Parameters
     ----------
-    board
+    shared
         Where finds and bounds go.
-    pace
+    work_clock
         This thread's time.
     mender
         Makes finds whole.
@@ -58,56 +62,58 @@ class MoveSearch:
         The tier.
     """
 
-    board: Board
-    pace: Pace
+    shared: SharedState
+    work_clock: WorkClock
     mender: Mender
     tier: int
-    _terrain: Terrain = field(init=False)
+    _arrays: SearchArrays = field(init=False)
     _state: State = field(init=False)
     _waiting: Indices = field(init=False)
-    _everybody: int = field(init=False)
+    _total: int = field(init=False)
     _moves: int = 0
-    _quest: Quest | None = None
+    _stack: SearchStack | None = None
 
     def __post_init__(self) -> None:
-        problem = self.board.problem
+        problem = self.shared.problem
         in_play = problem.tier[problem.kind] <= self.tier
         open_nodes = problem.allowed.sum(axis=1)[problem.mask][problem.kind]
         pending = in_play & (problem.home == NOWHERE) & (open_nodes > 0)
         self._waiting = np.flatnonzero(pending).astype(np.int32)
         running = in_play & (problem.home != NOWHERE)
-        self._everybody = len(self._waiting) + int(running.sum())
+        self._total = len(self._waiting) + int(running.sum())
 
     def promising(self) -> bool:
-        """Tell whether the search may settle the tier."""
-        board, above = self.board, self.tier - 1
-        calm_above = above < 0 or (board.proved(above) and not board.value[above][2])
+        """Return whether the search may settle the tier."""
+        shared, above = self.shared, self.tier - 1
+        above_undisrupted = above < 0 or (
+            shared.proved(above) and not shared.value[above][2]
+        )
         return (
-            calm_above
+            above_undisrupted
             and len(self._waiting) <= MOST_WAITING
-            and board.bounds[self.tier].placed == self._everybody
+            and shared.bounds[self.tier].placed == self._total
             and self._moves <= MOST_MOVES
-            and not overcommitted(board.problem).any()
+            and not overcommitted(shared.problem).any()
         )
 
     @property
-    def everybody_placed(self) -> bool:
+    def all_placed(self) -> bool:
         """Whether nothing but moves is left to save."""
-        return self.board.value[self.tier][1] == self._everybody
+        return self.shared.value[self.tier][1] == self._total
 
     def run(self, until: float) -> None:
         """Search until the fewest moves are found, or too many, or ``until``."""
-        while self.promising() and not self.board.closed:
-            now = self.pace.now()
+        while self.promising() and not self.shared.closed:
+            now = self.work_clock.now()
             if now >= until:
                 return
-            quest = self._quest or self._begin()
-            steps = self.pace.steps(min(SLICE_S, until - now))
-            ended, used = seek(STEPS * steps, quest, self._terrain, self._state)
-            self.pace.spend_steps(used // STEPS)
+            stack = self._stack or self._begin()
+            steps = self.work_clock.steps(min(SLICE_S, until - now))
+            ended, used = seek(STEPS * steps, stack, self._arrays, self._state)
+            self.work_clock.spend_steps(used // STEPS)
             if ended == PAUSED:
                 continue
-            self._quest = None
+            self._stack = None
             if ended == FOUND:
                 self._found()
                 return
@@ -115,32 +121,32 @@ class MoveSearch:
                 self._moves += 1
                 self._limit()
 
-    def _begin(self) -> Quest:
-        board = self.board
+    def _begin(self) -> SearchStack:
+        shared = self.shared
         if not self._moves:
-            self._terrain = make_terrain(board.problem, strict=board.strict)
-            self._state = make_state(self._terrain, board.problem.tiers, seed=0)
-        enter(board.problem.home, self.tier, self._frozen(), self._terrain, self._state)
-        homes = board.problem.home[board.problem.home != NOWHERE]
+            self._arrays = make_arrays(shared.problem, strict=shared.strict)
+            self._state = make_state(self._arrays, shared.problem.tiers, seed=0)
+        enter(shared.problem.home, self.tier, self._frozen(), self._arrays, self._state)
+        homes = shared.problem.home[shared.problem.home != NOWHERE]
         longest = max(
-            len(board.problem.room), int(np.bincount(homes, minlength=1).max())
+            len(shared.problem.room), int(np.bincount(homes, minlength=1).max())
         )
-        self._quest = make_quest(self._waiting, self._moves, self._frozen(), longest)
-        return self._quest
+        self._stack = make_stack(self._waiting, self._moves, self._frozen(), longest)
+        return self._stack
 
     def _frozen(self) -> Flags:
-        return self.board.frozen(self.tier)
+        return self.shared.frozen(self.tier)
 
     def _found(self) -> None:
-        board = self.board
-        problem = board.problem
+        shared = self.shared
+        problem = shared.problem
         below = problem.tier[problem.kind] > self.tier
         nodes = self._state.items[:, NODE]
-        board.offer(np.where(below, problem.home, nodes), self.mender)
+        shared.offer(np.where(below, problem.home, nodes), self.mender)
         self._limit()
 
     def _limit(self) -> None:
-        """Whoever places everybody evicts nobody, and moves so many at least."""
-        self.board.limit_disturbed(
-            self.tier, 2 * self._moves, self._everybody, EVERY_MOVE_TRIED
+        """Note the fewest moves that place all pods; such a plan displaces none."""
+        self.shared.limit_disruption(
+            self.tier, 2 * self._moves, self._total, EVERY_MOVE_TRIED
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.search.problem import Problem
 from stowage_optimizer.search.scoring import Value
-from stowage_optimizer.strategies.lexicographic.board import Board
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
 from stowage_optimizer.strategies.objective import TierScore
 
 ANYTHING = (0, 0, -(2**40))
@@ -28,7 +28,7 @@ class OpenPhase:
         return Question(problem, self.tier, self.phase, reached)
 
     @property
-    def ground(self) -> tuple[object, ...]:
+    def premises(self) -> tuple[object, ...]:
         """Everything that the answer depends on."""
         earlier = self.value[self.tier][: self.phase.value]
         return (self.tier, self.phase, self.value[: self.tier], earlier)
@@ -43,29 +43,29 @@ class OpenPhase:
         """What the tier has placed."""
         return self.value[self.tier][1]
 
-    def reached(self, board: Board) -> int:
-        """Return what the board has reached, in the phase's own numbers."""
-        kept, placed, calm = board.value[self.tier]
-        return (kept, placed, -calm)[self.phase.value]
+    def reached(self, shared: SharedState) -> int:
+        """Return what is reached, in the phase's own numbers."""
+        kept, placed, stability = shared.value[self.tier]
+        return (kept, placed, -stability)[self.phase.value]
 
-    def better(self, board: Board) -> int:
+    def better(self, shared: SharedState) -> int:
         """Return the least that is better than what is reached."""
-        reached = self.reached(board)
-        return reached - 1 if self.phase is Phase.DISTURB else reached + 1
+        reached = self.reached(shared)
+        return reached - 1 if self.phase is Phase.DISRUPT else reached + 1
 
-    def limit(self, board: Board) -> int:
+    def limit(self, shared: SharedState) -> int:
         """Return what is proved, in the phase's own numbers."""
-        bounds = board.bounds[self.tier]
-        return (bounds.kept, bounds.placed, bounds.disturbed)[self.phase.value]
+        bounds = shared.bounds[self.tier]
+        return (bounds.kept, bounds.placed, bounds.disruption)[self.phase.value]
 
-    def gap(self, board: Board) -> int:
+    def gap(self, shared: SharedState) -> int:
         """Return how far what is reached is from what is proved; 0 if settled."""
-        return abs(self.limit(board) - self.reached(board))
+        return abs(self.limit(shared) - self.reached(shared))
 
-    def still_open(self, board: Board) -> bool:
-        """Tell whether an answer would still say something."""
-        if not self.gap(board):
+    def still_open(self, shared: SharedState) -> bool:
+        """Return whether an answer would still be useful."""
+        if not self.gap(shared):
             return False
-        if self.phase is not Phase.DISTURB:
+        if self.phase is not Phase.DISRUPT:
             return True
-        return OpenPhase(self.tier, self.phase, board.value).ground == self.ground
+        return OpenPhase(self.tier, self.phase, shared.value).premises == self.premises

@@ -1,8 +1,8 @@
 """Proofs: each open phase has its turn, and tries the cheapest that it has left.
 
-A phase is asked about only where everything that comes before it is settled or at
-least reached, so that no later find can take the ground from under a proof. What is
-tried while the search goes on is remembered by what it depends on.
+A phase is tried only where everything before it is settled or at least reached, so that
+no later result invalidates the premises of a proof. What is tried while the search goes
+on is stored by what it depends on.
 """
 
 from __future__ import annotations
@@ -16,96 +16,96 @@ from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.slack import without_slack
 from stowage_optimizer.strategies.lexicographic.attempt import Attempt
-from stowage_optimizer.strategies.lexicographic.board import Board
+from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext
 from stowage_optimizer.strategies.lexicographic.open_phase import ANYTHING, OpenPhase
-from stowage_optimizer.strategies.lexicographic.pace import Pace
-from stowage_optimizer.strategies.lexicographic.workbench import Workbench
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
+from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
 
 
 @dataclass(slots=True)
 class Prover:
-    """Tightens the board's bounds, and offers what it finds on the way.
+    """Tightens the shared bounds, and offers what it finds on the way.
 
     Parameters
     ----------
-    board
+    shared
         Where everything goes.
     packing, options
         The problem, and how to solve it.
-    pace
+    work_clock
         This thread's time.
     """
 
-    board: Board
+    shared: SharedState
     packing: Packing
     options: SolveOptions
-    pace: Pace
-    _bench: Workbench = field(init=False)
+    work_clock: WorkClock
+    _context: AttemptContext = field(init=False)
     _attempts: dict[tuple[object, ...], Attempt] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        board = self.board
-        self._bench = Workbench(
-            board=board,
+        shared = self.shared
+        self._context = AttemptContext(
+            shared=shared,
             packing=self.packing,
             options=self.options,
-            pace=self.pace,
-            problem=without_slack(board.problem),
-            mender=Mender(board.problem, strict=board.strict),
+            work_clock=self.work_clock,
+            problem=without_slack(shared.problem),
+            mender=Mender(shared.problem, strict=shared.strict),
         )
 
     def prove(self, until: float) -> None:
         """Work until everything is proved, or ``until``."""
-        while (now := self.pace.now()) < until:
-            version = self.board.version
-            if self.board.closed or self.board.finished:
+        while (now := self.work_clock.now()) < until:
+            version = self.shared.version
+            if self.shared.closed or self.shared.finished:
                 return
             if self._step(until):
                 continue
-            if self.pace.counted:
+            if self.work_clock.counted:
                 return
-            self.board.await_news(version, until - now)
+            self.shared.await_change(version, until - now)
 
     def _step(self, until: float) -> bool:
-        """Go on with the open phase that had the fewest stages; tell if any could."""
+        """Continue the open phase with the fewest stages; return whether any could."""
         attempts = [self._attempt(phase) for phase in self._open()]
         attempts.sort(key=lambda attempt: attempt.stages)
         return any(attempt.go_on(until) for attempt in attempts)
 
     def _attempt(self, phase: OpenPhase) -> Attempt:
-        attempt = self._attempts.get(phase.ground)
+        attempt = self._attempts.get(phase.premises)
         if attempt is None:
-            attempt = Attempt(self._bench, phase)
-            self._attempts[phase.ground] = attempt
+            attempt = Attempt(self._context, phase)
+            self._attempts[phase.premises] = attempt
         return attempt
 
     def _open(self) -> Iterator[OpenPhase]:
         """Yield the open phases of the first tier that is not proved.
 
-        The disturbance is asked about also where placing is not settled: its bound
+        The disruption is asked about also where placing is not settled: its bound
         holds for every assignment that places as many or more.
         """
-        board = self.board
-        value = board.value
-        for tier in range(board.problem.tiers):
-            if board.proved(tier):
+        shared = self.shared
+        value = shared.value
+        for tier in range(shared.problem.tiers):
+            if shared.proved(tier):
                 continue
-            kept, placed, calm = value[tier]
-            bounds = board.bounds[tier]
-            if board.strict and kept < bounds.kept:
+            kept, placed, stability = value[tier]
+            bounds = shared.bounds[tier]
+            if shared.strict and kept < bounds.kept:
                 yield OpenPhase(tier, Phase.KEEP, value)
                 return
             if placed < bounds.placed:
                 yield OpenPhase(tier, Phase.PLACE, value)
-            if -calm > bounds.disturbed:
-                yield OpenPhase(tier, Phase.DISTURB, value)
+            if -stability > bounds.disruption:
+                yield OpenPhase(tier, Phase.DISRUPT, value)
             yield from self._below(tier)
             return
 
     def _below(self, tier: int) -> Iterator[OpenPhase]:
         """Yield what holds for the tiers below whatever the tiers above reach."""
-        board = self.board
-        for below in range(tier + 1, board.problem.tiers):
-            if board.value[below][1] < board.bounds[below].placed:
-                value = (ANYTHING,) * board.problem.tiers
+        shared = self.shared
+        for below in range(tier + 1, shared.problem.tiers):
+            if shared.value[below][1] < shared.bounds[below].placed:
+                value = (ANYTHING,) * shared.problem.tiers
                 yield OpenPhase(below, Phase.PLACE, value)

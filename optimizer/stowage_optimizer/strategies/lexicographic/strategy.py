@@ -16,14 +16,17 @@ from stowage_optimizer.model.plan import Plan, TierResult
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.lexicographic.board import Board, as_assignment
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
+    as_assignment,
+)
 from stowage_optimizer.strategies.lexicographic.work import Work
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.strategy import Answer, Clock, end_reason_of
 
 MARGIN_S = 0.01
-"""Kept back from the limit, beside the time that writing a plan takes."""
+"""Kept back from the limit, besides the time that writing a plan takes."""
 
 LARGEST_MARGIN = 0.3
 """Largest share of the limit that is kept back."""
@@ -31,11 +34,11 @@ LARGEST_MARGIN = 0.3
 WRITING_SHARE = 0.1
 """Largest share of the time that goes into writing plans that are better by little."""
 
-TELLING_S = 0.25
-"""Shortest time between two plans that are better proved, but no better."""
+PROOF_INTERVAL_S = 0.25
+"""Shortest time between two plans that differ in their proofs only."""
 
-PARTING_S = 0.02
-"""Time for the working threads to end, once they are told."""
+JOIN_S = 0.02
+"""Time to join the working threads, once they are asked to stop."""
 
 FOREVER_S = 24 * 3600.0
 """Longer than any solve, and not too long for a clock."""
@@ -57,33 +60,33 @@ class LexicographicStrategy:
         deadline = clock() + options.time_limit_s
         packing = reduced(snapshot)
         strict = options.policy is Policy.STRICT
-        board = Board(make_problem(packing), strict, trivial_bounds(packing))
-        work = Work(board, packing, options, clock, deadline - MARGIN_S)
+        shared = SharedState(make_problem(packing), strict, trivial_bounds(packing))
+        work = Work(shared, packing, options, clock, deadline - MARGIN_S)
         # Not a daemon: an interpreter that ends before its solver does would crash it.
         thread = threading.Thread(target=work.run, name="lexicographic")
         thread.start()
         try:
             writer = PlanWriter(snapshot, packing, options.policy)
-            desk = _Desk(board, writer, publish, clock)
-            desk.publish()
+            publisher = _Publisher(shared, writer, publish, clock)
+            publisher.publish()
             latest = deadline - LARGEST_MARGIN * options.time_limit_s
             if options.deterministic:
                 deadline = latest = math.inf
-            desk.attend(deadline, latest)
+            publisher.publish_until(deadline, latest)
         finally:
-            board.close()
-        thread.join(PARTING_S)
-        if board.failure is not None:
-            raise board.failure
-        plan = desk.last_word()
+            shared.close()
+        thread.join(JOIN_S)
+        if shared.failure is not None:
+            raise shared.failure
+        plan = publisher.publish_final()
         return Answer(plan, end_reason_of(plan), packing.refusals)
 
 
 @dataclass(slots=True)
-class _Desk:
-    """Where plans are written and go out."""
+class _Publisher:
+    """The publisher: sends out each better plan, and the final plan."""
 
-    board: Board
+    shared: SharedState
     writer: PlanWriter
     send: Callable[[Plan], None]
     clock: Clock
@@ -94,10 +97,10 @@ class _Desk:
     _sent: float = field(default=0.0)
 
     def publish(self) -> Plan:
-        """Write the best assignment as a plan, and publish it if it tells anything."""
+        """Write the best assignment as a plan, and publish it if it is new."""
         began = self.clock()
-        self._filled = self.board.filled
-        version, nodes, bounds = self.board.told()
+        self._filled = self.shared.filled
+        version, nodes, bounds = self.shared.read()
         plan = self.writer.write(as_assignment(nodes), bounds)
         if (version, plan.tiers) != (self._seen, self._tiers):
             self.send(plan)
@@ -105,7 +108,7 @@ class _Desk:
         self.writing_s = max(self.writing_s, self.clock() - began)
         return plan
 
-    def last_call(self, deadline: float, latest: float) -> float:
+    def last_start(self, deadline: float, latest: float) -> float:
         """Return when the last plan must be begun so that it is there in time.
 
         Parameters
@@ -117,29 +120,29 @@ class _Desk:
         """
         return max(latest, deadline - MARGIN_S - self.writing_s)
 
-    def attend(self, deadline: float, latest: float) -> None:
+    def publish_until(self, deadline: float, latest: float) -> None:
         """Publish what is new until the work ends or the last plan is due.
 
-        A better plan goes out as soon as it is known. Of bounds alone those who wait
-        hear at intervals.
+        A better plan goes out as soon as it is known. Better bounds alone go out at
+        intervals.
         """
-        left = self.last_call(deadline, latest) - self.clock()
-        while left > self.writing_s and not self.board.ended:
-            self.board.await_news(self._seen, min(left, TELLING_S))
-            if self._due() and not self.board.ended:
+        left = self.last_start(deadline, latest) - self.clock()
+        while left > self.writing_s and not self.shared.ended:
+            self.shared.await_change(self._seen, min(left, PROOF_INTERVAL_S))
+            if self._due() and not self.shared.ended:
                 self.publish()
                 rest = self.writing_s * (1 / WRITING_SHARE - 1)
-                left = self.last_call(deadline, latest) - self.clock()
-                # That nobody waits any more is news that must not wait.
-                self.board.await_filled(self._filled, min(rest, left))
-            left = self.last_call(deadline, latest) - self.clock()
+                left = self.last_start(deadline, latest) - self.clock()
+                # That all pods are placed is published at once.
+                self.shared.await_filled(self._filled, min(rest, left))
+            left = self.last_start(deadline, latest) - self.clock()
         # Another plan would not be written before the last one is due.
-        self.board.await_end(min(left, FOREVER_S))
+        self.shared.await_end(min(left, FOREVER_S))
 
     def _due(self) -> bool:
-        better = self.board.version != self._seen
-        return better or self.clock() - self._sent >= TELLING_S
+        better = self.shared.version != self._seen
+        return better or self.clock() - self._sent >= PROOF_INTERVAL_S
 
-    def last_word(self) -> Plan:
+    def publish_final(self) -> Plan:
         """Return the best plan, after publishing it if it is new."""
         return self.publish()

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.lexicographic.board import Board
-from stowage_optimizer.strategies.lexicographic.climbing import Climber
 from stowage_optimizer.strategies.lexicographic.dual_slices import beyond_prices
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
-from stowage_optimizer.strategies.lexicographic.pace import Pace
+from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch
 from stowage_optimizer.strategies.lexicographic.proving import Prover
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
+from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
 from stowage_optimizer.strategies.strategy import Clock
 
 FIRST_SHARE = 0.2
-"""Share of the time after which the search has found nearly all that it will, if it
-has found room for everybody."""
+"""Share of the time after which the search has found nearly all that it will, if it has
+found room for all pods."""
 
 TURNS = (0.02, 0.1, 0.4, 1.0)
 """Shares of the time after which search and proof have each had another turn, where
@@ -32,7 +32,7 @@ class Work:
 
     Parameters
     ----------
-    board
+    shared
         Where all results go.
     packing
         The problem.
@@ -42,64 +42,66 @@ class Work:
         The real time, and when the work must end.
     """
 
-    board: Board
+    shared: SharedState
     packing: Packing
     options: SolveOptions
     clock: Clock
     deadline: float
 
     def run(self) -> None:
-        """Work until everything is proved or time is up, then close the board."""
+        """Work until all is proved or time is up, then close the shared state."""
         try:
             self._run()
         except Exception as error:  # the edge of the thread
-            self.board.close(error)
-        self.board.close()
+            self.shared.close(error)
+        self.shared.close()
 
     def _run(self) -> None:
         counted = self.options.deterministic
-        pace = Pace(self.clock, counted)
-        climber = Climber(self.board, pace, self.options.seed)
-        climber.start()
-        if self.board.finished:
+        work_clock = WorkClock(self.clock, counted)
+        local_search = LocalSearch(self.shared, work_clock, self.options.seed)
+        local_search.start()
+        if self.shared.finished:
             return
         threads = self.options.workers or len(os.sched_getaffinity(0))
         if counted or threads == 1:
-            self._take_turns(climber, pace)
+            self._take_turns(local_search, work_clock)
             return
-        search = threading.Thread(target=self._search, args=(climber,), name="search")
+        search = threading.Thread(
+            target=self._search, args=(local_search,), name="search"
+        )
         search.start()
-        Prover(self.board, self.packing, self.options, pace).prove(self.deadline)
+        Prover(self.shared, self.packing, self.options, work_clock).prove(self.deadline)
         search.join()
 
-    def _search(self, climber: Climber) -> None:
+    def _search(self, local_search: LocalSearch) -> None:
         try:
-            if not beyond_prices(self.board.problem):
-                began = climber.pace.now()
-                climber.climb(began + FIRST_SHARE * (self.deadline - began))
-                self._refute(climber.pace)
-            climber.climb(self.deadline)
+            if not beyond_prices(self.shared.problem):
+                began = local_search.work_clock.now()
+                local_search.run(began + FIRST_SHARE * (self.deadline - began))
+                self._refute(local_search.work_clock)
+            local_search.run(self.deadline)
         except Exception as error:  # the edge of the thread
-            self.board.close(error)
+            self.shared.close(error)
 
-    def _refute(self, pace: Pace) -> None:
+    def _refute(self, work_clock: WorkClock) -> None:
         """Try every plan with fewer moves, where that is all there is to gain."""
-        board = self.board
-        if board.finished or board.closed:
+        shared = self.shared
+        if shared.finished or shared.closed:
             return
-        mender = Mender(board.problem, strict=board.strict)
-        moves = MoveSearch(board, pace, mender, board.problem.tiers - 1)
-        if moves.everybody_placed:
+        mender = Mender(shared.problem, strict=shared.strict)
+        moves = MoveSearch(shared, work_clock, mender, shared.problem.tiers - 1)
+        if moves.all_placed:
             moves.run(self.deadline)
 
-    def _take_turns(self, climber: Climber, pace: Pace) -> None:
-        began = pace.now()
+    def _take_turns(self, local_search: LocalSearch, work_clock: WorkClock) -> None:
+        began = work_clock.now()
         total = self.deadline - began
-        if pace.counted:
+        if work_clock.counted:
             total = self.options.time_limit_s
-        prover = Prover(self.board, self.packing, self.options, pace)
+        prover = Prover(self.shared, self.packing, self.options, work_clock)
         for turn in TURNS:
             until = began + turn * total
-            climber.climb(pace.now() + (until - pace.now()) / 2)
+            local_search.run(work_clock.now() + (until - work_clock.now()) / 2)
             prover.prove(until)
-        climber.climb(began + total)
+        local_search.run(began + total)

@@ -12,7 +12,7 @@ from stowage_optimizer.strategies.linear.program import LinearProgram
 class Presence:
     """Pods of one demand that may be on a node, counted by one variable.
 
-    ``stays`` tells whether they run there now.
+    ``stays`` means that they run there now.
     """
 
     variable: int
@@ -32,7 +32,7 @@ def add_capacity(
     room
         Room of the node by dimension.
     present
-        Everybody who may be there.
+        All pods that may be there.
     """
     for dimension, limit in enumerate(room):
         asking = [one for one in present if one.demand[dimension]]

@@ -1,6 +1,6 @@
 """Replicas counted together: how many of a kind stay on a node, and how many come.
 
-A node's variables are as many as its kinds, not as its pods. Nobody who left a node
+A node's variables are as many as its kinds, not as its pods. No pod that left a node
 comes back to it: such a pair of a newcomer and a leaver is read as a pod that stays,
 which is better and needs no more room.
 """
@@ -75,7 +75,7 @@ class CountFormulation:
             if phase is Phase.PLACE:
                 terms += [(stay, 1) for stay in kind.stay.values()]
                 terms += [(come, 1) for come in kind.come.values()]
-            elif phase is Phase.CALM:
+            elif phase is Phase.DISRUPT:
                 terms += [(stay, STAY) for stay in kind.stay.values()]
                 terms.append((kind.moved, ARRIVAL))
             elif kind.replicas.priority == lowest:
@@ -131,7 +131,7 @@ class CountFormulation:
         stays = [(variable, 1) for variable in stay.values()]
         comes = [(variable, 1) for variable in come.values()]
         program.at_most([*stays, (moved, 1)], replicas.running)
-        # Who comes was pending or moves.
+        # A pod that comes was pending or moves.
         program.between([*comes, (moved, -1)], 0, len(replicas.pending))
         return Kind(replicas, stay, come, moved)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from stowage_optimizer.strategies.bounds import round_bound
-from stowage_optimizer.strategies.cpsat_presolve import tame_presolve
+from stowage_optimizer.strategies.cpsat_presolve import restrict_presolve
 from stowage_optimizer.strategies.errors import SolverContradictionError
 from stowage_optimizer.strategies.linear.backend import Effort, Outcome
 from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
@@ -77,7 +77,7 @@ def _sum(variables: list[cp_model.IntVar], terms: Terms) -> cp_model.LinearExpr:
 
 
 def _configure(solver: cp_model.CpSolver, effort: Effort) -> None:
-    tame_presolve(solver)
+    restrict_presolve(solver)
     parameters = solver.parameters
     parameters.random_seed = effort.seed
     if effort.counted:

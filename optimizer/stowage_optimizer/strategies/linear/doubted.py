@@ -12,7 +12,7 @@ from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Va
 
 @dataclass(frozen=True, slots=True)
 class Doubted:
-    """Another solver, whose limits are believed no more than its refusals.
+    """Another solver, whose limits and refusals do not count as proofs.
 
     Parameters
     ----------

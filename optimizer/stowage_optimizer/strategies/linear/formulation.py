@@ -14,11 +14,11 @@ class Phase(Enum):
 
     KEEP = "keep"
     PLACE = "place"
-    CALM = "calm"
+    DISRUPT = "disrupt"
 
 
 STAY = 3
-"""Weight of a running pod that stays, in the phase `CALM` (Algorithm 1, line 13)."""
+"""Weight of a running pod that stays, in the phase `DISRUPT` (Algorithm 1, line 13)."""
 
 ARRIVAL = 1
 """Weight of a running pod that moves; one that is evicted weighs nothing."""
@@ -33,7 +33,7 @@ class Formulation(Protocol):
         """Return what ``phase`` of ``tier`` maximises.
 
         `KEEP` counts the running pods of exactly this tier that have a node, `PLACE`
-        all pods of this tier and above that have one, and `CALM` weighs the running
+        all pods of this tier and above that have one, and `DISRUPT` weighs the running
         pods of this tier and above.
         """
         ...

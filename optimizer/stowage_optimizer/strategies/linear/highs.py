@@ -1,8 +1,8 @@
 """HiGHS as the solver of integer programs, through OR-Tools.
 
 It computes in floating point: a row may be broken by a little, and a branch cut off
-that held the best answer. So its solutions are rounded and checked by whoever takes
-them, and its bounds end the search but are no proofs.
+that held the best answer. So its solutions are rounded, and checked by the caller; its
+bounds end the search but are no proofs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Highs:
     clock: Clock = time.monotonic
     name: str = "HiGHS"
     exact: bool = False
-    flaw: str = "it reckons with rounded numbers"
+    flaw: str = "it computes with rounded numbers"
 
     def maximise(
         self,

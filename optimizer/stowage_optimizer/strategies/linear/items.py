@@ -56,7 +56,7 @@ class ItemFormulation:
                 continue
             if phase is Phase.PLACE:
                 terms += [(x, 1) for x in row.values()]
-            elif item.home is not None and phase is Phase.CALM:
+            elif item.home is not None and phase is Phase.DISRUPT:
                 terms += [
                     (x, STAY if node == item.home else ARRIVAL)
                     for node, x in row.items()

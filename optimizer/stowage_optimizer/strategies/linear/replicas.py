@@ -11,7 +11,7 @@ from stowage_optimizer.model.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Items that only their homes tell apart.
+    """Items that differ in their homes only.
 
     Parameters
     ----------

@@ -62,13 +62,13 @@ class SymmetryFormulation:
         return self._items.read(values, otherwise)
 
     def _order_pods(self) -> None:
-        alike: dict[object, list[int]] = {}
+        equal: dict[object, list[int]] = {}
         for index in self._items.x:
             item = self.packing.items[index]
             # The same nodes are open to pods of the same affinity and anti-affinity.
             key = (item.demand, item.priority, item.eligible)
-            alike.setdefault(key, []).append(index)
-        for members in alike.values():
+            equal.setdefault(key, []).append(index)
+        for members in equal.values():
             for first, second in combinations(members, 2):
                 of_first, of_second = self._items.x[first], self._items.x[second]
                 for before, behind in combinations(sorted(of_first), 2):

@@ -60,7 +60,7 @@ class TierLoop:
     bounds
         Bounds of each tier, which exact solvers tighten.
     formulate, backend
-        How to write the problem down, and who solves it.
+        How to formulate the problem, and the solver.
     """
 
     packing: Packing
@@ -85,7 +85,7 @@ class TierLoop:
     def run(self) -> None:
         """Go through the tiers from the highest.
 
-        Afterwards ``complete`` tells whether the solver believes every phase solved.
+        Afterwards ``complete`` means that the solver believes every phase solved.
         """
         strict = self.options.policy is Policy.STRICT
         for tier, bounds in enumerate(self.bounds):
@@ -94,9 +94,9 @@ class TierLoop:
                 bounds.kept = self._phase(Phase.KEEP, tier, bounds.kept, HALF / 2)
             share = HALF / 2 if strict else HALF
             bounds.placed = self._phase(Phase.PLACE, tier, bounds.placed, share)
-            calmest = self._calmest(tier)
-            calm = self._phase(Phase.CALM, tier, calmest, HALF)
-            bounds.disturbed = calmest - calm
+            most_stable = self._most_stable(tier)
+            stability = self._phase(Phase.DISRUPT, tier, most_stable, HALF)
+            bounds.disruption = most_stable - stability
 
     def _phase(self, phase: Phase, tier: int, limit: int, share: float) -> int:
         """Maximise, hold what is reached, return the proved limit."""
@@ -169,11 +169,11 @@ class TierLoop:
                 return scored.kept
             if phase is Phase.PLACE:
                 return scored.placed
-            return self._calmest(tier) + scored.calm
+            return self._most_stable(tier) + scored.stability
 
         return reached
 
-    def _calmest(self, tier: int) -> int:
+    def _most_stable(self, tier: int) -> int:
         lowest = self.packing.tiers[tier]
         return STAY * sum(
             1

@@ -1,9 +1,9 @@
 """Z3 as the solver of integer programs, as the thesis uses it.
 
-Z3's own ``maximize`` tells nothing before the optimum is proved. So, as in the thesis
+Z3's own ``maximize`` reports nothing before the optimum is proved. So, as in the thesis
 (section 4.2.2, custom minimize and maximize), plain checks ask for a solution that is
-better than the last one, until there is none: then the last one is the best. Z3 reckons
-with exact numbers, so this is a proof.
+better than the last one, until there is none: then the last one is the best. Z3
+computes with exact numbers, so this is a proof.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Algorithm 1: tier by tier, place as many pods as possible, then disturb few.
+"""Algorithm 1: tier by tier, place as many pods as possible, then disrupt few.
 
 Differences from the printed text, each on purpose:
 
@@ -6,8 +6,8 @@ Differences from the printed text, each on purpose:
 - Line 18 reads ``>=``: with the printed ``<=`` a lower tier may undo what phase 2
   won for a higher one.
 - Under the `STRICT` policy phase 1 is split in two. First the number of running pods
-  of exactly this priority that keep a node is maximised and fixed, then the number
-  of pods placed. Whoever is left unplaced then is so in *every* best answer of the
+  of exactly this priority that keep a node is maximised and fixed, then the number of
+  pods placed. A pod that is left unplaced then is so in *every* best answer of the
   tiers above: only strictly higher priority pushes a running pod out. A pending pod
   never takes the place of a running one of its own priority.
 - A phase whose limit the incumbent already meets is not solved: the answer is known.
@@ -102,7 +102,7 @@ class _Run:
             if self.options.policy is Policy.STRICT:
                 self._keep(tier, priority)
             self._place(tier)
-            self._calm(tier)
+            self._disrupt(tier)
 
     def _keep(self, tier: int, priority: int) -> None:
         """Phase 1, first half of `STRICT`: keep the running pods of this priority."""
@@ -126,18 +126,22 @@ class _Run:
         if placed < bounds.placed:
             bounds.placed, bounds.place = placed, Proof(ProofMethod.CP_SAT)
 
-    def _calm(self, tier: int) -> None:
-        """Phase 2: disturb as few running pods as possible (lines 12 to 18)."""
+    def _disrupt(self, tier: int) -> None:
+        """Phase 2: disrupt as few running pods as possible (lines 12 to 18)."""
         bounds = self.bounds[tier]
-        calmest = 3 * self._model.running()
+        most_stable = 3 * self._model.running()
         limit = self._phase(
-            _Phase(f"tier {self.packing.tiers[tier]}, calm", self._model.calm(), HALF),
-            lambda: calmest + self._reached(tier).calm,
-            calmest,
+            _Phase(
+                f"tier {self.packing.tiers[tier]}, disrupt",
+                self._model.stability(),
+                HALF,
+            ),
+            lambda: most_stable + self._reached(tier).stability,
+            most_stable,
         )
-        if calmest - limit > bounds.disturbed:
-            bounds.disturbed = calmest - limit
-            bounds.disturb = Proof(ProofMethod.CP_SAT)
+        if most_stable - limit > bounds.disruption:
+            bounds.disruption = most_stable - limit
+            bounds.disrupt = Proof(ProofMethod.CP_SAT)
 
     def _phase(self, phase: _Phase, reached: Callable[[], int], limit: int) -> int:
         """Maximise the metric, hold what is reached, return the proved limit."""

@@ -57,7 +57,7 @@ class PaperModel:
             ]
         )
 
-    def calm(self) -> cp_model.LinearExpr:
+    def stability(self) -> cp_model.LinearExpr:
         """Return the metric of phase 2: 3 a stay, 1 a move, 0 an eviction (line 13)."""
         terms: list[cp_model.IntVar] = []
         weights: list[int] = []

@@ -9,7 +9,7 @@ from ortools.sat.python import cp_model
 
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.strategies.bounds import round_bound
-from stowage_optimizer.strategies.cpsat_presolve import tame_presolve
+from stowage_optimizer.strategies.cpsat_presolve import restrict_presolve
 from stowage_optimizer.strategies.errors import SolverContradictionError
 from stowage_optimizer.strategies.incumbent import Incumbent
 from stowage_optimizer.strategies.paper.model import PaperModel
@@ -69,7 +69,7 @@ def maximise(
 
 
 def _configure(solver: cp_model.CpSolver, limit: float, options: SolveOptions) -> None:
-    tame_presolve(solver)
+    restrict_presolve(solver)
     parameters = solver.parameters
     parameters.random_seed = options.seed % LARGEST_SEED
     if options.deterministic:

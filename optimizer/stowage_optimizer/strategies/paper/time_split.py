@@ -1,8 +1,8 @@
 """How the time limit is shared between tiers and phases (``get_timeout``).
 
-A share alpha of the limit is reserved in equal parts for the tiers, each part in
-halves for its two phases. The rest, and what earlier phases saved, is a pool from
-which the phase at hand may take.
+A share alpha of the limit is reserved in equal parts for the tiers, each part in halves
+for its two phases. The rest, and what earlier phases saved, is a pool from which the
+current phase may take.
 """
 
 from __future__ import annotations

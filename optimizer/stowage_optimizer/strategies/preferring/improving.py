@@ -1,8 +1,8 @@
 """Equal plans, one change at a time: other nodes for pods that change theirs anyway.
 
-One pod goes to another node with room, or two pods change places. Who is placed, who
-moves and who is evicted stays, and so does what a plan is worth. Nobody is sent home:
-that would be another plan.
+One pod goes to another node with room, or two pods change places. The placed, moved and
+displaced pods stay the same, and so does the plan's score. No pod returns home: that
+would be another plan.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from itertools import combinations
 
 import numpy as np
 
-from stowage_optimizer.constraints.wishes import wishes_of
+from stowage_optimizer.constraints.preferences import preferences_of
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.layout import Layout
-from stowage_optimizer.strategies.preferring.standings import Standings
-from stowage_optimizer.strategies.standing import stands
-from stowage_optimizer.strategies.wronged import wrongs_anybody
+from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
+from stowage_optimizer.strategies.keeping_relations import keeps_relations
+from stowage_optimizer.strategies.preferring.preference_scores import PreferenceScores
+from stowage_optimizer.strategies.unjust_displacement import has_unjust_displacement
 
 MOST_TRIES = 50_000
 """Pods and pairs that are looked at, where no clock stops it before."""
@@ -39,7 +39,7 @@ class Improver:
     assignment
         The plan's assignment.
     stop
-        Tells when to look no further.
+        Returns True when to stop.
     """
 
     snapshot: Snapshot
@@ -49,8 +49,8 @@ class Improver:
     stop: Callable[[], bool]
     _class_of: list[str] = field(init=False)
     _touched: list[int] = field(init=False)
-    _layout: Layout = field(init=False)
-    _standings: Standings = field(init=False)
+    _builder: AssignmentBuilder = field(init=False)
+    _scores: PreferenceScores = field(init=False)
     _evicts: bool = field(init=False)
     _tries: int = 0
 
@@ -64,70 +64,68 @@ class Improver:
             if node is not None and node != items[index].home
         ]
         classes = dict.fromkeys(self._class_of[index] for index in touched)
-        self._standings = Standings(wishes_of(self.snapshot, classes))
+        self._scores = PreferenceScores(preferences_of(self.snapshot, classes))
         self._touched = [
             index
             for index in touched
-            if not self._standings.indifferent(self._class_of[index])
+            if not self._scores.indifferent(self._class_of[index])
         ]
         self._evicts = any(
             node is None and items[index].home is not None
             for index, node in enumerate(self.assignment)
         )
-        self._layout = Layout(self.packing)
+        self._builder = AssignmentBuilder(self.packing)
         if self._touched:
             self._fill(set(touched))
 
     def improved(self) -> Assignment:
-        """Return the assignment after every change that its wishes gain from."""
+        """Return the assignment after every change that its preferences gain from."""
         better = True
         while better:
-            # Everybody is tried in each round, one pod at a time first.
-            reseated = [self._reseat(index) for index in self._left()]
+            # Each round tries all pods, one at a time first.
+            relocated = [self._relocate(index) for index in self._pods()]
             swapped = [self._swap(*pair) for pair in self._pairs()]
-            better = any(reseated) or any(swapped)
+            better = any(relocated) or any(swapped)
         return self.assignment
 
     def _fill(self, touched: set[int]) -> None:
-        """Put everybody where the plan has them, and who is no part of it too."""
+        """Place all pods as in the plan, and those that are no part of it."""
         for index, node in enumerate(self.assignment):
             if node is not None:
-                self._layout.put(index, node)
-                self._standings.put(
-                    self._class_of[index], node, touched=index in touched
-                )
+                self._builder.put(index, node)
+                self._scores.put(self._class_of[index], node, touched=index in touched)
         names = {name: node for node, name in enumerate(self.packing.node_names)}
         in_play = {item.pod_uid for item in self.packing.items}
         for pod in self.snapshot.pods:
             if pod.node is not None and pod.uid not in in_play:
-                self._standings.put(pod.class_id, names[pod.node], touched=False)
+                self._scores.put(pod.class_id, names[pod.node], touched=False)
 
-    def _left(self) -> Iterator[int]:
+    def _pods(self) -> Iterator[int]:
         for index in self._touched:
-            if self._tired():
+            if self._exhausted():
                 return
             yield index
 
     def _pairs(self) -> Iterator[tuple[int, int]]:
         for one, other in combinations(self._touched, 2):
-            if self._tired():
+            if self._exhausted():
                 return
             yield one, other
 
-    def _tired(self) -> bool:
+    def _exhausted(self) -> bool:
         self._tries += 1
         return self._tries > MOST_TRIES or self.stop()
 
-    def _reseat(self, index: int) -> bool:
-        """Give ``index`` the best node that has room, if it gains; tell whether."""
+    def _relocate(self, index: int) -> bool:
+        """Give ``index`` the best node that has room, if it gains; return whether."""
         before = self._node(index)
         self._take(index)
-        worth = self._standings.worth(self._class_of[index])
+        worth = self._scores.worth(self._class_of[index])
         item = self.packing.items[index]
         nodes = np.array(item.eligible, np.intp)
         gaining = nodes[worth[nodes] > worth[before]]
         for node in gaining[np.argsort(-worth[gaining], kind="stable")].tolist():
-            if node != item.home and self._layout.fits(index, node):
+            if node != item.home and self._builder.fits(index, node):
                 self._put(index, node)
                 if self._holds({index: node}):
                     return True
@@ -136,16 +134,16 @@ class Improver:
         return False
 
     def _swap(self, one: int, other: int) -> bool:
-        """Let two pods change places, if they gain; tell whether they did."""
+        """Let two pods change places, if they gain; return whether they did."""
         here, there = self._node(one), self._node(other)
         items = self.packing.items
-        alike = here == there or self._class_of[one] == self._class_of[other]
-        if alike or there == items[one].home or here == items[other].home:
+        same = here == there or self._class_of[one] == self._class_of[other]
+        if same or there == items[one].home or here == items[other].home:
             return False
         if there not in items[one].eligible or here not in items[other].eligible:
             return False
         before = self._take(other) + self._take(one)
-        after = self._seat(one, there, other, here)
+        after = self._place_both(one, there, other, here)
         if after is not None:
             if after > before and self._holds({one: there, other: here}):
                 return True
@@ -155,26 +153,26 @@ class Improver:
         self._put(other, there)
         return False
 
-    def _seat(self, one: int, there: int, other: int, here: int) -> int | None:
+    def _place_both(self, one: int, there: int, other: int, here: int) -> int | None:
         """Put two pods that fit and return what that is worth, None if they do not."""
-        if not self._layout.fits(one, there):
+        if not self._builder.fits(one, there):
             return None
         worth = self._put(one, there)
-        if not self._layout.fits(other, here):
+        if not self._builder.fits(other, here):
             self._take(one)
             return None
         return worth + self._put(other, here)
 
     def _holds(self, changed: dict[int, int]) -> bool:
-        """Tell whether the plan may be carried out so; then it is the plan."""
+        """Return whether the plan may be carried out so; then it is the plan."""
         assignment = list(self.assignment)
         for index, node in changed.items():
             assignment[index] = node
         candidate = tuple(assignment)
         strict = self._evicts and self.policy is Policy.STRICT
-        if strict and wrongs_anybody(self.packing, candidate):
+        if strict and has_unjust_displacement(self.packing, candidate):
             return False
-        if not stands(self.packing, candidate):
+        if not keeps_relations(self.packing, candidate):
             return False
         self.assignment = candidate
         return True
@@ -186,15 +184,15 @@ class Improver:
 
     def _take(self, index: int) -> int:
         """Take ``index`` off its node and return what it was worth there."""
-        node = self._layout.node_of(index)
+        node = self._builder.node_of(index)
         assert node is not None  # noqa: S101 - it is taken once only
-        self._layout.take(index)
-        self._standings.take(self._class_of[index], node)
-        return int(self._standings.worth(self._class_of[index])[node])
+        self._builder.take(index)
+        self._scores.take(self._class_of[index], node)
+        return int(self._scores.worth(self._class_of[index])[node])
 
     def _put(self, index: int, node: int) -> int:
         """Put ``index`` on ``node`` and return what it is worth there."""
-        worth = int(self._standings.worth(self._class_of[index])[node])
-        self._layout.put(index, node)
-        self._standings.put(self._class_of[index], node, touched=True)
+        worth = int(self._scores.worth(self._class_of[index])[node])
+        self._builder.put(index, node)
+        self._scores.put(self._class_of[index], node, touched=True)
         return worth

@@ -1,7 +1,7 @@
 """Any strategy, with ties between equal plans broken by what pods prefer.
 
-The last plan is taken as it is: who is placed, moved and evicted. Only where they go is
-looked at again. So all that is proved of the plan stays proved.
+The pods that the last plan places, moves and displaces stay the same; only their nodes
+may change. So all that is proved of the plan stays proved.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from stowage_optimizer.constraints.preferences import has_preferences
 from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.constraints.wishes import wishful
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Plan
@@ -21,13 +21,13 @@ from stowage_optimizer.strategies.reading import assignment_of
 from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy
 
 LOOKING = Afterwards(least_share=0.05, pods_per_s=15_000, most_share=0.3)
-"""Looking through the pods. Where it takes too much of the limit, wishes are left
+"""Looking through the pods. Where it takes too much of the limit, preferences are left
 alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preferring:
-    """A strategy whose last plan meets wishes as well as an equal one can.
+    """A strategy whose last plan meets preferences as well as an equal one can.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Preferring:
     ) -> Answer:
         """Return an equal plan that pods prefer; see `Strategy.solve`."""
         kept_back_s = LOOKING.kept_back_s(snapshot, options)
-        if kept_back_s is None or not wishful(snapshot):
+        if kept_back_s is None or not has_preferences(snapshot):
             return self.inner.solve(snapshot, options, clock=clock, publish=publish)
         answer, stop = solved_early(
             self.inner, kept_back_s, snapshot, options, clock=clock, publish=publish
@@ -66,7 +66,7 @@ class Preferring:
 
 
 def _redirected(plan: Plan, packing: Packing, assignment: Assignment) -> Plan:
-    """Return ``plan`` with everybody going where ``assignment`` has them."""
+    """Return ``plan`` with the nodes of ``assignment``."""
     node_of = {
         item.pod_uid: packing.node_names[node]
         for item, node in zip(packing.items, assignment, strict=True)

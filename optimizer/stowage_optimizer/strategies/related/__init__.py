@@ -1,4 +1,4 @@
-"""Any strategy, and pods whose demands on other pods it does not know."""
+"""Any strategy, extended to pods with relations to other pods."""
 
 from stowage_optimizer.strategies.related.strategy import Related, demanded
 

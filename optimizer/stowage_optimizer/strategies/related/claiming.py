@@ -26,7 +26,7 @@ def claimed(
     writer
         Writes plans of the problem with relations.
     assignment
-        What is to be written.
+        What to write.
     easier, reached
         A plan for the same pods without relations, and its assignment.
     """
@@ -61,37 +61,37 @@ def _tiers(
         priority: one.kept == other.kept
         for priority, one, other in zip(packing.tiers, mine, theirs, strict=True)
     }
-    alike = proved = True
+    same = proved = True
     for own, known in zip(plan.tiers, easier.tiers, strict=True):
-        alike = alike and kept.get(own.priority, True)
-        if not alike:
+        same = same and kept.get(own.priority, True)
+        if not same:
             yield replace(own, optimal=False)
             proved = False
             continue
-        alike = (own.placed, own.disruption) == (known.placed, known.disruption)
+        same = (own.placed, own.disruption) == (known.placed, known.disruption)
         # Equal to what is proved of it, or open somewhere.
-        proved = proved and alike and known.optimal
-        tier = known if alike else _limited(own, known)
+        proved = proved and same and known.optimal
+        tier = known if same else _limited(own, known)
         yield replace(tier, optimal=proved)
 
 
 def _limited(own: TierResult, known: TierResult) -> TierResult:
-    """Return ``own``, that differs, with the limits of ``known``: all before is alike.
+    """Return ``own``, the first to differ, with the limits of ``known``.
 
-    With more or fewer pods placed nothing is known of the disturbance.
+    With more or fewer pods placed nothing is known of the disruption.
     """
     limit = max(own.placed, known.upper_bound)
     place = _open(known.place, reached=own.placed == limit)
     if own.placed != known.placed:
         return replace(own, upper_bound=limit, place=place)
     least = min(own.disruption, known.disruption_lower_bound)
-    disturb = _open(known.disturb, reached=own.disruption == least)
+    disrupt = _open(known.disrupt, reached=own.disruption == least)
     return replace(
         own,
         upper_bound=limit,
         disruption_lower_bound=least,
         place=place,
-        disturb=disturb,
+        disrupt=disrupt,
     )
 
 

@@ -1,7 +1,7 @@
-"""CP-SAT on the problem with relations, as far as linear rows can say them.
+"""CP-SAT on the problem with relations, as far as linear rows can express them.
 
 It proves limits that the problem without relations does not have, and its solutions are
-wishes that mostly can be carried out.
+proposals that mostly can be carried out.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
 from stowage_optimizer.strategies.incumbent import Incumbent
+from stowage_optimizer.strategies.keeping_relations import keeps_relations
 from stowage_optimizer.strategies.linear.cpsat import CpSat
 from stowage_optimizer.strategies.linear.tiers import TierLoop
 from stowage_optimizer.strategies.objective import Score, score
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.related.formulation import RelatedFormulation
-from stowage_optimizer.strategies.standing import stands
 from stowage_optimizer.strategies.strategy import Clock
 
 MOST_PAIRS = 20_000
-"""Pairs of pod and node, or of domains, beyond which nothing is to be hoped for."""
+"""Pairs of pod and node, or of domains, beyond which it is not worth trying."""
 
 
 def manageable(packing: Packing) -> bool:
-    """Tell whether the problem is small enough to be written down."""
+    """Return whether the problem is small enough to be written down."""
     relations = packing.relations
     if relations is None:
         return False
@@ -48,7 +48,7 @@ class _Settled(Incumbent):
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate`` if it, or what can be made of it, is better."""
         reached = score(self.packing, candidate, self.writer.policy)
-        if reached > self.score and stands(self.packing, candidate):
+        if reached > self.score and keeps_relations(self.packing, candidate):
             self.assignment, self.score = candidate, reached
         else:
             super().offer(candidate)
@@ -61,7 +61,7 @@ class Exact:
     Parameters
     ----------
     packing, writer
-        The problem with relations, and who writes its plans.
+        The problem with relations, and the writer of its plans.
     options, clock
         How to solve; the time limit is that of the run.
     """
@@ -96,16 +96,16 @@ class Exact:
             CpSat(self.clock),
         ).run()
         found = incumbent.assignment
-        told = [
-            _told(mine, trivial)
+        proofs = [
+            _with_proofs(mine, trivial)
             for mine, trivial in zip(bounds, trivial_bounds(self.packing), strict=True)
         ]
-        return found, self.writer.write(found, told)
+        return found, self.writer.write(found, proofs)
 
     def _bounds(self, value: Score, proved: int) -> list[TierBounds]:
         bounds = trivial_bounds(self.packing)
         for known, reached in zip(bounds[:proved], value, strict=False):
-            known.placed, known.disturbed = reached.placed, -reached.calm
+            known.placed, known.disruption = reached.placed, -reached.stability
             if reached.kept:
                 known.kept = reached.kept
         return bounds
@@ -115,12 +115,12 @@ def _ignored(_plan: Plan) -> None:
     """Take no notice of plans before the last one."""
 
 
-def _told(bounds: TierBounds, trivial: TierBounds) -> TierBounds:
+def _with_proofs(bounds: TierBounds, trivial: TierBounds) -> TierBounds:
     """Return ``bounds`` with how they were proved."""
     proof = Proof(ProofMethod.CP_SAT)
-    told = bounds
+    proved = bounds
     if bounds.placed < trivial.placed:
-        told = replace(told, place=proof)
-    if bounds.disturbed > trivial.disturbed:
-        told = replace(told, disturb=proof)
-    return told
+        proved = replace(proved, place=proof)
+    if bounds.disruption > trivial.disruption:
+        proved = replace(proved, disrupt=proof)
+    return proved

@@ -31,7 +31,7 @@ class RelatedFormulation:
     _rows: RelationRows | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._counts = CountFormulation(told_apart(self.packing), self.tiers)
+        self._counts = CountFormulation(with_class_dimension(self.packing), self.tiers)
         self.program = self._counts.program
         relations = self.packing.relations
         if relations is None:
@@ -54,7 +54,7 @@ class RelatedFormulation:
     @staticmethod
     def variables(packing: Packing, tiers: int) -> int:
         """Return about how many variables the program will have."""
-        return CountFormulation.variables(told_apart(packing), tiers)
+        return CountFormulation.variables(with_class_dimension(packing), tiers)
 
     def metric(self, phase: Phase, tier: int) -> Terms:
         """Return what ``phase`` of ``tier`` maximises; see `Formulation.metric`."""
@@ -77,7 +77,7 @@ class RelatedFormulation:
         return self._counts.read(values, otherwise)
 
 
-def told_apart(packing: Packing) -> Packing:
+def with_class_dimension(packing: Packing) -> Packing:
     """Return ``packing`` with one more dimension, of which there is plenty.
 
     Pods of one class take the same amount of it, and others another one.

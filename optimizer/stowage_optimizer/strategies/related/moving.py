@@ -2,8 +2,8 @@
 
 First the problem is solved without what they demand: what is proved then is a limit
 with demands too, and a plan that happens to keep them all is as good as proved. Where
-it does not keep them, each such pod is told the domains to keep to, and the problem
-solved again; so it goes on, with other domains each time.
+it does not keep them, each such pod gets domains to keep to, and the problem is solved
+again, with other domains each time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.reading import assignment_of
 from stowage_optimizer.strategies.related.exact import Exact, manageable
-from stowage_optimizer.strategies.related.judge import Judge
-from stowage_optimizer.strategies.related.pinning import domains_for, pinned, shaken
+from stowage_optimizer.strategies.related.pinning import domains_for, perturbed, pinned
+from stowage_optimizer.strategies.related.relation_checker import RelationChecker
 from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
 
 EASIER_SHARE = 0.7
@@ -38,11 +38,11 @@ KEPT_SHARE = 0.03
 """Part of the time limit that is kept back for making a plan whole."""
 
 MOST_IDLE_ROUNDS = 16
-"""Rounds in a row that bring nothing, after which no more are tried."""
+"""Rounds without a gain, after which no more are tried."""
 
 REPAIRED_IN_A_SECOND = 2_000
-"""Pods of a snapshot in which a wish is repaired in a second, at the least; of twice as
-many it takes four: 2,400 took 1.1 s beside other work on 2 cores."""
+"""Pods of a snapshot whose proposals take a second at most to repair; twice as many
+take four: 2,400 took 1.1 s beside other work on 2 cores."""
 
 COUNTED_ROUNDS = 3
 COUNTED_SHARE = 0.1
@@ -62,7 +62,7 @@ class Moving:
     options, clock, deadline
         How to solve, and until when.
     publish
-        Told of each better plan.
+        Called with each better plan.
     """
 
     inner: Strategy
@@ -80,7 +80,7 @@ class Moving:
 
     def solve(self) -> Answer:
         """Return the best plan found in time."""
-        judge = Judge(
+        checker = RelationChecker(
             self.snapshot,
             self.packing,
             self.options,
@@ -88,77 +88,77 @@ class Moving:
             self._late,
             self._hurry,
         )
-        judge.publish(judge.plan())
+        checker.publish(checker.plan())
 
         def look(plan: Plan) -> None:
             # Which plans are seen on the way depends on the time.
             if not self.options.deterministic:
-                judge.limit(plan, repair=False)
+                checker.limit(plan, repair=False)
 
-        self._limit(judge, self._solve(relaxed(self.snapshot), self._first(), look))
-        self._go_on(judge)
-        plan = judge.plan()
+        self._limit(checker, self._solve(relaxed(self.snapshot), self._first(), look))
+        self._go_on(checker)
+        plan = checker.plan()
         return Answer(plan, end_reason_of(plan), self.packing.refusals)
 
-    def _go_on(self, judge: Judge) -> None:
-        if judge.matches():
-            if not judge.easier.optimal:
-                self._try_again(judge)
+    def _go_on(self, checker: RelationChecker) -> None:
+        if checker.matches():
+            if not checker.easier.optimal:
+                self._try_again(checker)
             return
         idle, tried = 0, False
-        for snapshot, share in self._rounds(judge):
-            before = judge.value
+        for snapshot, share in self._rounds(checker):
+            before = checker.value
             plan = self._solve(snapshot, share, _ignored)
-            wish = assignment_of(self.packing, plan)
-            self._timed(partial(judge.consider, wish))
-            if not tried and self._exact(judge):
+            proposal = assignment_of(self.packing, plan)
+            self._timed(partial(checker.consider, proposal))
+            if not tried and self._exact(checker):
                 return
             tried = True
-            idle = idle + 1 if judge.value == before else 0
-            if judge.matches() or idle == MOST_IDLE_ROUNDS:
+            idle = idle + 1 if checker.value == before else 0
+            if checker.matches() or idle == MOST_IDLE_ROUNDS:
                 return
 
-    def _try_again(self, judge: Judge) -> None:
+    def _try_again(self, checker: RelationChecker) -> None:
         """Solve the easier problem in the time that nothing else needs."""
         share = self._share(0)
         if share:
             seed = self.options.seed + 1
             self._limit(
-                judge, self._solve(relaxed(self.snapshot), share, _ignored, seed)
+                checker, self._solve(relaxed(self.snapshot), share, _ignored, seed)
             )
 
-    def _exact(self, judge: Judge) -> bool:
-        """Have CP-SAT look for better and prove limits; tell whether all is proved."""
+    def _exact(self, checker: RelationChecker) -> bool:
+        """Let CP-SAT improve and prove limits; return whether all is proved."""
         share = self._share(0)
-        if judge.matches() or not (share and manageable(self.packing)):
+        if checker.matches() or not (share and manageable(self.packing)):
             return False
         limit_s = share * self.options.time_limit_s
         asked = replace(self.options, time_limit_s=limit_s)
-        exact = Exact(self.packing, judge.writer, asked, self.clock)
-        found, plan = exact.improve(judge.best, judge.proved())
-        self._timed(partial(judge.attest, found, plan))
-        return judge.plan().optimal
+        exact = Exact(self.packing, checker.writer, asked, self.clock)
+        found, plan = exact.improve(checker.best, checker.proved())
+        self._timed(partial(checker.attest, found, plan))
+        return checker.plan().optimal
 
-    def _rounds(self, judge: Judge) -> Iterator[tuple[Snapshot, float]]:
+    def _rounds(self, checker: RelationChecker) -> Iterator[tuple[Snapshot, float]]:
         """Yield problems, and the part of the time limit that each is given."""
-        chance = Random(self.options.seed)  # noqa: S311 - not for secrets
+        rng = Random(self.options.seed)  # noqa: S311 - not for secrets
         number = 0
         while share := self._share(number):
             if number == 1:
                 # As if pods with demands could not move at all.
                 yield self.snapshot, share
             else:
-                yield self._pinned(judge, chance if number else None), share
+                yield self._pinned(checker, rng if number else None), share
             number += 1
 
-    def _pinned(self, judge: Judge, chance: Random | None) -> Snapshot:
-        """Return the problem with each pod in the domains of some wish."""
-        wish = judge.reached
-        if chance is not None:
-            wish = shaken(self.packing, wish, judge.best, chance)
+    def _pinned(self, checker: RelationChecker, rng: Random | None) -> Snapshot:
+        """Return the problem with each pod in the domains of some proposal."""
+        proposal = checker.reached
+        if rng is not None:
+            proposal = perturbed(self.packing, proposal, checker.best, rng)
         began = self.clock()
-        wish = domains_for(self.packing, wish, self.options.policy)
-        snapshot = pinned(self.snapshot, self.packing, wish)
+        proposal = domains_for(self.packing, proposal, self.options.policy)
+        snapshot = pinned(self.snapshot, self.packing, proposal)
         self._preparing_s = self.clock() - began
         return snapshot
 
@@ -193,8 +193,8 @@ class Moving:
         answer = self.inner.solve(snapshot, asked, clock=self.clock, publish=publish)
         return answer.plan
 
-    def _limit(self, judge: Judge, plan: Plan) -> None:
-        self._timed(partial(judge.limit, plan, repair=True))
+    def _limit(self, checker: RelationChecker, plan: Plan) -> None:
+        self._timed(partial(checker.limit, plan, repair=True))
 
     def _timed(self, work: Callable[[], None]) -> None:
         began = self.clock()
@@ -214,7 +214,7 @@ class Moving:
         return hurry and not self.options.deterministic
 
     def _repairing_s(self) -> float:
-        """Return the seconds that repairing one wish takes at the most."""
+        """Return the seconds that repairing one proposal takes at the most."""
         return (len(self.snapshot.pods) / REPAIRED_IN_A_SECOND) ** 2
 
     def _late(self) -> bool:

@@ -1,8 +1,8 @@
-"""Relations as eligibility: each pod keeps to the domains that a wish gave it.
+"""Relations as eligibility: each pod keeps to the domains that a proposal gave it.
 
-Strategies know which nodes a pod may go to. Where a wish keeps every relation, so does
-whatever leaves all pods in the domains that it put them in. Room need not be there for
-the wish: that is what the strategy sees to.
+Strategies know which nodes a pod may go to. If a proposal keeps every relation, so does
+every assignment that leaves all pods in the proposal's domains. The proposal need not
+fit: the strategy finds the room.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import Relations, Rules
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.settling import make_whole, settle
+from stowage_optimizer.strategies.relation_repair import make_whole, repair_relations
 
-SHAKEN_SHARE = 0.5
+PERTURBED_SHARE = 0.5
 """Of the pods with demands that have a node, when others are tried."""
 
 OUT_OF_PLAY = "stays"
@@ -27,27 +27,27 @@ OUT_OF_PLAY = "stays"
 
 
 def domains_for(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
-    """Return ``wanted`` with every relation kept, as if there were room for everybody.
+    """Return ``wanted`` with every relation kept, given room for all pods.
 
-    Where that cannot be, the present state.
+    If that is impossible, the present state.
     """
     everything = [sum(amounts) for amounts in _columns(packing)]
     room = tuple(
         tuple(max(0, one) + more for one, more in zip(amounts, everything, strict=True))
         for amounts in packing.room
     )
-    airy = replace(packing, room=room)
-    whole = make_whole(airy, wanted, policy)
-    return settle(airy, whole) or whole
+    roomy = replace(packing, room=room)
+    whole = make_whole(roomy, wanted, policy)
+    return repair_relations(roomy, whole) or whole
 
 
-def shaken(
-    packing: Packing, wanted: Assignment, best: Assignment, chance: Random
+def perturbed(
+    packing: Packing, wanted: Assignment, best: Assignment, rng: Random
 ) -> Assignment:
     """Return ``wanted`` with other nodes for pods with demands.
 
     Those that wait in ``best`` all get one; half of the others do. Running pods that
-    change their nodes for nothing are sent home when the wish is made whole.
+    move needlessly return home when the proposal is made whole.
     """
     relations = packing.relations
     if relations is None:
@@ -56,21 +56,21 @@ def shaken(
     for index, item in enumerate(packing.items):
         if relations.class_of[index] not in relations.rules or not item.eligible:
             continue
-        if best[index] is None or chance.random() < SHAKEN_SHARE:
-            changed[index] = chance.choice(item.eligible)
+        if best[index] is None or rng.random() < PERTURBED_SHARE:
+            changed[index] = rng.choice(item.eligible)
         elif item.home is None:
             changed[index] = best[index]
     return tuple(changed)
 
 
-def pinned(snapshot: Snapshot, packing: Packing, wish: Assignment) -> Snapshot:
+def pinned(snapshot: Snapshot, packing: Packing, proposal: Assignment) -> Snapshot:
     """Return ``snapshot`` with relations put as forbidden pairs.
 
     Parameters
     ----------
     snapshot, packing
         The snapshot and the problem with relations that it was reduced to.
-    wish
+    proposal
         Where pods with demands would like to be; they may go to any node of the same
         domains.
     """
@@ -80,14 +80,14 @@ def pinned(snapshot: Snapshot, packing: Packing, wish: Assignment) -> Snapshot:
     allowed: dict[str, frozenset[int]] = {}
     signatures = _Signatures(relations, len(packing.node_names))
     for index, item in enumerate(packing.items):
-        node, class_id = wish[index], relations.class_of[index]
+        node, class_id = proposal[index], relations.class_of[index]
         if node is not None and class_id in relations.rules:
             allowed[item.pod_uid] = signatures.like(class_id, node)
     return _split(relaxed(snapshot), packing, allowed)
 
 
 class _Signatures:
-    """Which nodes are alike for the relations of a class."""
+    """Groups of nodes that the relations of a class do not distinguish."""
 
     def __init__(self, relations: Relations, nodes: int) -> None:
         self._relations = relations
@@ -101,7 +101,7 @@ class _Signatures:
         return self._alike[class_id][node]
 
     def _grouped(self, class_id: str) -> list[frozenset[int]]:
-        """Return the nodes that are like each node."""
+        """Return the equivalent nodes of each node."""
         relations = self._relations
         concerned = {
             *_tallies(relations.rules[class_id]),
@@ -119,13 +119,13 @@ class _Signatures:
         groups = defaultdict(list)
         for node, signature in enumerate(signatures):
             groups[signature].append(node)
-        alike = {signature: frozenset(nodes) for signature, nodes in groups.items()}
-        return [alike[signature] for signature in signatures]
+        groups_of = {signature: frozenset(nodes) for signature, nodes in groups.items()}
+        return [groups_of[signature] for signature in signatures]
 
 
 def _tallies(rules: Rules) -> tuple[int, ...]:
-    near = () if rules.near is None else rules.near.tallies
-    return (*rules.apart, *near, *(spread.tally for spread in rules.spread))
+    near = () if rules.affinity is None else rules.affinity.tallies
+    return (*rules.anti_affinity, *near, *(spread.tally for spread in rules.spread))
 
 
 def _split(

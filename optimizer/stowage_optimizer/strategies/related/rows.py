@@ -1,11 +1,11 @@
 """What every plan that keeps the relations between pods must meet, as linear rows.
 
-Relations are about the order in which pods come. Of the state in the end they say less,
-and that is put here: whatever a plan can reach meets these rows, but not all that meets
-them can be reached. So limits that are proved with them hold.
+Relations are about the order in which pods come. They restrict the final state less,
+and these rows express only that: whatever a plan can reach meets them, but not all that
+meets them can be reached. So limits that are proved with them hold.
 
-While a plan is carried out, counts only rise, once all who leave have left. So the
-last pod of a class that comes to a domain finds there all who stay, and all of its
+While a plan is carried out, counts only rise, once all leaving pods have left. So the
+last pod of a class that comes to a domain finds all staying pods there, and all of its
 class that came before it; and no domain has more pods then than in the end.
 """
 
@@ -53,27 +53,27 @@ class RelationRows:
         """Add the rows of every class with demands."""
         for class_id, rules in self.relations.rules.items():
             if class_id in self.kinds:
-                self._closed(class_id, rules)
-                for tally in rules.apart:
-                    self._apart(class_id, tally)
+                self._close_nodes(class_id, rules)
+                for tally in rules.anti_affinity:
+                    self._add_anti_affinity(class_id, tally)
                 for spread in rules.spread:
-                    self._even(class_id, spread)
-                if rules.near is not None and not rules.near.starts:
-                    for tally in rules.near.tallies:
-                        self._near(class_id, tally)
+                    self._add_spread(class_id, spread)
+                if rules.affinity is not None and not rules.affinity.matches_itself:
+                    for tally in rules.affinity.tallies:
+                        self._add_affinity(class_id, tally)
 
-    def _closed(self, class_id: str, rules: Rules) -> None:
+    def _close_nodes(self, class_id: str, rules: Rules) -> None:
         """Close the nodes that have none of the labels that a class needs."""
         needed = [spread.tally for spread in rules.spread]
-        needed += [] if rules.near is None else rules.near.tallies
+        needed += [] if rules.affinity is None else rules.affinity.tallies
         for index in needed:
             domain_of = self.relations.tallies[index].domain_of
             for node, come in self._comes(class_id):
                 if domain_of[node] == NO_DOMAIN:
                     self.program.at_most([(come, 1)], 0)
 
-    def _apart(self, class_id: str, index: int) -> None:
-        """Nobody is counted where a pod of the class came, but the pod itself."""
+    def _add_anti_affinity(self, class_id: str, index: int) -> None:
+        """Where a pod of the class came, no other pod may be counted."""
         tally = self.relations.tallies[index]
         itself = int(index in self.relations.counting.get(class_id, ()))
         fixed, counted = self._fixed(index), self._counted(index)
@@ -85,8 +85,8 @@ class RelationRows:
                 limit = most - fixed[domain]
                 self.program.at_most([*terms, (came, most - itself)], limit)
 
-    def _near(self, class_id: str, index: int) -> None:
-        """Somebody is counted where a pod of the class came."""
+    def _add_affinity(self, class_id: str, index: int) -> None:
+        """Where a pod of the class came, some pod must be counted."""
         if self._unknown(index):
             return
         tally, fixed = self.relations.tallies[index], self._fixed(index)
@@ -104,7 +104,7 @@ class RelationRows:
             if index in self.relations.counting.get(class_id, ())
         )
 
-    def _even(self, class_id: str, spread: Spread) -> None:
+    def _add_spread(self, class_id: str, spread: Spread) -> None:
         """Where a pod of the class came, there are not many more than elsewhere."""
         tally = self.relations.tallies[spread.tally]
         fixed = self._fixed(spread.tally)
@@ -125,13 +125,13 @@ class RelationRows:
                     self.program.at_most([*found, *there, (came, slack)], limit + slack)
 
     def _least(self, spread: Spread) -> tuple[int, ...]:
-        """Return the domains with which one is compared."""
+        """Return the domains that are compared with."""
         if len(spread.domains) < max(1, spread.min_domains):
             return (NOWHERE,)
         return spread.domains
 
     def _found(self, class_id: str, spread: Spread, domain: int) -> Terms:
-        """Return who is there when the last pod of the class comes, with itself."""
+        """Return the pods that are there once the last pod of the class has come."""
         index = spread.tally
         tally = self.relations.tallies[index]
         terms = [
@@ -142,7 +142,7 @@ class RelationRows:
             for node, stay in kind.stay.items()
             if _counts(tally, node) and tally.domain_of[node] == domain
         ]
-        if spread.itself and index in self.relations.counting.get(class_id, ()):
+        if spread.self_match and index in self.relations.counting.get(class_id, ()):
             terms += [
                 (come, 1)
                 for node, come in self._comes(class_id)
@@ -151,7 +151,7 @@ class RelationRows:
         return terms
 
     def _came(self, comes: list[int]) -> int:
-        """Return a variable that is 1 if anybody of ``comes`` comes."""
+        """Return a variable that is 1 if any pod of ``comes`` comes."""
         came = self.program.variable()
         for one in comes:
             self.program.at_most([(one, 1), (came, -self.program.upper[one])], 0)
@@ -197,7 +197,7 @@ class RelationRows:
 
 
 def _counts(tally: Tally, node: int) -> bool:
-    """Tell whether pods on ``node`` count."""
+    """Return whether pods on ``node`` count."""
     if tally.domain_of[node] == NO_DOMAIN:
         return False
     return tally.counted is None or node in tally.counted

@@ -1,7 +1,7 @@
-"""Any strategy, and room for the pods whose demands on other pods it does not know.
+"""Any strategy, extended to pods with relations to other pods.
 
 Strategies place by room. Affinity, spread, and anti-affinity that is no capacity are
-seen to here. Where a snapshot is too large for the time there is, such pods are only
+handled here. Where a snapshot is too large for the time there is, such pods are only
 placed, if at all, and do not move.
 """
 
@@ -14,8 +14,8 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.model.options import Objective, SolveOptions
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.related.beside import Beside
 from stowage_optimizer.strategies.related.moving import Moving
+from stowage_optimizer.strategies.related.placing import Placing
 from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy
 
 MOVED_PER_S = 500
@@ -29,7 +29,7 @@ class Related:
     Parameters
     ----------
     inner
-        Finds the plans for everybody else.
+        Finds the plans for all other pods.
     """
 
     inner: Strategy
@@ -49,8 +49,8 @@ class Related:
         deadline = clock() + options.time_limit_s
         hurry = len(snapshot.pods) > MOVED_PER_S * options.time_limit_s
         if hurry and not options.deterministic:
-            beside = Beside(self.inner)
-            return beside.solve(snapshot, options, clock=clock, publish=publish)
+            placing = Placing(self.inner)
+            return placing.solve(snapshot, options, clock=clock, publish=publish)
         packing = reduce_snapshot(snapshot, relations=True)
         if packing.relations is None:
             return self.inner.solve(snapshot, options, clock=clock, publish=publish)
@@ -61,6 +61,6 @@ class Related:
 
 
 def demanded(snapshot: Snapshot) -> bool:
-    """Tell whether a pod waits, and a class has demands on other pods."""
+    """Return whether a pod waits, and a class has demands on other pods."""
     demanding = any(one.demanding for one in snapshot.classes.values())
     return demanding and any(pod.node is None for pod in snapshot.pods)

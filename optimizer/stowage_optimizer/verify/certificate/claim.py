@@ -10,7 +10,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """No plan that is as good in everything before has more (or disturbs less).
+    """No plan that is as good in everything before has more (or disrupts less).
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def most_valuable(
 def _scarce(
     choices: Sequence[Choice], room: Sequence[int]
 ) -> tuple[list[Choice], list[int]]:
-    """Leave out resources of which there is enough for everybody at once."""
+    """Leave out resources of which there is enough for all pods at once."""
     kept = [
         at
         for at, left in enumerate(room)

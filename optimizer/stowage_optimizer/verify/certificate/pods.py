@@ -1,4 +1,4 @@
-"""Who is in play for a claim, and who stays where they are."""
+"""The pods that a claim is about, and those that stay where they are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.verify.case import Case, amounts
 from stowage_optimizer.verify.certificate.claim import Claim
-from stowage_optimizer.verify.certificate.company import Amounts
+from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.movability import budget_problems, covers
 from stowage_optimizer.verify.tiers import count_tiers
 
@@ -60,14 +60,14 @@ class Pods:
             for one in self.claim.dual.pods
             if one.pod_uids and set(one.pod_uids) <= self.case.pods.keys()
         ]
-        calm = self._calm_priorities()
+        undisrupted = self._undisrupted_priorities()
         self.fixed = []
         for uid, pod in self.case.pods.items():
-            if self._stays(uid, calm):
+            if self._stays(uid, undisrupted):
                 if pod.node:
                     self.fixed.append(uid)
             elif uid not in self._named and self._counts(uid):
-                # Nobody has priced it: it may go anywhere for nothing.
+                # It has no price: it may go anywhere at no cost.
                 self.groups.append(Group((uid,), self.case.priority(uid), 0, 0))
 
     def problems(self) -> Iterator[str]:
@@ -83,17 +83,17 @@ class Pods:
             elif not self._counts(uid):
                 yield f"{uid} is priced, but is of a lower priority"
         for one in self.groups:
-            alike = {
+            kinds = {
                 (self.case.priority(uid), _key(self.case.requests(uid)))
                 for uid in one.uids
             }
-            if len(alike) > 1:
+            if len(kinds) > 1:
                 yield f"the pods priced with {one.uids[0]} are not equal"
             if one.pod < 0 or one.run < 0:
                 yield f"the price of {one.uids[0]} is negative"
 
     def load(self) -> dict[str, Counter[str]]:
-        """Return what is taken of each node by those who stay, and reservations."""
+        """Return what staying pods and reservations take of each node."""
         load: dict[str, Counter[str]] = {name: Counter() for name in self.case.nodes}
         for uid in self.fixed:
             load[self.case.pods[uid].node].update(self.amounts.taken(uid))
@@ -104,13 +104,13 @@ class Pods:
     def _counts(self, uid: str) -> bool:
         return self.case.priority(uid) >= self.claim.priority
 
-    def _stays(self, uid: str, calm: set[int]) -> bool:
+    def _stays(self, uid: str, undisrupted: set[int]) -> bool:
         pod = self.case.pods[uid]
         if pod.class_id in self.left_alone:
             return True
         return bool(pod.node) and (
             not pod.movable
-            or self.case.priority(uid) in calm
+            or self.case.priority(uid) in undisrupted
             or (pod.class_id in self._spared and uid not in self._named)
             or any(budget_problems(self.case, self.case.class_of(uid)))
         )
@@ -123,14 +123,14 @@ class Pods:
                     if covers(budget, one):
                         yield name
 
-    def _calm_priorities(self) -> set[int]:
-        """Return the priorities above, down to where the plan disturbs nobody."""
-        calm = set()
+    def _undisrupted_priorities(self) -> set[int]:
+        """Return the priorities above, as far down as the plan disrupts no pod."""
+        undisrupted = set()
         for priority, _before, _after, disruption in count_tiers(self.case):
             if priority <= self.claim.priority or disruption:
                 break
-            calm.add(priority)
-        return calm
+            undisrupted.add(priority)
+        return undisrupted
 
 
 def _key(wanted: Counter[str]) -> tuple[tuple[str, int], ...]:

@@ -76,7 +76,7 @@ class Weights:
         )
 
     def constant(self, phase: pb.Phase, priority: int) -> int:
-        """Return what those who stay add to a phase's number."""
+        """Return what staying pods add to a phase's number."""
         case = self.pods.case
         if phase == pb.PHASE_KEEP:
             return sum(case.priority(uid) == priority for uid in self.pods.fixed)
@@ -111,7 +111,7 @@ class Weights:
 
 
 def _before(one: pb.RequirementPrice, claim: Claim) -> bool:
-    """Tell whether a requirement is settled before what is claimed."""
+    """Return whether a requirement is settled before what is claimed."""
     if one.priority == claim.priority:
         return one.phase < claim.phase
     return one.priority > claim.priority

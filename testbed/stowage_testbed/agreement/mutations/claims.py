@@ -1,47 +1,47 @@
-"""What a plan says of itself and is not true."""
+"""False claims of a plan about itself."""
 
 from __future__ import annotations
 
-from stowage_testbed.agreement.mutations.scene import Mutation, Scene
+from stowage_testbed.agreement.mutations.context import Mutation, MutationContext
 
 
-def false_count(scene: Scene) -> bool:
+def false_count(context: MutationContext) -> bool:
     """Claim to place one more."""
-    for tier in scene.plan.tiers:
+    for tier in context.plan.tiers:
         tier.placed += 1
         tier.upper_bound += 1
-    return bool(scene.plan.tiers)
+    return bool(context.plan.tiers)
 
 
-def false_limit(scene: Scene) -> bool:
+def false_limit(context: MutationContext) -> bool:
     """Claim a limit that is already passed."""
-    for tier in scene.plan.tiers:
+    for tier in context.plan.tiers:
         tier.upper_bound = tier.placed - 1
-    return bool(scene.plan.tiers)
+    return bool(context.plan.tiers)
 
 
-def false_optimum(scene: Scene) -> bool:
-    """Claim that nothing is better, without a limit that says so."""
-    scene.plan.optimal = not scene.plan.optimal
+def false_optimum(context: MutationContext) -> bool:
+    """Claim optimality, without a limit that proves it."""
+    context.plan.optimal = not context.plan.optimal
     return True
 
 
-def no_account(scene: Scene) -> bool:
-    """Say nothing at all."""
-    told = bool(scene.plan.tiers)
-    del scene.plan.tiers[:]
-    return told
+def no_tiers(context: MutationContext) -> bool:
+    """Claim nothing at all."""
+    claimed = bool(context.plan.tiers)
+    del context.plan.tiers[:]
+    return claimed
 
 
-def false_curve(scene: Scene) -> bool:
+def false_curve(context: MutationContext) -> bool:
     """Claim that more moves gain less."""
-    scene.plan.gain_by_moves.add(moves=0, placed=len(scene.snapshot.pods) + 1)
+    context.plan.gain_by_moves.add(moves=0, placed=len(context.snapshot.pods) + 1)
     return True
 
 
-def false_nodes(scene: Scene) -> bool:
+def false_nodes(context: MutationContext) -> bool:
     """Claim that no node is in use."""
-    scene.plan.nodes_in_use.before = len(scene.snapshot.nodes) + 1
+    context.plan.nodes_in_use.before = len(context.snapshot.nodes) + 1
     return True
 
 
@@ -49,7 +49,7 @@ CLAIMS: tuple[Mutation, ...] = (
     false_count,
     false_limit,
     false_optimum,
-    no_account,
+    no_tiers,
     false_curve,
     false_nodes,
 )

@@ -3,86 +3,93 @@
 from __future__ import annotations
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.agreement.mutations.scene import Mutation, Scene, redirect
+from stowage_testbed.agreement.mutations.context import (
+    Mutation,
+    MutationContext,
+    redirect,
+)
 
-GHOST = "ghost"
+UNKNOWN = "ghost"
 
 
-def stale_snapshot(scene: Scene) -> bool:
+def stale_snapshot(context: MutationContext) -> bool:
     """Answer a snapshot that is gone."""
-    scene.plan.snapshot_id = scene.draw.choice(("", f"{scene.snapshot.id}-0"))
+    context.plan.snapshot_id = context.rng.choice(("", f"{context.snapshot.id}-0"))
     return True
 
 
-def unknown_pod(scene: Scene) -> bool:
-    """Name a pod that there is not."""
-    if not scene.steps():
+def unknown_pod(context: MutationContext) -> bool:
+    """Name a pod that does not exist."""
+    if not context.steps():
         return False
-    scene.draw.choice(scene.steps()).pod_uid = scene.draw.choice((GHOST, ""))
+    context.rng.choice(context.steps()).pod_uid = context.rng.choice((UNKNOWN, ""))
     return True
 
 
-def unknown_node(scene: Scene) -> bool:
-    """Send somebody to a node that there is not."""
-    if not scene.arrivals():
+def unknown_node(context: MutationContext) -> bool:
+    """Send a pod to a node that does not exist."""
+    if not context.arrivals():
         return False
-    step = scene.draw.choice(scene.arrivals())
-    redirect(step, scene.draw.choice((GHOST, "")))
+    step = context.rng.choice(context.arrivals())
+    redirect(step, context.rng.choice((UNKNOWN, "")))
     return True
 
 
-def named_twice(scene: Scene) -> bool:
-    """Place, move or evict somebody a second time."""
-    if not scene.steps():
+def named_twice(context: MutationContext) -> bool:
+    """Place, move or evict a pod a second time."""
+    if not context.steps():
         return False
-    twin = scene.draw.choice(scene.steps())
+    twin = context.rng.choice(context.steps())
     if isinstance(twin, pb.Placement):
-        scene.plan.placements.append(twin)
+        context.plan.placements.append(twin)
     elif isinstance(twin, pb.Move):
-        scene.plan.moves.append(twin)
+        context.plan.moves.append(twin)
     else:
-        scene.plan.evictions.append(twin)
+        context.plan.evictions.append(twin)
     return True
 
 
-def moved_and_gone(scene: Scene) -> bool:
-    """Evict somebody who is moved."""
-    if not scene.plan.moves:
+def moved_and_gone(context: MutationContext) -> bool:
+    """Evict a pod that is moved."""
+    if not context.plan.moves:
         return False
-    move = scene.draw.choice(list(scene.plan.moves))
-    scene.plan.evictions.add(pod_uid=move.pod_uid, node=move.from_node)
+    move = context.rng.choice(list(context.plan.moves))
+    context.plan.evictions.add(pod_uid=move.pod_uid, node=move.from_node)
     return True
 
 
-def wrong_origin(scene: Scene) -> bool:
-    """Take somebody from where he is not."""
-    leaving: list[pb.Move | pb.Eviction] = [*scene.plan.moves, *scene.plan.evictions]
+def wrong_origin(context: MutationContext) -> bool:
+    """Take a pod from a node that it is not on."""
+    leaving: list[pb.Move | pb.Eviction] = [
+        *context.plan.moves,
+        *context.plan.evictions,
+    ]
     if not leaving:
         return False
-    step = scene.draw.choice(leaving)
+    step = context.rng.choice(leaving)
     if isinstance(step, pb.Move):
-        step.from_node = scene.any_node()
+        step.from_node = context.any_node()
     else:
-        step.node = scene.any_node()
+        step.node = context.any_node()
     return True
 
 
-def placed_though_running(scene: Scene) -> bool:
-    """Place somebody who runs."""
-    if not scene.running():
+def placed_though_running(context: MutationContext) -> bool:
+    """Place a running pod."""
+    if not context.running():
         return False
-    pod = scene.draw.choice(scene.running())
-    scene.plan.placements.add(pod_uid=pod.uid, node=scene.any_node())
+    pod = context.rng.choice(context.running())
+    context.plan.placements.add(pod_uid=pod.uid, node=context.any_node())
     return True
 
 
-def moved_though_pending(scene: Scene) -> bool:
-    """Move somebody who waits."""
-    if not scene.plan.placements:
+def moved_though_pending(context: MutationContext) -> bool:
+    """Move a pending pod."""
+    if not context.plan.placements:
         return False
-    placement = scene.plan.placements.pop()
-    scene.plan.moves.add(
-        pod_uid=placement.pod_uid, from_node=scene.any_node(), to_node=placement.node
+    placement = context.plan.placements.pop()
+    context.plan.moves.add(
+        pod_uid=placement.pod_uid, from_node=context.any_node(), to_node=placement.node
     )
     return True
 

@@ -2,78 +2,83 @@
 
 from __future__ import annotations
 
-from stowage_testbed.agreement.mutations.scene import Mutation, Scene, redirect, target
+from stowage_testbed.agreement.mutations.context import (
+    Mutation,
+    MutationContext,
+    redirect,
+    target,
+)
 from stowage_testbed.agreement.ordering import rearrange
 
 
-def other_node(scene: Scene) -> bool:
-    """Send somebody to another node."""
-    if not scene.arrivals():
+def other_node(context: MutationContext) -> bool:
+    """Send a pod to another node."""
+    if not context.arrivals():
         return False
-    redirect(scene.draw.choice(scene.arrivals()), scene.any_node())
+    redirect(context.rng.choice(context.arrivals()), context.any_node())
     return True
 
 
-def swapped(scene: Scene) -> bool:
-    """Let two change their targets."""
-    arrivals = scene.arrivals()
+def swapped(context: MutationContext) -> bool:
+    """Swap the targets of two pods."""
+    arrivals = context.arrivals()
     if len(arrivals) < 2:  # noqa: PLR2004 - a swap takes two
         return False
-    one, other = scene.draw.sample(arrivals, 2)
+    one, other = context.rng.sample(arrivals, 2)
     node = target(one)
     redirect(one, target(other))
     redirect(other, node)
     return True
 
 
-def crowded(scene: Scene) -> bool:
-    """Send everybody to one node."""
-    node = scene.any_node()
-    for step in scene.arrivals():
+def crowded(context: MutationContext) -> bool:
+    """Send all pods to one node."""
+    node = context.any_node()
+    for step in context.arrivals():
         redirect(step, node)
-    return bool(scene.arrivals())
+    return bool(context.arrivals())
 
 
-def left_out(scene: Scene) -> bool:
+def left_out(context: MutationContext) -> bool:
     """Leave out a step that others may need."""
-    plan = scene.plan
+    plan = context.plan
     lists = [steps for steps in (plan.placements, plan.moves, plan.evictions) if steps]
     if not lists:
         return False
-    steps = scene.draw.choice(lists)
-    del steps[scene.draw.randrange(len(steps))]
+    steps = context.rng.choice(lists)
+    del steps[context.rng.randrange(len(steps))]
     return True
 
 
-def nobody_placed(scene: Scene) -> bool:
-    """Disturb for nothing."""
-    placed = bool(scene.plan.placements)
-    del scene.plan.placements[:]
+def none_placed(context: MutationContext) -> bool:
+    """Disrupt pods without a placement."""
+    placed = bool(context.plan.placements)
+    del context.plan.placements[:]
     return placed
 
 
-def everybody_placed(scene: Scene) -> bool:
+def all_placed(context: MutationContext) -> bool:
     """Send every pod that still waits somewhere, gated and unsupported ones too."""
-    placed = {one.pod_uid for one in scene.plan.placements}
+    placed = {one.pod_uid for one in context.plan.placements}
     waiting = [
-        pod for pod in scene.snapshot.pods if not pod.node and pod.uid not in placed
+        pod for pod in context.snapshot.pods if not pod.node and pod.uid not in placed
     ]
     for pod in waiting:
-        scene.plan.placements.add(pod_uid=pod.uid, node=scene.any_node())
+        context.plan.placements.add(pod_uid=pod.uid, node=context.any_node())
     return bool(waiting)
 
 
-def turned_round(scene: Scene) -> bool:
-    """Carry the steps out the other way round."""
-    rearrange(scene.plan, list.reverse)
-    return bool(scene.arrivals())
+def reversed_steps(context: MutationContext) -> bool:
+    """Reverse the order of the steps."""
+    rearrange(context.plan, list.reverse)
+    return bool(context.arrivals())
 
 
-def moved_to_itself(scene: Scene) -> bool:
-    """Move somebody to where he is."""
-    if not scene.plan.moves:
+def moved_to_itself(context: MutationContext) -> bool:
+    """Move a pod to its own node."""
+    if not context.plan.moves:
         return False
-    move = scene.draw.choice(list(scene.plan.moves))
+    move = context.rng.choice(list(context.plan.moves))
     move.to_node = move.from_node
     return True
 
@@ -83,8 +88,8 @@ STEPS: tuple[Mutation, ...] = (
     swapped,
     crowded,
     left_out,
-    nobody_placed,
-    everybody_placed,
-    turned_round,
+    none_placed,
+    all_placed,
+    reversed_steps,
     moved_to_itself,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from stowage_testbed.compare.arms.arm import Arm
 from stowage_testbed.compare.arms.default import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
-from stowage_testbed.simulate import EVERY_HARM
+from stowage_testbed.simulate import NO_PROTECTION
 
 BATCH_S = 1.0
 """The paper's batches wait 30 s for more pods. These are complete when they begin, so
@@ -70,10 +70,10 @@ def _batches() -> dict[str, object]:
             "strategy": "boreas",
             "batchSeconds": BATCH_S,
             "timeLimitSeconds": SOLVE_S,
-            **EVERY_HARM,
+            **NO_PROTECTION,
         }
     }
 
 
 def _moves() -> dict[str, object]:
-    return {"priorityOptimizer": {"timeLimitSeconds": SOLVE_S, **EVERY_HARM}}
+    return {"priorityOptimizer": {"timeLimitSeconds": SOLVE_S, **NO_PROTECTION}}

@@ -1,0 +1,44 @@
+"""What a plan is for and how much it may disrupt, as flags."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+
+OBJECTIVES: Final[dict[str, pb.Objective]] = {
+    "place": pb.OBJECTIVE_PLACE,
+    "consolidate": pb.OBJECTIVE_CONSOLIDATE,
+}
+"""Objectives by the name they have on the command line."""
+
+
+def add_solve_options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags to ``parser``."""
+    parser.add_argument("--objective", choices=OBJECTIVES, default="place")
+    parser.add_argument("--max-moves", type=int, help="0: none; default: no limit")
+    parser.add_argument("--max-evictions", type=int, help="0: none; default: no limit")
+    parser.add_argument(
+        "--max-disruptions-per-owner",
+        type=int,
+        help="moves and evictions of one owner's pods; default: no limit",
+    )
+    parser.add_argument(
+        "--min-gain-per-move",
+        type=float,
+        default=0.0,
+        help="pods that each move must gain; 0: any gain is worth its moves",
+    )
+
+
+def read_solve_options(given: argparse.Namespace, options: pb.SolveOptions) -> None:
+    """Write what was given into ``options``."""
+    options.objective = OBJECTIVES[given.objective]
+    if given.max_moves is not None:
+        options.max_moves = given.max_moves
+    if given.max_evictions is not None:
+        options.max_evictions = given.max_evictions
+    if given.max_disruptions_per_owner is not None:
+        options.max_disruptions_per_owner = given.max_disruptions_per_owner
+    options.min_gain_per_move = given.min_gain_per_move

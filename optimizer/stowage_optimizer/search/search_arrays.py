@@ -1,0 +1,154 @@
+"""The local search's arrays: the problem item by item, in a fixed width.
+
+Kernels are compiled for a number of dimensions that is known. Problems of up to
+`NARROW` of them are padded to that width, which costs nothing measurable, so that one
+compilation serves nearly all; a second one serves all wider ones, and is slower.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints, Problem
+
+NARROW = 4
+"""Dimensions that the first compilation knows of."""
+
+BINDING = 0.5
+"""Share of the whole room asked for, from which a dimension guides the search."""
+
+Floats = NDArray[np.float64]
+
+Width = tuple[int, ...] | Ints
+"""As long as there are dimensions; of a tuple the compiler knows the length."""
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+class SearchArrays(NamedTuple):
+    """Read-only arrays of the search; a tuple, since compiled code takes those.
+
+    Overcommitted nodes are closed: their pods may stay or return, as if there were
+    just enough room, and no pod that asks for what is short may come.
+
+    Parameters
+    ----------
+    width
+        A zero for each dimension.
+    demand
+        Amounts by item, shape ``(items, width)``.
+    shares
+        Share of a mean node that an item takes, shape ``(items, width)``.
+    sizes
+        Largest and mean of these over the binding dimensions, shape ``(items, 2)``.
+    tier, kind, mask, home
+        As in `Problem`, by item.
+    allowed
+        As in `Problem`, without the closed nodes, shape ``(masks, nodes)``.
+    room
+        Shape ``(nodes, width)``.
+    inverse
+        One over a mean node's room, shape ``(width,)``; 0 where nothing is short.
+    binding
+        Number of dimensions with an inverse; they come first.
+    strict
+        1 if running pods are kept before pending ones of their tier are placed.
+    """
+
+    width: Width
+    demand: Ints
+    shares: Floats
+    sizes: Floats
+    tier: Indices
+    kind: Indices
+    mask: Indices
+    home: Indices
+    allowed: Flags
+    room: Ints
+    inverse: Floats
+    binding: int
+    strict: int
+
+
+def make_arrays(problem: Problem, *, strict: bool) -> SearchArrays:
+    """Return the search's view of ``problem``."""
+    scarce, inverse = _by_scarcity(problem)
+    demand = problem.demand[:, scarce]
+    shares = demand * inverse
+    mean = shares.sum(axis=1) / max(1, np.count_nonzero(inverse))
+    sizes = np.column_stack([shares.max(axis=1, initial=0.0), mean])
+    room, mask, allowed = _closed(problem)
+    return SearchArrays(
+        width=_width(len(scarce)),
+        demand=_padded(demand[problem.kind], 0),
+        shares=_padded(shares[problem.kind], 0.0),
+        sizes=sizes[problem.kind],
+        tier=problem.tier[problem.kind],
+        kind=problem.kind,
+        mask=mask[problem.kind],
+        home=problem.home,
+        allowed=allowed,
+        room=_padded(room[:, scarce], 0),
+        inverse=_padded(inverse[np.newaxis], 0.0)[0],
+        binding=int(np.count_nonzero(inverse)),
+        strict=int(strict),
+    )
+
+
+def overcommitted(problem: Problem) -> Flags:
+    """Return where the pods at home request more than there is.
+
+    Returns
+    -------
+    Flags
+        Shape ``(nodes, dimensions)``.
+    """
+    return _at_home(problem) > problem.room
+
+
+def _at_home(problem: Problem) -> Ints:
+    load = np.zeros_like(problem.room)
+    running = problem.home != NOWHERE
+    np.add.at(load, problem.home[running], problem.demand[problem.kind[running]])
+    return load
+
+
+def _by_scarcity(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
+    """Return the dimensions, scarcest first, and one over their room where scarce."""
+    asked = np.bincount(problem.kind, minlength=len(problem.demand)) @ problem.demand
+    offered = np.maximum(problem.room, 0).sum(axis=0)
+    usage = asked / np.maximum(offered, 1)
+    scarce = np.argsort(-usage, kind="stable")
+    mean = np.maximum(offered[scarce] / max(1, len(problem.room)), 1)
+    binding = usage[scarce] >= BINDING
+    binding[:1] = True
+    return scarce, np.where(binding, 1 / mean, 0.0)
+
+
+def _closed(problem: Problem) -> tuple[Ints, Indices, Flags]:
+    """Return room and masks with newcomers kept off overcommitted nodes."""
+    short = overcommitted(problem)
+    room = np.maximum(problem.room, _at_home(problem))
+    if not short.any():
+        return room, problem.mask, problem.allowed
+    asks = problem.demand > 0
+    rows = np.column_stack([problem.mask, asks])
+    unique, mask = np.unique(rows, axis=0, return_inverse=True)
+    kept_off = unique[:, 1:].astype(np.bool_) @ short.T
+    allowed = problem.allowed[unique[:, 0]] & ~kept_off
+    return room, mask.reshape(-1).astype(np.int32), allowed
+
+
+def _width(dimensions: int) -> Width:
+    if dimensions <= NARROW:
+        return (0,) * NARROW
+    return np.zeros(dimensions, np.int64)
+
+
+def _padded(rows: NDArray[Number], filling: float) -> NDArray[Number]:
+    wide = np.full((len(rows), len(_width(rows.shape[1]))), filling, rows.dtype)
+    wide[:, : rows.shape[1]] = rows
+    return wide

@@ -1,0 +1,44 @@
+"""The fork server: a process that has imported the solver and forks children from it.
+
+Run as ``python -m stowage_optimizer.service.fork_server`` with a socket of packets as
+standard input. The first packet brings the settings; then each packet is one request:
+
+- ``fork`` with the child's end of a connection: answered by the process id;
+- ``wait PID``: answered by the exit code of that child, once it has ended.
+
+It has one thread only, so that forking is safe. When the service dies, the socket
+closes, the fork server ends, and the kernel kills its children.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import sys
+from importlib import import_module
+
+from stowage_optimizer.search.background_compiler import BackgroundCompiler
+from stowage_optimizer.service.packets import LONGEST_PACKET, open_packet
+
+
+def main() -> None:
+    """Serve until the socket closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What is imported and compiled stays; to look for garbage in it takes time.
+    gc.disable()
+    control = socket.socket(fileno=os.dup(0))
+    packet = control.recv(LONGEST_PACKET)
+    if not packet:
+        return
+    sys.path[:], settings = open_packet(packet)
+    compiler = BackgroundCompiler()
+    # Not before: the import takes as long as a part of the compiling.
+    import_module("stowage_optimizer.service.forking").serve(
+        control, settings, compiler
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""The local search, tier by tier, in slices of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from stowage_optimizer.search.clearing import clear_room
+from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
+from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.placement import enter
+from stowage_optimizer.search.problem import Indices
+from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
+from stowage_optimizer.search.state import (
+    IMPROVED,
+    KEPT,
+    PLACED,
+    STABILITY,
+    STOP,
+    State,
+    make_state,
+)
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
+from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
+
+SLICE_S = 0.02
+"""Longest time between two looks at the clock and at the bounds."""
+
+FIRST_SLICE_S = 0.002
+"""The same at first, when every slice may gain much."""
+
+UPPER_SHARE = 0.5
+"""Part of an equal share of the time left that a tier above the last one gets."""
+
+PLACING_SHARE = 0.5
+"""Part of a tier's time that goes to its first phase, unless its limit is reached."""
+
+MOST_PLACING_SHARE = 0.9
+"""The same while it still places more: that counts for more than less disruption."""
+
+STALE_SHARE = 0.1
+"""Part of the time so far without another pod placed that ends the first phase."""
+
+OFFERING_SHARE = 0.1
+"""Share of the time that goes into offering what is found."""
+
+MANY_ITEMS = 4096
+"""From here on the search begins with a plan that clears room first."""
+
+PLACING_HEAT = (0.001, 0.0001)
+STABILISING_HEAT = (0.7, 0.02)
+"""Temperatures from the first to the last slice, in the units of each phase's gain."""
+
+
+@dataclass(slots=True)
+class LocalSearch:
+    """Looks for better assignments in one thread.
+
+    Parameters
+    ----------
+    shared
+        Where bounds are read and what is found is offered.
+    work_clock
+        This thread's time.
+    seed
+        Seed of every random choice.
+    """
+
+    shared: SharedState
+    work_clock: WorkClock
+    seed: int
+    _arrays: SearchArrays = field(init=False)
+    _state: State = field(init=False)
+    _mender: Mender = field(init=False)
+    _seen: int = 0
+    _next_offer: float = -inf
+
+    def __post_init__(self) -> None:
+        shared, began = self.shared, self.work_clock.now()
+        self._arrays = make_arrays(shared.problem, strict=shared.strict)
+        self._state = make_state(self._arrays, shared.problem.tiers, self.seed)
+        self._mender = Mender(shared.problem, strict=shared.strict)
+        shared.on_close(self._stop)
+        self._offered(began)
+
+    def start(self) -> None:
+        """Offer what needs no search: pending pods where there is, or is made, room."""
+        shared = self.shared
+        shared.offer(shared.problem.home, self._mender)
+        if len(shared.problem.kind) >= MANY_ITEMS and not shared.finished:
+            cleared = clear_room(shared.assignment, self._arrays, self._state)
+            shared.offer(cleared, self._mender)
+
+    def run(self, until: float) -> None:
+        """Search every tier that is not proved yet, from the highest."""
+        tiers = self.shared.problem.tiers
+        for tier in range(tiers):
+            left = until - self.work_clock.now()
+            if left <= 0 or self.shared.closed:
+                return
+            if self.shared.proved(tier):
+                continue
+            share = left if tier == tiers - 1 else UPPER_SHARE * left / (tiers - tier)
+            self._search_tier(tier, self.work_clock.now() + share)
+
+    def _search_tier(self, tier: int, until: float) -> None:
+        began = self.work_clock.now()
+        middle = began + PLACING_SHARE * (until - began)
+        self._enter(tier)
+        self._phase(tier, PLACING, middle, began + MOST_PLACING_SHARE * (until - began))
+        # The phase ends somewhere near its best solution, not on it.
+        self._enter(tier)
+        self._phase(tier, STABILISING, until, until)
+
+    def _enter(self, tier: int) -> None:
+        shared = self.shared
+        enter(shared.assignment, tier, shared.frozen(tier), self._arrays, self._state)
+
+    def _phase(self, tier: int, phase: int, until: float, latest: float) -> None:
+        """Search one phase until its goal is reached.
+
+        It ends at ``until``, or at ``latest`` while pods are still being placed.
+        """
+        hot, cold = PLACING_HEAT if phase == PLACING else STABILISING_HEAT
+        began, slice_s = self.work_clock.now(), FIRST_SLICE_S
+        placed, gained = self.shared.value[tier][1], began
+        self._seen = int(self._state.counters[IMPROVED])
+        reached = False
+        while (now := self.work_clock.now()) < latest and not (
+            reached or self.shared.closed
+        ):
+            if now >= until and now - gained > STALE_SHARE * (now - began):
+                break
+            self._set_goal(tier)
+            steps = self.work_clock.steps(min(slice_s, latest - now))
+            slice_s = min(2 * slice_s, SLICE_S)
+            passed = min(1.0, (now - began) / (until - began))
+            heat = hot + (cold - hot) * passed
+            reached = explore(steps, tier, phase, heat, heat, self._arrays, self._state)
+            self.work_clock.done(steps, now)
+            now = self.work_clock.now()
+            if now >= self._next_offer:
+                self._offer(tier)
+            if self._state.best_value[PLACED] > placed:
+                placed, gained = int(self._state.best_value[PLACED]), now
+        self._offer(tier)
+
+    def _offer(self, tier: int) -> None:
+        """Offer the best solution if it is new."""
+        seen = int(self._state.counters[IMPROVED])
+        if seen == self._seen:
+            return
+        began, self._seen = self.work_clock.now(), seen
+        self.shared.offer(self._candidate(tier), self._mender)
+        self._offered(began)
+
+    def _offered(self, began: float) -> None:
+        """Wait with the next offer in proportion to what this one took.
+
+        Making a large solution whole takes longer than finding a better one.
+        """
+        now = self.work_clock.now()
+        self._next_offer = now + (now - began) * (1 / OFFERING_SHARE - 1)
+
+    def _candidate(self, tier: int) -> Indices:
+        """Return the best solution; tiers below stay wanted where they are."""
+        problem = self.shared.problem
+        below = problem.tier[problem.kind] > tier
+        return np.where(below, self.shared.assignment, self._state.best)
+
+    def _set_goal(self, tier: int) -> None:
+        bounds, goal = self.shared.bounds[tier], self._state.goal
+        goal[KEPT] = bounds.kept if self.shared.strict else 0
+        goal[PLACED] = bounds.placed
+        goal[STABILITY] = -bounds.disruption
+
+    def _stop(self) -> None:
+        self._state.counters[STOP] = 1

@@ -1,0 +1,89 @@
+"""The Python side of stowage-simulate --judge, against the real binary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from verified_clusters import a_plan, asked_about, figure_1
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.simulate import (
+    NO_PROTECTION,
+    Question,
+    SchedulerVerifier,
+    Verdict,
+    profile_file,
+)
+from stowage_testbed.simulate.errors import QuestionRefusedError
+from stowage_testbed.toolchain import install_tools
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[SchedulerVerifier]:
+    install_tools(["stowage-simulate"], quiet=True)
+    with SchedulerVerifier(profile_file("deterministic")) as running:
+        yield running
+
+
+def best(verifier: SchedulerVerifier) -> Question:
+    plan = a_plan(placed={"three": "n1"}, moved={"one": ("n1", "n2")})
+    return asked_about(verifier, figure_1(), plan)
+
+
+def test_each_plan_gets_its_own_verdict_in_order(verifier: SchedulerVerifier) -> None:
+    """The caller pairs them with the checker's."""
+    good = best(verifier)
+    stale = a_plan(placed={"three": "n1"})
+    full = a_plan(placed={"three": "n2"})
+    full.snapshot_id = good.plans[0].snapshot_id
+
+    said = verifier.verify(replace(good, plans=(stale, *good.plans, full))).verdicts
+
+    assert said[1] == Verdict(accepted=True)
+    assert [one.reason for one in said] == ["wrong-snapshot", "", "over-capacity"]
+
+
+def test_the_snapshot_is_the_contract_s(verifier: SchedulerVerifier) -> None:
+    """The optimiser solves it as it comes."""
+    asked = Question(figure_1(), arguments=NO_PROTECTION)
+    snapshot = verifier.verify(asked).snapshot
+
+    assert isinstance(snapshot, pb.Snapshot)
+    assert {pod.name: (pod.node, pod.movable) for pod in snapshot.pods} == {
+        "one": ("n1", True),
+        "two": ("n2", True),
+        "three": ("", False),
+    }
+
+
+def test_a_forbidden_pair_is_kept_and_told(verifier: SchedulerVerifier) -> None:
+    """What an earlier rehearsal refused is part of the question."""
+    asked = replace(best(verifier), forbidden=(("default/three", "n1"),))
+
+    said = verifier.verify(asked)
+
+    assert [pair.node for pair in said.snapshot.forbidden_pairs] == ["n1"]
+    assert said.verdicts[0].reason == "forbidden-pair"
+
+
+def test_the_disruptable_pods_follow_the_plugin_s_arguments(
+    verifier: SchedulerVerifier,
+) -> None:
+    """By default no pod without a controller is moved; an installation may differ."""
+    careful = verifier.verify(Question(figure_1())).snapshot
+
+    assert {pod.immovable_reason for pod in careful.pods if pod.node} == {"singleton"}
+    with pytest.raises(QuestionRefusedError, match="evictEverybody"):
+        verifier.verify(Question(figure_1(), arguments={"evictEverybody": True}))
+
+
+def test_a_refused_question_does_not_stop_the_next(verifier: SchedulerVerifier) -> None:
+    """Thousands of questions go through one process; one bad one is one error."""
+    asked = replace(best(verifier), forbidden=(("default/nobody", "n1"),))
+
+    with pytest.raises(QuestionRefusedError, match="has no pod"):
+        verifier.verify(asked)
+
+    assert verifier.verify(best(verifier)).verdicts[0].accepted
