@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from benchmarks.live.world import LIVE
+from benchmarks.live.cluster import LIVE
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.footprint import Footprint, FootprintMeter

@@ -13,11 +13,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.command import Say
 from benchmarks.live.cell import Cell
-from benchmarks.live.load import burst, churning
-from benchmarks.live.meter import METRICS_VALUES, Meter
-from benchmarks.live.moments import TINY, Moments
-from benchmarks.live.row import Row, Window
-from benchmarks.live.world import (
+from benchmarks.live.cluster import (
     LIVE,
     SELDOM_RENEWED,
     STEADY,
@@ -27,6 +23,10 @@ from benchmarks.live.world import (
     large_prefix,
     ready_pods,
 )
+from benchmarks.live.load import burst, churning
+from benchmarks.live.meter import METRICS_VALUES, Meter
+from benchmarks.live.moments import TINY, Moments
+from benchmarks.live.row import Row, Window
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.helm import Release, install_release

@@ -14,7 +14,7 @@ from stowage_testbed.cluster.claim import claim_cluster, remove_cluster
 from stowage_testbed.cluster.interruption import undisturbed
 from stowage_testbed.cluster.naming import check_name
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
-from stowage_testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
+from stowage_testbed.cluster.release_location import ON_THIS_MACHINE, ReleaseLocation
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -67,7 +67,7 @@ class FolderCluster(ABC):
         return self.workdir / "logs" / "audit.log"
 
     @property
-    def release_site(self) -> ReleaseSite:
+    def release_location(self) -> ReleaseLocation:
         """Where the pods of a Helm release run."""
         return ON_THIS_MACHINE
 

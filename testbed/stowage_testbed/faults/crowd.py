@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.scenario.manifests import priority_class_manifest
 from stowage_testbed.scenario.model import Workload
@@ -15,56 +15,56 @@ CHURN_RATE = "churn, changes a second"
 """The fact that says how fast pods came and went."""
 
 
-def compete(ground: Ground) -> None:
+def compete(context: FaultContext) -> None:
     """Send rivals after the room that a plan frees, of equal or of higher priority."""
-    priority = {"equal": 0, "higher": HIGHER}[ground.way("equal", "higher")]
+    priority = {"equal": 0, "higher": HIGHER}[context.way("equal", "higher")]
     if priority:
-        ground.objects.create(priority_class_manifest(priority), or_keep=True)
-    ground.apply(
+        context.objects.create(priority_class_manifest(priority), or_keep=True)
+    context.apply(
         Workload("rival", 2, cpu_milli=100, memory_bytes=2 * 10**9, priority=priority)
     )
 
 
-def churn(ground: Ground) -> None:
+def churn(context: FaultContext) -> None:
     """Let small pods come and go, at a rate that is drawn, until the fault ends."""
-    rate_per_s = ground.chance.randint(1, FASTEST_PER_S)
-    ground.facts[CHURN_RATE] = rate_per_s
+    rate_per_s = context.chance.randint(1, FASTEST_PER_S)
+    context.facts[CHURN_RATE] = rate_per_s
     over = threading.Event()
     thread = threading.Thread(
-        target=_come_and_go, args=(ground, rate_per_s, over), name="churn", daemon=True
+        target=_come_and_go, args=(context, rate_per_s, over), name="churn", daemon=True
     )
 
     def end() -> None:
         over.set()
         thread.join()
 
-    ground.mend_with(end)
+    context.mend_with(end)
     thread.start()
 
 
-def _come_and_go(ground: Ground, rate_per_s: int, over: threading.Event) -> None:
+def _come_and_go(context: FaultContext, rate_per_s: int, over: threading.Event) -> None:
     """Create pods and delete them in turn, and leave none."""
     number, there = 0, list[str]()
     while not over.wait(1 / rate_per_s):
         if len(there) > number % 3:
-            _delete(ground, there.pop(0))
+            _delete(context, there.pop(0))
         else:
             number += 1
             name = f"churn-{number}"
-            if _create(ground, name):
+            if _create(context, name):
                 there.append(name)
     for name in there:
-        _delete(ground, name)
+        _delete(context, name)
 
 
-def _create(ground: Ground, name: str) -> bool:
+def _create(context: FaultContext, name: str) -> bool:
     """Create a small pod of nobody's; tell whether it was let in."""
     requests = {"cpu": "1m", "memory": "1M"}
     container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
     spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
-    metadata = {"name": name, "namespace": ground.namespace}
+    metadata = {"name": name, "namespace": context.namespace}
     try:
-        ground.objects.create(
+        context.objects.create(
             {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         )
     except ApiRefusedError:
@@ -72,5 +72,5 @@ def _create(ground: Ground, name: str) -> bool:
     return True
 
 
-def _delete(ground: Ground, name: str) -> None:
-    ground.objects.delete("Pod", name, namespace=ground.namespace, at_once=True)
+def _delete(context: FaultContext, name: str) -> None:
+    context.objects.delete("Pod", name, namespace=context.namespace, at_once=True)

@@ -17,9 +17,9 @@ from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.capture import capture
-from stowage_testbed.run.site import Site
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.scenario.check import check_state
 from stowage_testbed.scenario.model import Scenario
 
@@ -55,7 +55,7 @@ class Seen:
     began: Receipt
     restarts: Mapping[str, int]
     changes: list[Change]
-    site: Site | None = None
+    environment: ScenarioEnvironment | None = None
     entries: tuple[AuditEntry, ...] = ()
     struck: Receipt | None = None
     mended: Receipt | None = None
@@ -74,10 +74,10 @@ def restarts(state: State, namespace: str) -> dict[str, int]:
     return counts
 
 
-def judged(bench: Bench, seen: Seen, number: int, seed: int) -> Trial:
+def judged(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
     """Return the trial."""
     history = History(tuple(seen.changes), seen.entries)
-    namespace = seen.site.namespace if seen.site else ""
+    namespace = seen.environment.namespace if seen.environment else ""
     fault = seen.scenario.fault
     return Trial(
         scenario=seen.scenario.scenario_id,
@@ -87,33 +87,33 @@ def judged(bench: Bench, seen: Seen, number: int, seed: int) -> Trial:
         seed=seed,
         struck=seen.struck is not None,
         violations=tuple(v.in_words() for v in check(history)),
-        failures=(seen.error,) if seen.error else tuple(_failures(bench, seen)),
+        failures=(seen.error,) if seen.error else tuple(_failures(context, seen)),
         phases=_phases(seen.changes),
         evictions=len(history.evictions),
         writes=_writes(seen),
         refusals=_refusals(seen),
-        scheduler_restarts=_grown(bench, seen, "scheduler"),
-        optimizer_restarts=_grown(bench, seen, "optimizer"),
+        scheduler_restarts=_grown(context, seen, "scheduler"),
+        optimizer_restarts=_grown(context, seen, "optimizer"),
         held_s=hold_s(seen.changes, namespace),
         resumed_s=_resumed_s(seen),
         recovered_s=_recovered_s(seen, namespace),
         second_plan=seen.second_plan,
-        took_s=bench.observer.clock.now().seconds_since(seen.began),
+        took_s=context.observer.clock.now().seconds_since(seen.began),
         facts=dict(seen.facts),
     )
 
 
-def _failures(bench: Bench, seen: Seen) -> Iterator[str]:
+def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
     """Yield the expectations of the scenario that do not hold at the end."""
-    if seen.site is None:
+    if seen.environment is None:
         return
-    namespace, scenario = seen.site.namespace, seen.scenario
+    namespace, scenario = seen.environment.namespace, seen.scenario
     there = {
         str(body["metadata"]["name"])
-        for body in bench.observer.read(lambda state: state.bodies("Node"))
+        for body in context.observer.read(lambda state: state.bodies("Node"))
     }
-    nodes = [name for name in seen.site.nodes if name in there]
-    after = bench.observer.read(
+    nodes = [name for name in seen.environment.nodes if name in there]
+    after = context.observer.read(
         lambda state: capture(state, scenario, namespace, nodes)
     )
     expect = scenario.expect
@@ -155,9 +155,9 @@ def _asked(seen: Seen) -> Iterator[AuditEntry]:
             yield entry
 
 
-def _grown(bench: Bench, seen: Seen, container: str) -> int:
+def _grown(context: RunContext, seen: Seen, container: str) -> int:
     """Return how often a container was started again in the try."""
-    now = bench.observer.read(lambda state: restarts(state, seen.release.namespace))
+    now = context.observer.read(lambda state: restarts(state, seen.release.namespace))
     return now.get(container, 0) - seen.restarts.get(container, 0)
 
 

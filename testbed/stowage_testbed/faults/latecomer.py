@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.observe.timeline import pod_timelines
@@ -14,9 +14,9 @@ LATECOMER = Workload("latecomer", replicas=1, cpu_milli=1, memory_bytes=1_000_00
 """Fits on any node that has any room at all."""
 
 
-def admit_latecomer(ground: Ground) -> None:
+def admit_latecomer(context: FaultContext) -> None:
     """Create it."""
-    ground.apply(LATECOMER)
+    context.apply(LATECOMER)
 
 
 def hold_s(changes: Iterable[Change], namespace: str) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.hostile.replies import HONEST, WAYS
 
 
@@ -25,11 +25,11 @@ def hostile_values(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def lie(ground: Ground) -> None:
+def lie(context: FaultContext) -> None:
     """Have the optimiser lie."""
-    file = control_file(ground.bench.cluster)
-    way = ground.way(*WAYS)
-    ground.mend_with(partial(_write, file, HONEST))
+    file = control_file(context.run.cluster)
+    way = context.way(*WAYS)
+    context.mend_with(partial(_write, file, HONEST))
     _write(file, way)
 
 

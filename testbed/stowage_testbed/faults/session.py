@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stowage_testbed.cluster.census import purge_clusters
 from stowage_testbed.faults.agreed import judge_plans
-from stowage_testbed.faults.arena import open_arena
+from stowage_testbed.faults.cluster import open_fault_cluster
 from stowage_testbed.faults.journal import TrialJournal, build_mark
 from stowage_testbed.faults.results import NAME, write_results
 from stowage_testbed.faults.suite import Suite
@@ -68,8 +68,8 @@ def run_faults(
     say(f"cluster {name}: up")
     failed = []
     try:
-        with open_arena(name, (results,)) as arena:
-            suite = Suite(arena, journal, seed, folder, say, tries)
+        with open_fault_cluster(name, (results,)) as cluster:
+            suite = Suite(cluster, journal, seed, folder, say, tries)
             failed = suite.run(scenarios)
     finally:
         # Also of a run that was interrupted: what was tried was tried.

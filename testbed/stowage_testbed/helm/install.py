@@ -82,7 +82,7 @@ def install_release(
     needed = testbed_values(
         cluster, profile=profile, optimizer_enabled=optimizer_enabled
     )
-    if optimizer_enabled and not cluster.release_site.containers:
+    if optimizer_enabled and not cluster.release_location.containers:
         compile_optimizer()
     release = Release(cluster, name, namespace)
     file = helm_folder(cluster) / f"{namespace}-{name}.yaml"

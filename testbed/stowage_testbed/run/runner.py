@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from stowage_testbed.clock import Clock
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.divergence import divergences
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
@@ -82,7 +82,7 @@ class Runner:
                 stopwatch.step("scenarios"),
             ):
                 self._run_rounds(
-                    Bench(
+                    RunContext(
                         cluster,
                         api,
                         observer,
@@ -91,10 +91,10 @@ class Runner:
                     )
                 )
 
-    def _run_rounds(self, bench: Bench) -> None:
+    def _run_rounds(self, context: RunContext) -> None:
         for repeat in range(1, self._request.repeat + 1):
             for scenario in self._request.scenarios:
-                outcome = run_scenario(bench, scenario, repeat, self._listener)
+                outcome = run_scenario(context, scenario, repeat, self._listener)
                 self._outcomes.append(outcome)
 
     def _finished(self, error: str = "", code: int = 1) -> RunOutcome:

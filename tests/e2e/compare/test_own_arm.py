@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from arm_stage import OWN_ARM, Stage
+from arm_environment import OWN_ARM, ArmEnvironment
 
 from stowage_testbed.compare.arms.arm import ClientLimits
 from stowage_testbed.compare.catalogue import choose_arms
@@ -14,21 +14,23 @@ from stowage_testbed.toolchain import tool_path
 pytestmark = pytest.mark.e2e
 
 
-def test_a_scheduler_from_a_file_places_pods(stage: Stage, tmp_path: Path) -> None:
+def test_a_scheduler_from_a_file_places_pods(
+    environment: ArmEnvironment, tmp_path: Path
+) -> None:
     """Nothing of the testbed is written for it."""
     file = tmp_path / "mine.yaml"
     file.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler")))
     (arm,) = choose_arms([], [file])
-    before = stage.processes()
+    before = environment.processes()
 
     with (
-        arm.running(stage.cluster, tmp_path, ClientLimits(70, 80)) as running,
-        stage.pods(arm.dress) as names,
+        arm.running(environment.cluster, tmp_path, ClientLimits(70, 80)) as running,
+        environment.pods(arm.pod_overrides) as names,
     ):
-        stage.wait_bound(names)
+        environment.wait_bound(names)
         running.check()
         configuration = running.configuration
 
     assert "qps: 70, burst: 80" in configuration
-    assert stage.processes() == before
-    assert stage.arm_objects() == []
+    assert environment.processes() == before
+    assert environment.arm_objects() == []

@@ -35,7 +35,7 @@ def test_the_arms_are_those_of_the_comparison() -> None:
 
 def test_no_two_arms_share_a_scheduler_name() -> None:
     """Two schedulers would fight for one pod."""
-    names = [arm.dress.scheduler_name for arm in choose_arms(list(ARMS))]
+    names = [arm.pod_overrides.scheduler_name for arm in choose_arms(list(ARMS))]
 
     assert len(set(names)) == len(names)
 

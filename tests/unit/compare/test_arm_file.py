@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.compare.arm_file import ArmFile, load_arm_file
-from stowage_testbed.compare.arms.arm import ClientLimits, Dress
+from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
 from stowage_testbed.compare.arms.own import OwnArm
 from stowage_testbed.compare.errors import ArmFileFaultsError, ArmFileUnreadableError
 
@@ -48,7 +48,7 @@ def test_five_lines_are_enough(folder: Path) -> None:
     arm = OwnArm(load(folder, SHORTEST))
 
     assert arm.name == "mine"
-    assert arm.dress == Dress("mine")
+    assert arm.pod_overrides == PodOverrides("mine")
     assert arm.file.binary == folder / "scheduler"
     assert "system:kube-scheduler" in arm.file.rights.cluster_roles
 
@@ -70,7 +70,9 @@ settings: {version: v3, qps: 20, burst: 30, featureGates: {Batching: false}}
         )
     )
 
-    assert arm.dress == Dress("mine", {"queue": "root"}, {"note": "mine"})
+    assert arm.pod_overrides == PodOverrides(
+        "mine", {"queue": "root"}, {"note": "mine"}
+    )
     assert arm.file.rights.cluster_roles == ("view",)
     assert arm.file.rights.rules[0]["verbs"] == ["patch"]
     assert arm.settings(None).version == "v3"

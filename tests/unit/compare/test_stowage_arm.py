@@ -16,7 +16,7 @@ def test_our_arm_is_what_the_chart_installs_by_default() -> None:
 
     settings = arm.settings(None)
 
-    assert arm.dress.scheduler_name == "stowage"
+    assert arm.pod_overrides.scheduler_name == "stowage"
     assert settings.version.endswith("+optimizer")
     assert (settings.qps, settings.burst) == (50, 100)
     assert settings.notes == ("the optimiser runs beside it",)

@@ -10,7 +10,7 @@ from stowage_testbed.compare.arm_file.model import ArmFile
 from stowage_testbed.compare.arm_file.rules import configuration_text, rule_complaints
 from stowage_testbed.compare.arm_file.schema import validator
 from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.arm import ArmSettings, Dress
+from stowage_testbed.compare.arms.arm import ArmSettings, PodOverrides
 from stowage_testbed.compare.errors import ArmFileFaultsError, ArmFileUnreadableError
 from stowage_testbed.scenario.complaints import complaints
 from stowage_testbed.scenario.document import compose, read
@@ -57,7 +57,7 @@ def _arm(path: Path, data: Mapping[str, Any], folder: Path) -> ArmFile:
         binary=folder / data["binary"],
         arguments=tuple(data["arguments"]),
         ready=data["ready"],
-        dress=Dress(
+        pod_overrides=PodOverrides(
             data["schedulerName"], data.get("labels", {}), data.get("annotations", {})
         ),
         rights=Rights(

@@ -15,7 +15,7 @@ import yaml
 
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import NAMESPACE, STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.arm import ClientLimits, Dress
+from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
 from stowage_testbed.compare.arms.crds import Kind, custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
 from stowage_testbed.compare.arms.scheduler_config import BATCHING
@@ -36,7 +36,7 @@ def koordinator_arm() -> KubeSchedulerArm:
     return KubeSchedulerArm(
         name=NAME,
         tool=TOOL,
-        dress=Dress(SCHEDULER_NAME),
+        pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=shipped_config,
         rights=_rights,
         ready_path=_READY,

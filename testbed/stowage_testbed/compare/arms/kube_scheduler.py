@@ -17,7 +17,7 @@ from stowage_testbed.compare.arms.account import Rights, account
 from stowage_testbed.compare.arms.arm import (
     ArmSettings,
     ClientLimits,
-    Dress,
+    PodOverrides,
     RunningArm,
 )
 from stowage_testbed.compare.arms.build import digest, tool_build
@@ -63,7 +63,7 @@ class KubeSchedulerArm:
 
     name: str
     tool: str
-    dress: Dress
+    pod_overrides: PodOverrides
     config: Callable[[], Mapping[str, Any]]
     rights: Callable[[], Rights]
     ready_path: str = "/readyz"

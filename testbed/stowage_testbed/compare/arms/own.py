@@ -16,7 +16,7 @@ from stowage_testbed.compare.arms.account import account
 from stowage_testbed.compare.arms.arm import (
     ArmSettings,
     ClientLimits,
-    Dress,
+    PodOverrides,
     RunningArm,
 )
 from stowage_testbed.compare.arms.build import digest
@@ -39,9 +39,9 @@ class OwnArm:
         return self.file.name
 
     @property
-    def dress(self) -> Dress:
-        """What its pods wear."""
-        return self.file.dress
+    def pod_overrides(self) -> PodOverrides:
+        """What it changes in every pod."""
+        return self.file.pod_overrides
 
     def build(self) -> str:
         """Return a digest of the program and of all that its file says.

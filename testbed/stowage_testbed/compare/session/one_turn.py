@@ -20,11 +20,11 @@ from stowage_testbed.helm.logs import FileLog
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.errors import ListFailedError
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.catching_up import counted
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
 from stowage_testbed.run.problem import PROBLEMS, in_words
-from stowage_testbed.run.site import Site, clear, prepare
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.carrying_out import run_steps
 from stowage_testbed.run.steps.overloading import OUTCOME
 from stowage_testbed.run.window_record import window_record
@@ -41,7 +41,7 @@ class OneTurn:
 
     Parameters
     ----------
-    bench
+    context
         The cluster.
     scenario
         One with steps.
@@ -55,13 +55,13 @@ class OneTurn:
 
     def __init__(
         self,
-        bench: Bench,
+        context: RunContext,
         scenario: Scenario,
         warm_up_pods: int,
         folder: Path,
         listener: CompareListener,
     ) -> None:
-        self._bench = bench
+        self._context = context
         self._scenario = scenario
         self._warm_up_pods = warm_up_pods
         self._folder = folder
@@ -97,13 +97,13 @@ class OneTurn:
             raise
         except (KeyboardInterrupt, SystemExit):
             # The cluster's own end takes everything along, and is quicker.
-            if self._bench.lasting:
+            if self._context.lasting:
                 self._clear(number)
             raise
 
     def _clear(self, number: int) -> None:
         self._listener.phase("clean up")
-        clear(self._bench, self._scenario, number)
+        clear(self._context, self._scenario, number)
 
     def _outcome(
         self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
@@ -111,7 +111,7 @@ class OneTurn:
         """Return the record, also that of a run whose arm failed after measuring."""
         measured: list[tuple[RunRecord, str]] = []
         try:
-            with needing_host_pods(self._bench.cluster):
+            with needing_host_pods(self._context.cluster):
                 self._carried_out(turn, arm, limits, number, measured)
         except PROBLEMS as problem:
             error = in_words(problem)
@@ -131,39 +131,51 @@ class OneTurn:
         number: int,
         measured: list[tuple[RunRecord, str]],
     ) -> None:
-        bench, scenario = self._bench, self._scenario
+        context, scenario = self._context, self._scenario
         self._listener.phase("prepare")
-        site = prepare(bench, scenario, number)
+        environment = prepare(context, scenario, number)
         folder = (
             self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
         )
         self._listener.phase(f"start {arm.name}")
         with (
-            arm.running(bench.cluster, folder, limits) as running,
+            arm.running(context.cluster, folder, limits) as running,
             ended_with(running),
         ):
             if self._warm_up_pods:
                 self._listener.phase("warm up")
                 warm_up(
-                    bench, arm.dress, self._warm_up_pods, warm_namespace(site.namespace)
+                    context,
+                    arm.pod_overrides,
+                    self._warm_up_pods,
+                    warm_namespace(environment.namespace),
                 )
-            _watch_plans(bench)
-            record = self._measured(turn, arm, running, site)
+            _watch_plans(context)
+            record = self._measured(turn, arm, running, environment)
             measured.append((record, running.configuration))
             running.check()
 
     def _measured(
-        self, turn: Turn, arm: Arm, running: RunningArm, site: Site
+        self,
+        turn: Turn,
+        arm: Arm,
+        running: RunningArm,
+        environment: ScenarioEnvironment,
     ) -> RunRecord:
-        bench = self._bench
-        diary = Diary(bench, self._listener)
-        diary.follow_logs(
+        context = self._context
+        recorder = RunRecorder(context, self._listener)
+        recorder.follow_logs(
             {name: FileLog(file) for name, file in running.log_files.items()}
         )
         meter = WindowMeter(running.pids)
         try:
             stepped = run_steps(
-                bench, self._scenario, site, arm.dress, diary, gauge=meter
+                context,
+                self._scenario,
+                environment,
+                arm.pod_overrides,
+                recorder,
+                window_listener=meter,
             )
         finally:
             # Also when the arm has ended: other turns follow in this process.
@@ -181,14 +193,14 @@ class OneTurn:
         ]
         error = _joined(stepped.error, *failed)
         record = window_record(
-            bench,
+            context,
             self._scenario,
-            site,
+            environment,
             stepped,
-            diary,
+            recorder,
             label=label,
             footprint=meter.footprint,
-            count=counted(bench, site.namespace),
+            count=counted(context, environment.namespace),
         )
         if record is None:
             return self._failed(turn, error or NO_WINDOW)
@@ -208,10 +220,10 @@ class OneTurn:
         )
 
 
-def _watch_plans(bench: Bench) -> None:
+def _watch_plans(context: RunContext) -> None:
     """Watch the plans of the optimiser, where there is one: they move and evict."""
     try:
-        bench.observer.watch(PACKING_PLANS)
+        context.observer.watch(PACKING_PLANS)
     except ListFailedError as error:
         if error.status != NOT_FOUND:
             raise

@@ -56,7 +56,7 @@ def rebuild(
     scenarios
         Folder of the scenario files.
     results
-        Folder of all comparisons; those of `stowage bench compare` are gone on with.
+        Folder of all comparisons; those of `stowage context compare` are gone on with.
     figures_file
         Where the figures go, as JSON.
     say

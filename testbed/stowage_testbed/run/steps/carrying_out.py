@@ -1,7 +1,7 @@
 """The steps of a scenario, one after the other, with any scheduler.
 
-`run_steps` knows no scheduler: which one serves is its caller's business, here only the
-pods wear what it asks for.
+`run_steps` knows no scheduler: the caller starts it, and here only the pods are changed
+as it needs them.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stowage_testbed.compare.arms.arm import Dress
-from stowage_testbed.run.bench import Bench
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.problem import problem_of
-from stowage_testbed.run.site import Site
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps import applying, arriving, nodes, planning
-from stowage_testbed.run.steps.course import Course
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.evidence import collect
-from stowage_testbed.run.steps.gauge import Gauge
 from stowage_testbed.run.steps.measuring import measure
 from stowage_testbed.run.steps.observed_moment import observed_state
 from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
 from stowage_testbed.run.steps.overloading import overload
 from stowage_testbed.run.steps.waiting import await_moment, check, wait
+from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.run.workload import QUIET_S
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps import model
 from stowage_testbed.scenario.steps.words import in_words
 
-_CARRY: Mapping[type, Callable[[Course, Any], None]] = {
+_CARRY: Mapping[type, Callable[[StepContext, Any], None]] = {
     model.Apply: applying.apply,
     model.Delete: applying.delete,
     model.Scale: applying.scale,
@@ -50,104 +50,115 @@ _CARRY: Mapping[type, Callable[[Course, Any], None]] = {
 
 
 def run_steps(
-    bench: Bench,
+    run: RunContext,
     scenario: Scenario,
-    site: Site,
-    dress: Dress | None,
-    diary: Diary,
+    environment: ScenarioEnvironment,
+    pod_overrides: PodOverrides | None,
+    recorder: RunRecorder,
     *,
-    gauge: Gauge | None = None,
+    window_listener: WindowListener | None = None,
 ) -> SteppedOutcome:
-    """Carry the steps out on a site that is prepared, under a scheduler that serves.
+    """Carry the steps out in a prepared environment, under a scheduler that serves.
 
     Parameters
     ----------
-    bench, site
-        Where; the site is the scenario's own.
+    run, environment
+        Where; the environment is the scenario's own.
     scenario
         One with steps.
-    dress
-        What every pod wears that the steps create; ``None`` leaves them as they are.
-    diary
-        Is told of every step; its logs are part of the evidence.
-    gauge
-        Is told when the measured window opens and closes.
+    pod_overrides
+        What is changed in every pod that the steps create; ``None`` for nothing.
+    recorder
+        Receives every step; its logs are part of the evidence.
+    window_listener
+        Called when the measured window opens and closes.
 
     Returns
     -------
     SteppedOutcome
-        What came of it. A step that fails ends the steps and is told there; nothing is
+        The result. A step that fails ends the steps and is reported there; nothing is
         raised for it.
     """
-    course = Course(bench, scenario, site, dress, diary.tell, gauge or Gauge())
+    context = StepContext(
+        run,
+        scenario,
+        environment,
+        pod_overrides,
+        recorder.report,
+        window_listener or WindowListener(),
+    )
     records: list[StepRecord] = []
     evidence: dict[str, str] = {}
-    error = problem_of(course.watch_objects)
+    error = problem_of(context.watch_objects)
     for step in scenario.steps:
         if not error:
-            records.append(_carried_out(course, step, diary))
+            records.append(_carried_out(context, step, recorder))
             error = records[-1].error
             # Before the next step changes what explains the failure.
-            evidence = evidence or _evidence(course, error, diary)
+            evidence = evidence or _evidence(context, error, recorder)
     if not error:
-        error = _end(course, diary)
+        error = _end(context, recorder)
     return SteppedOutcome(
         steps=tuple(records),
-        window=_window(course),
-        checks=tuple(course.checks),
-        state=bench.observer.read(lambda seen: observed_state(seen, course)),
-        evidence=evidence or _evidence(course, error, diary),
-        recovery=course.recovery,
+        window=_window(context),
+        checks=tuple(context.checks),
+        state=run.observer.read(lambda seen: observed_state(seen, context)),
+        evidence=evidence or _evidence(context, error, recorder),
+        recovery=context.recovery,
         error=error,
     )
 
 
-def _carried_out(course: Course, step: model.Step, diary: Diary) -> StepRecord:
-    clock = course.bench.observer.clock
-    began, course.facts = clock.now(), {}
-    diary.tell(f"{step}: {in_words(step.action)}")
-    with diary.timed("steps"):
-        error = problem_of(lambda: _act(course, step))
-    course.demand.follow(step.action)
+def _carried_out(
+    context: StepContext, step: model.Step, recorder: RunRecorder
+) -> StepRecord:
+    clock = context.run.observer.clock
+    began, context.facts = clock.now(), {}
+    recorder.report(f"{step}: {in_words(step.action)}")
+    with recorder.timed("steps"):
+        error = problem_of(lambda: _act(context, step))
+    context.demand.follow(step.action)
     if error:
-        file = course.scenario.path
+        file = context.scenario.path
         where = f"{step}" if file is None else f"{step} of {file}"
         error = f"{where} failed: {error}"
     lasted_s = clock.now().seconds_since(began)
-    return StepRecord(step, lasted_s, dict(course.facts), error)
+    return StepRecord(step, lasted_s, dict(context.facts), error)
 
 
-def _act(course: Course, step: model.Step) -> None:
+def _act(context: StepContext, step: model.Step) -> None:
     if isinstance(step.action, model.Check):
-        check(course, step.action, step)
+        check(context, step.action, step)
     else:
-        _CARRY[type(step.action)](course, step.action)
+        _CARRY[type(step.action)](context, step.action)
 
 
-def _end(course: Course, diary: Diary) -> str:
+def _end(context: StepContext, recorder: RunRecorder) -> str:
     """Check what is expected of the end; return why it could not be."""
-    diary.tell("the end: what is expected must hold")
+    recorder.report("the end: what is expected must hold")
 
     def act() -> None:
-        course.checks += await_moment(
-            course,
-            course.scenario.expect.end,
-            timeout_s=course.timeouts.step_s(course.scenario, "end"),
+        context.checks += await_moment(
+            context,
+            context.scenario.expect.end,
+            timeout_s=context.timeouts.step_s(context.scenario, "end"),
             stable_s=QUIET_S,
         )
 
-    with diary.timed("steps"):
+    with recorder.timed("steps"):
         error = problem_of(act)
     return f"the end: {error}" if error else ""
 
 
-def _evidence(course: Course, error: str, diary: Diary) -> dict[str, str]:
+def _evidence(
+    context: StepContext, error: str, recorder: RunRecorder
+) -> dict[str, str]:
     """Return what the scenario's `catch` names, if something has failed."""
-    failed = error or not all(one.passed for one in course.checks)
-    return collect(course, diary.log_texts) if failed else {}
+    failed = error or not all(one.passed for one in context.checks)
+    return collect(context, recorder.log_texts) if failed else {}
 
 
-def _window(course: Course) -> Window | None:
-    if course.started is None or course.stopped is None:
+def _window(context: StepContext) -> Window | None:
+    if context.started is None or context.stopped is None:
         return None
-    return Window(course.started, course.stopped)
+    return Window(context.started, context.stopped)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from run_records import a_record
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.compare.errors import BurstUnplacedError
 from stowage_testbed.compare.harness.burst import Burst
 from stowage_testbed.compare.harness.cost import HarnessCost
@@ -16,7 +16,7 @@ from stowage_testbed.compare.harness.duration import burst_duration_s
 from stowage_testbed.compare.harness.runs import MeasuredBurst
 from stowage_testbed.observe.audit import BEGINNING
 
-BURST = Burst(200, Dress("somebody", labels={"queue": "root.a"}))
+BURST = Burst(200, PodOverrides("somebody", labels={"queue": "root.a"}))
 
 
 def cost(measured_s: list[float], unmeasured_s: list[float]) -> HarnessCost:

@@ -1,7 +1,7 @@
-"""The mixed world of a soak: nodes, workloads of two priorities, budgets, a service.
+"""The cluster of a soak: nodes, workloads of two priorities, budgets, a service.
 
-What a turn has changed is put back after it, so that hours later it is still the same
-world and only what leaks has grown.
+What a turn has changed is put back after it, so that hours later the cluster is still
+the same and only what leaks has grown.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.observe.settled import pods_placed
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import (
+    ScenarioEnvironment,
+    await_account,
+    make_namespace,
+)
 from stowage_testbed.run.orphans import collect_pods
-from stowage_testbed.run.site import Site, await_account, make_namespace
 from stowage_testbed.scenario.manifests import (
     WORKLOAD_LABEL,
     Manifest,
@@ -39,7 +43,7 @@ LARGE = Workload("large", 1, cpu_milli=2000, memory_bytes=GIB)
 
 WEB = Workload("web", 3, cpu_milli=100, memory_bytes=GIB // 8, kind="Deployment")
 KEPT = frozenset({"steady", "web"})
-"""Workloads of the world itself, by the first word of their names."""
+"""Workloads that stay all the time, by the first word of their names."""
 
 EXTRA_KINDS = {
     "PackingPlan": "",
@@ -54,8 +58,8 @@ BUDGET = "steady-budget"
 
 
 @dataclass(slots=True)
-class World:
-    """A world on a cluster that is up, under a release that serves.
+class SoakCluster:
+    """A cluster that is up, with the soak's workloads, under a release that serves.
 
     Parameters
     ----------
@@ -65,7 +69,7 @@ class World:
         Everything that is drawn is drawn from it.
     """
 
-    bench: Bench
+    run: RunContext
     release: Release
     nodes: int
     chance: random.Random
@@ -73,9 +77,9 @@ class World:
     _numbers: Iterator[int] = field(default_factory=count)
 
     @property
-    def site(self) -> Site:
+    def environment(self) -> ScenarioEnvironment:
         """Return its namespace, and the nodes that there are now."""
-        return Site(NAMESPACE, tuple(sorted(self.node_bodies())))
+        return ScenarioEnvironment(NAMESPACE, tuple(sorted(self.node_bodies())))
 
     @property
     def steady(self) -> list[Workload]:
@@ -92,32 +96,32 @@ class World:
 
     def create(self) -> None:
         """Create all of it, and wait until every pod has a node."""
-        make_namespace(self.bench, NAMESPACE)
+        make_namespace(self.run, NAMESPACE)
         for priority in (LOW, HIGH):
-            self.bench.objects.create(priority_class_manifest(priority))
+            self.run.objects.create(priority_class_manifest(priority))
         self.add_nodes(self.nodes)
-        await_account(self.bench, NAMESPACE)
+        await_account(self.run, NAMESPACE)
         self._create_budgets()
         for workload in (*self.steady, WEB):
             self.apply(workload)
-        self.bench.objects.create(_autoscaler())
+        self.run.objects.create(_autoscaler())
         pods = sum(one.pods for one in (*self.steady, WEB))
-        self.bench.observer.wait_for(
+        self.run.observer.wait_for(
             "the steady pods to have nodes",
             pods_placed(NAMESPACE, pods),
-            timeout_s=self.bench.timeouts.settle_base_s + pods,
+            timeout_s=self.run.timeouts.settle_base_s + pods,
         )
 
     def add_nodes(self, number: int) -> None:
         """Add nodes under names that were never used; they are ready on return."""
         prefix = f"{NODE.name_prefix}-{next(self._pools)}"
         pool = replace(NODE, name_prefix=prefix, count=number)
-        timeout_s = self.bench.timeouts.nodes_s(number)
-        create_nodes(self.bench.api, [pool], timeout_s=timeout_s)
+        timeout_s = self.run.timeouts.nodes_s(number)
+        create_nodes(self.run.api, [pool], timeout_s=timeout_s)
 
     def apply(self, workload: Workload) -> None:
         """Create a workload of this namespace."""
-        self.bench.objects.create(workload_manifest(workload, NAMESPACE))
+        self.run.objects.create(workload_manifest(workload, NAMESPACE))
 
     def fresh_name(self, word: str) -> str:
         """Return a name that was never used."""
@@ -125,13 +129,13 @@ class World:
 
     def node_bodies(self) -> dict[str, Manifest]:
         """Return the fake nodes by name."""
-        bodies = self.bench.observer.read(lambda state: state.bodies("Node"))
+        bodies = self.run.observer.read(lambda state: state.bodies("Node"))
         found = {str(body["metadata"]["name"]): dict(body) for body in bodies}
         return {name: one for name, one in found.items() if name.startswith("node-")}
 
     def restore(self) -> None:
         """Put back what the turn has changed, and take away what it has brought."""
-        objects = self.bench.objects
+        objects = self.run.objects
         for kind, where in EXTRA_KINDS.items():
             for body in objects.listed(kind, where):
                 name = body["metadata"]["name"]
@@ -141,7 +145,7 @@ class World:
         self._restore_nodes()
 
     def _restore_workloads(self) -> None:
-        objects = self.bench.objects
+        objects = self.run.objects
         there = {
             str(body["metadata"]["name"]): body
             for body in objects.listed("ReplicaSet", NAMESPACE)
@@ -156,7 +160,7 @@ class World:
             elif body["spec"]["replicas"] != workload.replicas:
                 change = {"spec": {"replicas": workload.replicas}}
                 objects.patch("ReplicaSet", workload.name, change, namespace=NAMESPACE)
-        pods = self.bench.observer.read(lambda state: state.bodies("Pod", NAMESPACE))
+        pods = self.run.observer.read(lambda state: state.bodies("Pod", NAMESPACE))
         for pod in map(observed_pod, pods):
             if not pod.owner_kind:
                 objects.delete("Pod", pod.name, namespace=NAMESPACE, at_once=True)
@@ -166,15 +170,15 @@ class World:
         changed = [name for name, body in there.items() if _is_changed(body)]
         for name in changed:
             # A node that was shrunk or closed leaves, as an upgrade would have it.
-            self.bench.objects.delete("Node", name)
-            collect_pods(self.bench, NAMESPACE, name)
+            self.run.objects.delete("Node", name)
+            collect_pods(self.run, NAMESPACE, name)
         missing = self.nodes - len(there) + len(changed)
         if missing > 0:
             self.add_nodes(missing)
 
     def _create_budgets(self) -> None:
         for workload in self.steady[::3]:
-            self.bench.objects.create(
+            self.run.objects.create(
                 {
                     "apiVersion": "policy/v1",
                     "kind": "PodDisruptionBudget",

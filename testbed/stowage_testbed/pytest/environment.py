@@ -1,4 +1,4 @@
-"""What the fixtures of one session share: its cluster, and what stands on it."""
+"""What the fixtures of one session share: its cluster, and what runs on it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from kubernetes.client import ApiClient
 
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.arm import Arm, Dress
+from stowage_testbed.compare.arms.arm import Arm, PodOverrides
 from stowage_testbed.compare.session.second_scheduler import refuse_second_scheduler
 from stowage_testbed.ending import is_ending
 from stowage_testbed.helm import Release
-from stowage_testbed.pytest.arms import ArmStage, SchedulerArm
+from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
 from stowage_testbed.pytest.inventory import sweepable
 from stowage_testbed.pytest.kinds import Kinds
 from stowage_testbed.pytest.releases import Releases, Wanted
@@ -22,7 +22,7 @@ _OF_RELEASE = frozenset({"stowage_release", "stowage_scenarios"})
 """Fixtures that bring the chart's release."""
 
 
-class Stage:
+class SessionEnvironment:
     """A cluster that tests use one after the other.
 
     Parameters
@@ -41,14 +41,14 @@ class Stage:
         self.kinds = Kinds(api)
         self._owned = owned
         self.releases = Releases(cluster, owned=owned)
-        self._arms = ArmStage(cluster)
+        self._arms = SessionArms(cluster)
         self._arm: SchedulerArm | None = None
         self._released = False
 
     @property
-    def dress(self) -> Dress | None:
-        """What pods wear for the scheduler that this test asked for."""
-        return self._arm.dress if self._arm else None
+    def pod_overrides(self) -> PodOverrides | None:
+        """What the scheduler that this test asked for overrides in every pod."""
+        return self._arm.pod_overrides if self._arm else None
 
     @property
     def has_scheduler(self) -> bool:
@@ -127,13 +127,13 @@ class Stage:
 
 
 @contextmanager
-def open_stage(cluster: Cluster, *, owned: bool) -> Iterator[Stage]:
-    """Yield the stage of a session; what stands on it ends with it."""
+def open_environment(cluster: Cluster, *, owned: bool) -> Iterator[SessionEnvironment]:
+    """Yield the environment of a session; what runs in it ends with it."""
     with cluster.api_client() as api:
-        stage = Stage(cluster, api, owned=owned)
+        environment = SessionEnvironment(cluster, api, owned=owned)
         try:
-            yield stage
+            yield environment
         finally:
-            stage.make_way()
+            environment.make_way()
             if not is_ending():
-                stage.releases.end()
+                environment.releases.end()

@@ -8,7 +8,7 @@ from stowage_testbed.cluster.host_pods import HOST_NODE
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseSite:
+class ReleaseLocation:
     """The one node of a cluster that is no fake one.
 
     Attributes
@@ -28,4 +28,4 @@ class ReleaseSite:
     api_server_url: str = ""
 
 
-ON_THIS_MACHINE = ReleaseSite()
+ON_THIS_MACHINE = ReleaseLocation()

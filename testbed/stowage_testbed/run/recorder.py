@@ -1,4 +1,4 @@
-"""What a scenario run keeps of itself while it goes on: times, changes, logs."""
+"""Records a scenario run while it lasts: times, changes, logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from stowage_testbed.helm.logs import Log
 from stowage_testbed.observe.audit import audit_end
 from stowage_testbed.observe.change import Change
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.release import Serving
@@ -18,15 +18,15 @@ NAMESPACED = ("Pod", "Event")
 CLUSTER_WIDE = ("Node", "PackingPlan")
 
 
-class Diary:
+class RunRecorder:
     """Records one scenario run.
 
     Parameters
     ----------
-    bench
+    context
         Where it runs.
     listener
-        Is told when a step begins.
+        Receives each step as it begins.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class Diary:
         What there was when the scenario began.
     """
 
-    def __init__(self, bench: Bench, listener: Listener) -> None:
-        self._bench = bench
+    def __init__(self, context: RunContext, listener: Listener) -> None:
+        self._context = context
         self._listener = listener
         self._changes: list[Change] = []
         self._logs: dict[str, Log] = {}
@@ -45,13 +45,13 @@ class Diary:
         self._values: dict[str, Mapping[str, object]] = {}
         self._configs: dict[str, str] = {}
         self._stopwatch = Stopwatch()
-        self.audit_start = audit_end(bench.cluster.audit_log)
-        self.there_before = bench.observer.restart_journal()
+        self.audit_start = audit_end(context.cluster.audit_log)
+        self.there_before = context.observer.restart_journal()
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Tell of a step and time it, also one that fails."""
-        self.tell(name)
+        """Report a step and time it, also one that fails."""
+        self.report(name)
         with self.timed(name):
             yield
 
@@ -59,8 +59,8 @@ class Diary:
         """Time what is done inside, under a name that may have been used before."""
         return self._stopwatch.step(name)
 
-    def tell(self, text: str) -> None:
-        """Say what goes on."""
+    def report(self, text: str) -> None:
+        """Report to the listener what happens now."""
         self._listener.phase(text)
 
     @property
@@ -93,12 +93,12 @@ class Diary:
 
     def changes(self) -> list[Change]:
         """Return every change since the scenario began, in order of receipt."""
-        self._changes += self._bench.observer.take_journal()
+        self._changes += self._context.observer.take_journal()
         return self._changes
 
     def material(self, namespace: str) -> Material:
         """Return the records of the run until now."""
-        observer = self._bench.observer
+        observer = self._context.observer
         bodies = observer.read(
             lambda state: {
                 **{kind: state.bodies(kind, namespace) for kind in NAMESPACED},
@@ -110,7 +110,7 @@ class Diary:
             changes=tuple(self.changes()),
             bodies=bodies,
             log_texts=self.log_texts(),
-            audit_log=self._bench.cluster.audit_log,
+            audit_log=self._context.cluster.audit_log,
             audit_start=self.audit_start,
             values=dict(self._values),
             scheduler_config=dict(self._configs),

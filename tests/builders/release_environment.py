@@ -19,7 +19,7 @@ NOT_FOUND = 404
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class ReleaseEnvironment:
     """A cluster with a client; its answers are typed loosely."""
 
     cluster: Cluster

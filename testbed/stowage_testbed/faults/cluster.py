@@ -1,4 +1,4 @@
-"""One cluster for many tries: its watches, and the release as each fault needs it."""
+"""One cluster for many tries: its watches, and the release that each fault needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.helm import Release
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED
 from stowage_testbed.run.optimizer_phase import optimizer_values
 from stowage_testbed.run.release import switch_release
@@ -50,10 +50,10 @@ VALUES: Mapping[str, Any] = {
 
 
 @dataclass(slots=True)
-class Arena:
+class FaultCluster:
     """The cluster, and what is installed on it."""
 
-    bench: Bench
+    run: RunContext
     _values: Mapping[str, Any] | None = None
     _release: Release | None = field(default=None)
 
@@ -68,21 +68,23 @@ class Arena:
         if scenario.fault is None:
             raise NotAFaultError(scenario.scenario_id)
         values = merge_values(VALUES, optimizer_values(scenario.optimizer))
-        further = KINDS[scenario.fault.do].values(self.bench.cluster)
+        further = KINDS[scenario.fault.do].values(self.run.cluster)
         values = merge_values(values, further)
         if self._release is None or values != self._values:
             serving = switch_release(
-                self.bench, PROFILE, optimizer_enabled=True, values=values
+                self.run, PROFILE, optimizer_enabled=True, values=values
             )
             self._release, self._values = serving.release, values
             for source in WATCHED:
-                self.bench.observer.watch(source)
+                self.run.observer.watch(source)
         return self._release
 
 
 @contextmanager
-def open_arena(name: str, folders: tuple[Path, ...] = ()) -> Iterator[Arena]:
-    """Yield an arena on a cluster of that name, which is gone afterwards.
+def open_fault_cluster(
+    name: str, folders: tuple[Path, ...] = ()
+) -> Iterator[FaultCluster]:
+    """Yield a fault cluster of that name, which is gone afterwards.
 
     Parameters
     ----------
@@ -106,4 +108,6 @@ def open_arena(name: str, folders: tuple[Path, ...] = ()) -> Iterator[Arena]:
         cluster.api_client() as api,
         Observer(api, patience_s=PATIENCE_S) as observer,
     ):
-        yield Arena(Bench(cluster, api, observer, tag=name[-4:], lasting=False))
+        yield FaultCluster(
+            RunContext(cluster, api, observer, tag=name[-4:], lasting=False)
+        )

@@ -1,4 +1,4 @@
-"""The course of one stepped scenario: where it runs, and what has come of it so far."""
+"""The context of a scenario's steps: where they run, and their results so far."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import OBJECT_SOURCES
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.objects import Objects
-from stowage_testbed.run.site import Site
-from stowage_testbed.run.steps.dress import dressed
-from stowage_testbed.run.steps.gauge import Gauge
+from stowage_testbed.run.steps.pod_overrides import with_overrides
+from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.manifests import Manifest
@@ -24,31 +24,31 @@ from stowage_testbed.scenario.steps.demand import Demand
 
 
 @dataclass(slots=True)
-class Course:
-    """What every step acts on, and what the steps leave behind.
+class StepContext:
+    """What every step acts on, and what the steps have produced.
 
     Attributes
     ----------
-    gauge
-        Is told when the measured window opens and closes.
+    window_listener
+        Called when the measured window opens and closes.
     demand
         How many pods have been asked for.
     made
         How many pods bursts have made of each workload, for the names of the next.
-    tell
-        Takes what a long step has to say while it goes on.
+    report
+        Receives the progress of a long step.
     facts
         Of the step that is being carried out.
     recovery
         Of the last step that overloaded a service.
     """
 
-    bench: Bench
+    run: RunContext
     scenario: Scenario
-    site: Site
-    dress: Dress | None
-    tell: Callable[[str], None]
-    gauge: Gauge = field(default_factory=Gauge)
+    environment: ScenarioEnvironment
+    pod_overrides: PodOverrides | None
+    report: Callable[[str], None]
+    window_listener: WindowListener = field(default_factory=WindowListener)
     demand: Demand = field(init=False)
     made: Counter[str] = field(default_factory=Counter)
     checks: list[CheckResult] = field(default_factory=list)
@@ -69,22 +69,22 @@ class Course:
             The cluster does not know one of them.
         """
         for item in self.scenario.objects.values():
-            self.bench.observer.watch(OBJECT_SOURCES[item.kind])
+            self.run.observer.watch(OBJECT_SOURCES[item.kind])
 
     @property
     def namespace(self) -> str:
         """Where the pods are."""
-        return self.site.namespace
+        return self.environment.namespace
 
     @property
     def objects(self) -> Objects:
         """Requests to the API server."""
-        return self.bench.objects
+        return self.run.objects
 
     @property
     def timeouts(self) -> Timeouts:
         """Deadlines by kind of step."""
-        return self.bench.timeouts
+        return self.run.timeouts
 
     def workload(self, name: str) -> Workload | None:
         """Return a workload of the scenario."""
@@ -96,14 +96,14 @@ class Course:
         return self.scenario.objects.get(name)
 
     def create(self, manifest: Manifest) -> None:
-        """Create an object; pods wear what the scheduler asks for."""
-        self.objects.create(dressed(manifest, self.dress))
+        """Create an object; pods get the scheduler's overrides."""
+        self.objects.create(with_overrides(manifest, self.pod_overrides))
 
     def wait_for(
         self, what: str, condition: Condition, *, timeout_s: float, stable_s: float = 0
     ) -> None:
         """Wait for a condition, and until no pod has changed for so long."""
-        self.bench.observer.wait_for(
+        self.run.observer.wait_for(
             what,
             condition,
             timeout_s=timeout_s,

@@ -1,10 +1,10 @@
-"""Who measures more than watches see, and so must know when the window is open."""
+"""For what measures more than watches see, and must know when the window is open."""
 
 from __future__ import annotations
 
 
-class Gauge:
-    """Is told of the measured window, from the run's own thread.
+class WindowListener:
+    """Called when the measured window opens and closes, in the run's own thread.
 
     Does nothing by itself: what reads memory or CPU time overrides it.
     """

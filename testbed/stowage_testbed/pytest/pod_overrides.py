@@ -1,11 +1,11 @@
-"""Pods wear what the scheduler of their test asks for, unless they say otherwise."""
+"""Pods get the overrides of their test's scheduler, unless they name one themselves."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from stowage_testbed.compare.arms.arm import Dress
-from stowage_testbed.run.steps.dress import dressed
+from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.run.steps.pod_overrides import with_overrides
 
 _OF_PODS = frozenset(
     {"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"}
@@ -13,8 +13,10 @@ _OF_PODS = frozenset(
 _NOBODYS = frozenset({None, "", "default-scheduler"})
 
 
-def dressed_for(manifest: dict[str, Any], dress: Dress | None) -> dict[str, Any]:
-    """Return a pod or a controller dressed for a scheduler; others as they are.
+def with_overrides_for(
+    manifest: dict[str, Any], pod_overrides: PodOverrides | None
+) -> dict[str, Any]:
+    """Return a pod or a controller with a scheduler's overrides; others unchanged.
 
     Pods that name a scheduler of their own keep it.
     """
@@ -22,7 +24,7 @@ def dressed_for(manifest: dict[str, Any], dress: Dress | None) -> dict[str, Any]
         return manifest
     pod = manifest if manifest["kind"] == "Pod" else _template(manifest)
     name = (pod.get("spec") or {}).get("schedulerName")
-    return dressed(manifest, dress) if name in _NOBODYS else manifest
+    return with_overrides(manifest, pod_overrides) if name in _NOBODYS else manifest
 
 
 def _template(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What happens in a turn: ordinary things, and the faults of `scenarios/faults`.
 
-Each is drawn, strikes the world, and leaves with the ground what ends it.
+Each is drawn at random, and registers with the fault context what ends it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from benchmarks.soak.world import HIGH, LARGE, NAMESPACE, World
+from benchmarks.soak.cluster import HIGH, LARGE, NAMESPACE, SoakCluster
 from stowage_testbed.cluster.metrics.usage import NAME as USAGE
 from stowage_testbed.cluster.metrics.usage import usage_object
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.run.manual_plan import manual_plan
@@ -25,50 +25,52 @@ LIFETIME_S = 2.0
 TINY = Workload("tiny", 0, cpu_milli=1, memory_bytes=1 << 20)
 MOST_USED_MILLI = 200
 
-Happening = Callable[[World, Ground], None]
+Event = Callable[[SoakCluster, FaultContext], None]
 
 
-def burst(world: World, ground: Ground) -> None:
+def burst(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Let short tasks come all at once; what is left of them goes in the end."""
-    objects = world.bench.objects
+    objects = soak_cluster.run.objects
     for _ in range(BURST):
-        name = world.fresh_name(TINY.name)
+        name = soak_cluster.fresh_name(TINY.name)
         objects.create(bare_pod_manifest(TINY, name, NAMESPACE, LIFETIME_S))
-        ground.mend_with(partial(objects.delete, "Pod", name, namespace=NAMESPACE))
+        context.mend_with(partial(objects.delete, "Pod", name, namespace=NAMESPACE))
 
 
-def priority(world: World, _ground: Ground) -> None:
+def priority(soak_cluster: SoakCluster, _fault_context: FaultContext) -> None:
     """Let large pods of a high priority come."""
-    name = world.fresh_name("urgent")
-    world.apply(replace(LARGE, name=name, replicas=2, priority=HIGH))
+    name = soak_cluster.fresh_name("urgent")
+    soak_cluster.apply(replace(LARGE, name=name, replicas=2, priority=HIGH))
 
 
-def drain(world: World, ground: Ground) -> None:
+def drain(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Close a node and evict its pods, as far as budgets let them go."""
-    name = ground.chance.choice(world.site.nodes)
-    world.bench.objects.patch("Node", name, {"spec": {"unschedulable": True}})
-    pods = world.bench.observer.read(lambda state: state.pods(NAMESPACE))
+    name = context.chance.choice(soak_cluster.environment.nodes)
+    soak_cluster.run.objects.patch("Node", name, {"spec": {"unschedulable": True}})
+    pods = soak_cluster.run.observer.read(lambda state: state.pods(NAMESPACE))
     for pod in pods:
         if pod.node == name:
             try:
-                world.bench.objects.evict(pod.name, namespace=NAMESPACE, uid=pod.uid)
+                soak_cluster.run.objects.evict(
+                    pod.name, namespace=NAMESPACE, uid=pod.uid
+                )
             except ApiRefusedError:
                 continue  # a budget, or it has gone by itself
 
 
-def lose_node(world: World, ground: Ground) -> None:
+def lose_node(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Take a node away; its pods go when the turn's trouble ends."""
-    name = ground.chance.choice(world.site.nodes)
-    world.bench.objects.delete("Node", name)
-    ground.mend_with(partial(collect_pods, world.bench, NAMESPACE, name))
+    name = context.chance.choice(soak_cluster.environment.nodes)
+    soak_cluster.run.objects.delete("Node", name)
+    context.mend_with(partial(collect_pods, soak_cluster.run, NAMESPACE, name))
 
 
-def budget(world: World, ground: Ground) -> None:
+def budget(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Forbid any disruption of a workload for a while."""
-    owner = ground.chance.choice(world.steady).name
-    name = world.fresh_name("budget")
+    owner = context.chance.choice(soak_cluster.steady).name
+    name = soak_cluster.fresh_name("budget")
     selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
-    world.bench.objects.create(
+    soak_cluster.run.objects.create(
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
@@ -76,9 +78,9 @@ def budget(world: World, ground: Ground) -> None:
             "spec": {"maxUnavailable": 0, "selector": selector},
         }
     )
-    ground.mend_with(
+    context.mend_with(
         partial(
-            world.bench.objects.delete,
+            soak_cluster.run.objects.delete,
             "PodDisruptionBudget",
             name,
             namespace=NAMESPACE,
@@ -86,23 +88,23 @@ def budget(world: World, ground: Ground) -> None:
     )
 
 
-def load(world: World, ground: Ground) -> None:
+def load(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Change what the service's pods use; the autoscaler sees it."""
-    used = {NAMESPACE: ground.chance.randrange(MOST_USED_MILLI)}
+    used = {NAMESPACE: context.chance.randrange(MOST_USED_MILLI)}
     spec = usage_object(used)["spec"]
-    world.bench.objects.patch("ClusterResourceUsage", USAGE, {"spec": spec})
+    soak_cluster.run.objects.patch("ClusterResourceUsage", USAGE, {"spec": spec})
 
 
-def reserve(world: World, ground: Ground) -> None:
+def reserve(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Reserve room for a workload that may grow."""
-    owner = ground.chance.choice(world.steady).name
+    owner = context.chance.choice(soak_cluster.steady).name
     requests = {"cpu": "1", "memory": "1Gi"}
     container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
-    world.bench.objects.create(
+    soak_cluster.run.objects.create(
         {
             "apiVersion": "stowage.dev/v1alpha1",
             "kind": "Reservation",
-            "metadata": {"name": world.fresh_name("reserved")},
+            "metadata": {"name": soak_cluster.fresh_name("reserved")},
             "spec": {
                 "template": {"spec": {"containers": [container]}},
                 "owners": [{"labelSelector": {"matchLabels": {WORKLOAD_LABEL: owner}}}],
@@ -112,14 +114,14 @@ def reserve(world: World, ground: Ground) -> None:
     )
 
 
-def ask_for_plan(world: World, ground: Ground) -> None:
+def ask_for_plan(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Ask for a plan, as a user does."""
-    mode = ground.chance.choice(("Execute", "DryRun"))
-    metadata = {"name": world.fresh_name("asked")}
-    world.bench.objects.create(manual_plan(metadata, time_limit_s=1, mode=mode))
+    mode = context.chance.choice(("Execute", "DryRun"))
+    metadata = {"name": soak_cluster.fresh_name("asked")}
+    soak_cluster.run.objects.create(manual_plan(metadata, time_limit_s=1, mode=mode))
 
 
-ORDINARY: Mapping[str, Happening] = {
+ORDINARY: Mapping[str, Event] = {
     "burst": burst,
     "priority": priority,
     "drain": drain,
@@ -142,7 +144,7 @@ NEEDS_ITS_OWN = frozenset(
         "slow-api-server",
     }
 )
-"""Faults that need another release or API server, change nothing, or a world of their
+"""Faults that need another release or API server, change nothing, or a cluster of their
 own; and one that does to etcd what nobody may who looks for what grows there."""
 
 FAULTS = tuple(name for name in KINDS if name not in NEEDS_ITS_OWN)

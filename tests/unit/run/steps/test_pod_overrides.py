@@ -1,9 +1,9 @@
-"""What the pods of a scenario wear for a scheduler under comparison."""
+"""What a scheduler under comparison overrides in the pods of a scenario."""
 
 from __future__ import annotations
 
-from stowage_testbed.compare.arms.arm import Dress
-from stowage_testbed.run.steps.dress import dressed
+from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import (
     WORKLOAD_LABEL,
     bare_pod_manifest,
@@ -13,7 +13,7 @@ from stowage_testbed.scenario.manifests import (
 from stowage_testbed.scenario.model import ObjectSpec, Workload
 
 WEB = Workload("web", 2, 100, 10**9, labels={"queue": "mine"})
-DRESS = Dress(
+OVERRIDES = PodOverrides(
     "yunikorn", labels={"queue": "theirs", "applicationId": "a"}, annotations={"x": "y"}
 )
 
@@ -22,12 +22,12 @@ def test_without_a_dress_nothing_is_changed() -> None:
     """`stowage run` uses the scheduler that every pod asks for by default."""
     manifest = workload_manifest(WEB, "ns")
 
-    assert dressed(manifest, None) is manifest
+    assert with_overrides(manifest, None) is manifest
 
 
 def test_the_pods_of_a_controller_are_dressed() -> None:
     """Its own labels, by which it finds its pods, stay as they are."""
-    manifest = dressed(workload_manifest(WEB, "ns"), DRESS)
+    manifest = with_overrides(workload_manifest(WEB, "ns"), OVERRIDES)
 
     template = manifest["spec"]["template"]
     assert template["spec"]["schedulerName"] == "yunikorn"
@@ -41,9 +41,9 @@ def test_the_pods_of_a_controller_are_dressed() -> None:
 
 def test_pods_without_a_controller_are_dressed_too() -> None:
     """Those of bursts and traces, and those that are written out."""
-    burst = dressed(bare_pod_manifest(WEB, "web-0", "ns", 1.5), DRESS)
+    burst = with_overrides(bare_pod_manifest(WEB, "web-0", "ns", 1.5), OVERRIDES)
     lone = ObjectSpec("lone", "Pod", {"containers": []})
-    written = dressed(object_manifest(lone, "ns"), DRESS)
+    written = with_overrides(object_manifest(lone, "ns"), OVERRIDES)
 
     for pod in (burst, written):
         assert pod["spec"]["schedulerName"] == "yunikorn"
@@ -58,13 +58,13 @@ def test_a_reservation_is_no_pod() -> None:
     room = ObjectSpec("room", "Reservation", {"template": {"spec": {}}, "owners": []})
     manifest = object_manifest(room, "ns")
 
-    assert dressed(manifest, DRESS) == manifest
+    assert with_overrides(manifest, OVERRIDES) == manifest
 
 
 def test_the_scenario_is_not_changed() -> None:
-    """The same manifest is dressed for the next scheduler."""
+    """The same manifest gets the next scheduler's overrides."""
     manifest = workload_manifest(WEB, "ns")
 
-    dressed(manifest, DRESS)
+    with_overrides(manifest, OVERRIDES)
 
     assert manifest == workload_manifest(WEB, "ns")

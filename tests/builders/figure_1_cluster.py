@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kubernetes.client import AppsV1Api
-from release_scene import Scene
+from release_environment import ReleaseEnvironment
 
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.plan import PlanApi
@@ -15,25 +15,25 @@ from stowage_testbed.wait import wait_until
 SIZES_GB = {"first": 2, "second": 2, "third": 3}
 
 
-def fill(scene: Scene) -> None:
+def fill(environment: ReleaseEnvironment) -> None:
     """Create figure 1's pods in their order; the third does not fit."""
-    apps = AppsV1Api(scene.client)
+    apps = AppsV1Api(environment.client)
     for name in SIZES_GB:
         apps.create_namespaced_replica_set("default", _replica_set(name))
-        _until(scene, f"{name} to be there", _arrived(name))
+        _until(environment, f"{name} to be there", _arrived(name))
 
 
-def empty(scene: Scene) -> None:
+def empty(environment: ReleaseEnvironment) -> None:
     """Remove figure 1's pods."""
-    apps = AppsV1Api(scene.client)
+    apps = AppsV1Api(environment.client)
     for name in SIZES_GB:
         apps.delete_namespaced_replica_set(name, "default")
-    _until(scene, "the pods to be gone", lambda on: not on)
+    _until(environment, "the pods to be gone", lambda on: not on)
 
 
-def nodes(scene: Scene) -> dict[str, str]:
+def nodes(environment: ReleaseEnvironment) -> dict[str, str]:
     """Return the node of each ReplicaSet's pod, empty while it waits."""
-    pods = scene.core.list_namespaced_pod("default").items
+    pods = environment.core.list_namespaced_pod("default").items
     return {
         pod.metadata.labels["app"]: pod.spec.node_name or ""
         for pod in pods
@@ -41,9 +41,9 @@ def nodes(scene: Scene) -> dict[str, str]:
     }
 
 
-def wait_for(scene: Scene, name: str, phase: str) -> JsonObject:
+def wait_for(environment: ReleaseEnvironment, name: str, phase: str) -> JsonObject:
     """Return the plan once it is in the phase."""
-    plans = PlanApi(scene.client)
+    plans = PlanApi(environment.client)
     return wait_until(
         f"plan {name} to be {phase}",
         lambda: plans.plan(name),
@@ -59,8 +59,10 @@ def _arrived(name: str) -> Callable[[dict[str, str]], bool]:
     return lambda on: bool(on.get(name))
 
 
-def _until(scene: Scene, what: str, holds: Callable[[dict[str, str]], bool]) -> None:
-    wait_until(what, lambda: nodes(scene), holds, timeout_s=20)
+def _until(
+    environment: ReleaseEnvironment, what: str, holds: Callable[[dict[str, str]], bool]
+) -> None:
+    wait_until(what, lambda: nodes(environment), holds, timeout_s=20)
 
 
 def _replica_set(name: str) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.helm import install_release
 
 NODE_CPU_MILLI = 32_000
@@ -21,8 +21,8 @@ PROFILE = "deterministic"
 
 
 @dataclass(frozen=True, slots=True)
-class BurstStage:
-    """What a burst needs: a cluster, and what its pods wear to be placed.
+class BurstEnvironment:
+    """What a burst needs: a cluster, and the overrides of its pods.
 
     Attributes
     ----------
@@ -31,12 +31,12 @@ class BurstStage:
     """
 
     cluster: Cluster
-    dress: Dress
+    pod_overrides: PodOverrides
     pids: tuple[int, ...]
 
 
 @contextmanager
-def burst_stage(nodes: int) -> Iterator[BurstStage]:
+def burst_environment(nodes: int) -> Iterator[BurstEnvironment]:
     """Yield a cluster of its own with so many equal nodes and a scheduler that serves.
 
     Each node takes 110 pods, as a kubelet does.
@@ -47,8 +47,8 @@ def burst_stage(nodes: int) -> Iterator[BurstStage]:
         with cluster.api_client() as api:
             create_nodes(api, [pool])
         release = install_release(cluster, profile=PROFILE, optimizer_enabled=False)
-        yield BurstStage(
+        yield BurstEnvironment(
             cluster,
-            Dress("default-scheduler"),
+            PodOverrides("default-scheduler"),
             tuple(release.process_ids().values()),
         )

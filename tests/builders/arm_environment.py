@@ -20,7 +20,7 @@ from kubernetes.client import (
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.compare.arms.account import LABEL, NAMESPACE
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.wait import wait_until
 
 BIND_TIMEOUT_S = 30.0
@@ -47,7 +47,7 @@ settings: {{version: v1, qps: 50, burst: 100}}
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ArmEnvironment:
     """A cluster with a client; its answers are typed loosely."""
 
     cluster: Cluster
@@ -59,11 +59,11 @@ class Stage:
         return CoreV1Api(self.api)
 
     @contextmanager
-    def pods(self, dress: Dress, count: int = 3) -> Iterator[list[str]]:
-        """Create pods that wear ``dress``; they are gone afterwards."""
-        names = [f"{dress.scheduler_name}-{number}" for number in range(count)]
+    def pods(self, pod_overrides: PodOverrides, count: int = 3) -> Iterator[list[str]]:
+        """Create pods with these overrides; they are gone afterwards."""
+        names = [f"{pod_overrides.scheduler_name}-{number}" for number in range(count)]
         for name in names:
-            self.core.create_namespaced_pod("default", _pod(name, dress))
+            self.core.create_namespaced_pod("default", _pod(name, pod_overrides))
         try:
             yield names
         finally:
@@ -139,15 +139,15 @@ def secrets_in(folder: Path) -> list[Path]:
     ]
 
 
-def _pod(name: str, dress: Dress) -> dict[str, Any]:
+def _pod(name: str, pod_overrides: PodOverrides) -> dict[str, Any]:
     return {
         "metadata": {
             "name": name,
-            "labels": dict(dress.labels),
-            "annotations": dict(dress.annotations),
+            "labels": dict(pod_overrides.labels),
+            "annotations": dict(pod_overrides.annotations),
         },
         "spec": {
-            "schedulerName": dress.scheduler_name,
+            "schedulerName": pod_overrides.scheduler_name,
             "containers": [
                 {
                     "name": "c",

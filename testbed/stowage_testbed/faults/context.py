@@ -1,4 +1,4 @@
-"""Where one fault happens: the cluster, the plan, chance, and what to mend."""
+"""What one fault acts on: the cluster, the plan, randomness, and what to mend."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from stowage_testbed.faults.errors import NothingToHitError, WayUnknownError
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.objects import Objects
-from stowage_testbed.run.site import Site
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import FaultSettings, Workload
 
 
 @dataclass(slots=True)
-class Ground:
+class FaultContext:
     """All that a fault needs.
 
     Parameters
     ----------
-    bench, site, release
+    run, environment, release
         The cluster, the scenario's part of it, and the release under test.
     settings
         What was asked for.
@@ -37,8 +37,8 @@ class Ground:
         What a fault notes of itself, by name.
     """
 
-    bench: Bench
-    site: Site
+    run: RunContext
+    environment: ScenarioEnvironment
     release: Release
     settings: FaultSettings
     chance: random.Random
@@ -49,12 +49,12 @@ class Ground:
     @property
     def objects(self) -> Objects:
         """Requests to the API server."""
-        return self.bench.objects
+        return self.run.objects
 
     @property
     def namespace(self) -> str:
         """The scenario's namespace."""
-        return self.site.namespace
+        return self.environment.namespace
 
     def mend_with(self, mend: Callable[[], object]) -> None:
         """Have something done when the fault ends; the last comes first."""
@@ -89,7 +89,7 @@ class Ground:
         NothingToHitError
             There is none.
         """
-        body = self.bench.observer.read(_newest_plan)
+        body = self.run.observer.read(_newest_plan)
         if body is None:
             raise NothingToHitError("status, for there is no plan")
         status: JsonObject = body.get("status") or {}
@@ -117,7 +117,7 @@ class Ground:
         chosen = {
             "source": sources,
             "target": targets,
-            "bystander": set(self.site.nodes) - sources - targets - placed,
+            "bystander": set(self.environment.nodes) - sources - targets - placed,
         }[role]
         if not chosen:
             raise NothingToHitError(f"{role} node")

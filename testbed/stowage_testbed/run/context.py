@@ -1,4 +1,4 @@
-"""All that a scenario needs of the cluster that it runs on."""
+"""What all steps of a run share: the cluster, its client, watches and deadlines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class RunContext:
     """A live cluster, its watches, and the deadlines of the run.
 
     Attributes
