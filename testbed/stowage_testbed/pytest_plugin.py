@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415 - imports wait for the fixtures that need them, see above
 
 _OUTCOME = pytest.StashKey["ScenarioOutcome"]()
-_FAULTS = pytest.StashKey[str]()
+_FAILURES = pytest.StashKey[str]()
 _OF_MARK = ("stowage_cluster", "stowage_scenarios", "_marked_scenario")
 
 
@@ -99,9 +99,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """Fail a marked test, in place of its body, with what its scenario says."""
-    faults = pyfuncitem.stash.get(_FAULTS, "")
-    if faults:
-        pytest.fail(faults, pytrace=False)
+    failures = pyfuncitem.stash.get(_FAILURES, "")
+    if failures:
+        pytest.fail(failures, pytrace=False)
 
 
 @pytest.fixture(scope="session")
@@ -272,9 +272,9 @@ def _marked_scenario(
     with failing_plainly():
         folder = request.path.parent
         scenario = marked_scenario(mark, request.node.nodeid, folder, root)
-        outcome, faults = stowage_scenarios.judged(scenario)
+        outcome, failures = stowage_scenarios.judged(scenario)
     request.node.stash[_OUTCOME] = outcome
-    request.node.stash[_FAULTS] = faults
+    request.node.stash[_FAILURES] = failures
 
 
 @pytest.fixture

@@ -86,14 +86,14 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
     with FileLock(clusters / ".lock"):
         remove_drafts(clusters)
         doomed = [f for f in cluster_folders(clusters) if everything or is_leftover(f)]
-        away = [error for folder in doomed if (error := _fault(folder))]
-    # Only who asked for all must know: else whoever needs Docker will be told.
+        away = [error for folder in doomed if (error := _removal_error(folder))]
+    # Only a request for all must report it; others learn it when they need Docker.
     if away and everything:
         raise away[0]
     return [folder.name for folder in doomed if not folder.exists()]
 
 
-def _fault(folder: Path) -> ContainersUnreachableError | None:
+def _removal_error(folder: Path) -> ContainersUnreachableError | None:
     """Remove a cluster, and return why it could not be done."""
     try:
         remove_cluster(folder)

@@ -15,7 +15,7 @@ import psutil
 from stowage_testbed.cluster.components import log_tail
 from stowage_testbed.docker import oci_runtime
 from stowage_testbed.docker.capability import SYS_RESOURCE, is_withheld
-from stowage_testbed.docker.engine import docker, engine_fault
+from stowage_testbed.docker.engine import docker, engine_unavailable_reason
 from stowage_testbed.docker.errors import EngineFailedError
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
@@ -115,8 +115,10 @@ class Dockerd:
         try:
             wait_until(
                 "dockerd",
-                lambda: "" if process.poll() is not None else engine_fault(),
-                lambda fault: not fault,
+                lambda: (
+                    "" if process.poll() is not None else engine_unavailable_reason()
+                ),
+                lambda reason: not reason,
                 timeout_s=START_TIMEOUT_S,
             )
         except WaitTimeoutError as error:

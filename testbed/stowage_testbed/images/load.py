@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from stowage_testbed.docker.engine import docker, engine_fault, image_id
+from stowage_testbed.docker.engine import docker, engine_unavailable_reason, image_id
 from stowage_testbed.docker.errors import DockerCommandError
 from stowage_testbed.images.archive import Archive
 from stowage_testbed.images.recipe import Recipe
@@ -39,7 +39,7 @@ def is_published(recipe: Recipe) -> bool:
     EngineUnreachableError
         The pull hangs.
     """
-    if not recipe.published or engine_fault():
+    if not recipe.published or engine_unavailable_reason():
         return False
     if image_id(recipe.published):
         return True

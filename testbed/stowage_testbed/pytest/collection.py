@@ -37,7 +37,7 @@ def pytest_collect_file(
 
 
 class ScenarioFile(pytest.File):
-    """A scenario file; its faults are collection errors without a traceback."""
+    """A scenario file; its issues are collection errors without a traceback."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for the default run and for each variant."""
@@ -70,8 +70,8 @@ class ScenarioFile(pytest.File):
 
 def _test_of(scenario: Scenario) -> Callable[[ScenarioSession], None]:
     def run(stowage_scenarios: ScenarioSession) -> None:
-        faults = stowage_scenarios.faults(scenario)
-        if faults:
-            pytest.fail(faults, pytrace=False)
+        failures = stowage_scenarios.failures(scenario)
+        if failures:
+            pytest.fail(failures, pytrace=False)
 
     return run

@@ -38,7 +38,7 @@ class FakeNodes:
         Raises
         ------
         NodeSpecError
-            A text is malformed; names every fault.
+            A text is malformed; names every issue.
         ApiRefusedError
             The server refuses a node; the name is taken, say.
         NodesNotReadyError

@@ -58,7 +58,7 @@ class ScenarioSession:
         self.outcomes.append(outcome)
         return outcome
 
-    def faults(self, scenario: Scenario) -> str:
+    def failures(self, scenario: Scenario) -> str:
         """Run a scenario and return what went wrong; empty if nothing did."""
         return self.judged(scenario)[1]
 

@@ -111,7 +111,7 @@ class Manifest:
 
 @functools.cache
 def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
-    """Read the manifest; it is part of the program, so its faults are bugs."""
+    """Read the manifest; it is part of the program, so its issues are bugs."""
     raw = tomllib.loads(file.read_text(encoding="utf-8"))
     archives = raw["archives"]
     space = {name: Space(**sizes) for name, sizes in raw["space"].items()}

@@ -9,7 +9,7 @@ import pytest
 
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.environment import environment
-from stowage_testbed.report.faults_table import faults_table
+from stowage_testbed.report.failures_table import failures_table
 from stowage_testbed.report.junit import junit_xml
 from stowage_testbed.report.summary_table import summary_table
 from stowage_testbed.run.outcome import RunOutcome
@@ -34,7 +34,7 @@ def outcome(bundle: Bundle) -> RunOutcome:
 
 def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
     """The main job: from files to verified placements."""
-    assert outcome.passed, faults_table(outcome)
+    assert outcome.passed, failures_table(outcome)
 
 
 def test_every_scenario_was_run(outcome: RunOutcome) -> None:

@@ -186,17 +186,17 @@ def test_a_backend_s_fitness_names_every_cause_with_its_way_out() -> None:
     """One a call would take as many calls as there are causes."""
     found = fitness_of(Backend.KIND, lambda: "no socket", lambda: ["no dockerd"])
 
-    said = "\n".join(found.faults)
+    said = "\n".join(found.unavailable_reasons)
     assert "stowage tools install --group kind" in said
     assert "no dockerd" in said
     assert "stowage images build scheduler" in said
 
 
-def test_an_engine_that_can_be_started_is_no_fault() -> None:
+def test_an_engine_that_can_be_started_is_no_obstacle() -> None:
     """It is started for the length of a command."""
     found = fitness_of(Backend.KWOK_DOCKER, lambda: "no socket", list)
 
-    assert not any("Docker" in fault for fault in found.faults)
+    assert not any("Docker" in reason for reason in found.unavailable_reasons)
     assert any("stowage docker --" in note for note in found.notes)
 
 

@@ -1,4 +1,4 @@
-"""Schedulers of the user's own: what their files may say, and every fault at once."""
+"""Schedulers of the user's own: what their files may say, and every issue at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from stowage_testbed.compare.arm_file import ArmFile, load_arm_file
 from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
 from stowage_testbed.compare.arms.own import OwnArm
-from stowage_testbed.compare.errors import ArmFileFaultsError, ArmFileUnreadableError
+from stowage_testbed.compare.errors import ArmFileIssuesError, ArmFileUnreadableError
 
 SHORTEST = """\
 name: mine
@@ -36,11 +36,11 @@ def load(folder: Path, text: str) -> ArmFile:
     return load_arm_file(file)
 
 
-def faults(folder: Path, text: str) -> list[str]:
-    """Return the faults of a file as ``line: message``."""
-    with pytest.raises(ArmFileFaultsError) as caught:
+def issues(folder: Path, text: str) -> list[str]:
+    """Return the issues of a file as ``line: message``."""
+    with pytest.raises(ArmFileIssuesError) as caught:
         load(folder, text)
-    return [f"{fault.line}: {fault.message}" for fault in caught.value.faults]
+    return [f"{issue.line}: {issue.message}" for issue in caught.value.issues]
 
 
 def test_five_lines_are_enough(folder: Path) -> None:
@@ -123,17 +123,17 @@ def test_a_configuration_can_be_a_file_of_its_own(folder: Path) -> None:
         (SHORTEST + "name: two\n", "6: key 'name' stands already in line 1"),
     ],
 )
-def test_a_fault_is_named_with_its_line_and_the_way_out(
+def test_an_issue_is_named_with_its_line_and_the_way_out(
     folder: Path, text: str, message: str
 ) -> None:
     """The file is short, its user is new to it."""
-    (fault,) = faults(folder, text)
+    (issue,) = issues(folder, text)
 
-    assert re.search(message, fault), fault
+    assert re.search(message, issue), issue
 
 
-def test_all_faults_are_named_at_once(folder: Path) -> None:
-    """One fault a run would take many runs."""
+def test_all_issues_are_named_at_once(folder: Path) -> None:
+    """One issue a run would take many runs."""
     text = """
 name: Mine
 binary: nowhere
@@ -141,7 +141,7 @@ arguments: ["--x={y}"]
 schedulerName: A_
 """
 
-    assert len(faults(folder, text)) == 5
+    assert len(issues(folder, text)) == 5
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

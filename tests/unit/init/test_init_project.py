@@ -24,7 +24,7 @@ from stowage_testbed.scenario.catalogue import select
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_scenario_has_no_faults(tmp_path: Path) -> None:
+def test_the_scenario_has_no_issues(tmp_path: Path) -> None:
     """The first thing that somebody does is to run it."""
     write_project(tmp_path)
 

@@ -60,7 +60,7 @@ def test_what_others_need_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "issue"),
     [
         ("kind: Pod\nmetadata: {name: one}\n", "apiVersion missing"),
         (f"{POD}---\napiVersion: v1\nkind: Pod\n", "document 2: Pod without"),
@@ -69,10 +69,10 @@ def test_what_others_need_comes_first(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_manifest_is_told_with_its_place(
-    text: str, fault: str, tmp_path: Path
+    text: str, issue: str, tmp_path: Path
 ) -> None:
     """The server's own answer to these says little."""
-    with pytest.raises(ManifestError, match=fault):
+    with pytest.raises(ManifestError, match=issue):
         read_manifests(text, tmp_path)
 
 

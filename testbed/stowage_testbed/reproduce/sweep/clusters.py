@@ -89,16 +89,16 @@ def existing_workers(address: str) -> Iterator[OnDask]:
 
 def _refuse_other_programs(client: Client) -> None:
     here = program()
-    there: dict[str, dict[str, str] | str] = client.run(_program_or_fault)
+    there: dict[str, dict[str, str] | str] = client.run(_program_or_error)
     differing = []
     for worker, found in there.items():
-        faults = [found] if isinstance(found, str) else differences(here, found)
-        differing += [f"{worker}: {fault}" for fault in faults]
+        differing_here = [found] if isinstance(found, str) else differences(here, found)
+        differing += [f"{worker}: {one}" for one in differing_here]
     if differing:
         raise WorkersDifferError(differing)
 
 
-def _program_or_fault() -> dict[str, str] | str:
+def _program_or_error() -> dict[str, str] | str:
     try:
         return program()
     except StowageError as error:

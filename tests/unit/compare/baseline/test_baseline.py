@@ -142,7 +142,7 @@ def test_what_is_not_alike_is_not_compared(other: dict[str, Any], said: str) -> 
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"format": "other"}'])
-def test_a_file_that_is_no_baseline_is_a_clear_fault(
+def test_a_file_that_is_no_baseline_is_a_clear_issue(
     tmp_path: Path, content: str
 ) -> None:
     """The arguments are easily swapped."""

@@ -1,4 +1,4 @@
-"""What a schema violation means to the author of a file: the fault and the way out."""
+"""What a schema violation means to the author of a file: the issue and the remedy."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from stowage_testbed.scenario.parameters import FIXED_SECTIONS, PLACEHOLDER
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
-    """One violation: its place and its text.
+class DocumentIssue:
+    """One issue of a document: its place and its text.
 
-    A harmless one leaves everything around it readable. One that is told already is
+    A harmless one leaves everything around it readable. One marked ``reported`` is
     reported by another part of the loader.
     """
 
@@ -25,7 +25,7 @@ class Complaint:
     message: str
     of_key: bool = False
     harmless: bool = False
-    told: bool = False
+    reported: bool = False
 
 
 WHOLE = "x-whole"
@@ -51,17 +51,17 @@ _FORMATS = {
 }
 
 
-def complaints(errors: Sequence[ValidationError]) -> Iterator[Complaint]:
+def schema_issues(errors: Sequence[ValidationError]) -> Iterator[DocumentIssue]:
     """Translate the validator's errors, in the order in which it found them."""
     for error in errors:
         if _is_left_over(error):
-            yield Complaint(_place(error), "an undeclared parameter", told=True)
+            yield DocumentIssue(_place(error), "an undeclared parameter", reported=True)
             continue
-        speak = _SPEAKERS.get(str(error.validator))
-        if speak is None:
-            yield Complaint(_place(error), f"{_where(error)}: {error.message}")
+        formatter = _FORMATTERS.get(str(error.validator))
+        if formatter is None:
+            yield DocumentIssue(_place(error), f"{_where(error)}: {error.message}")
         else:
-            yield from speak(error)
+            yield from formatter(error)
 
 
 def describe(value: object) -> str:
@@ -97,11 +97,11 @@ def unknown_name(noun: str, name: str, known: Sequence[str]) -> str:
     return f"no {noun} is called {name!r}; {way_out}"
 
 
-def _unknown_key(error: ValidationError) -> Iterator[Complaint]:
+def _unknown_key(error: ValidationError) -> Iterator[DocumentIssue]:
     known = list(_properties(error))
     for key in _given(error):
         if key not in known:
-            yield Complaint(
+            yield DocumentIssue(
                 (*_place(error), key),
                 f"unknown key {key!r} in {_where(error)}; "
                 f"{way_out_of_unknown(key, known)}",
@@ -110,105 +110,107 @@ def _unknown_key(error: ValidationError) -> Iterator[Complaint]:
             )
 
 
-def _missing_key(error: ValidationError) -> Iterator[Complaint]:
+def _missing_key(error: ValidationError) -> Iterator[DocumentIssue]:
     for key in _asked(error):
         if key not in _given(error):
             about = _properties(error)[key].get("description", "")
             message = f"{_where(error)} lacks the key {key!r}; add it. {about}"
-            yield Complaint(_place(error), message.strip())
+            yield DocumentIssue(_place(error), message.strip())
 
 
-def _wrong_type(error: ValidationError) -> Iterator[Complaint]:
+def _wrong_type(error: ValidationError) -> Iterator[DocumentIssue]:
     kinds = _asked(error)
     names = [kinds] if isinstance(kinds, str) else list(kinds)
     nouns = " or ".join(_NOUNS[name] for name in names)
     hint = ""
     if names == ["string"] and isinstance(error.instance, bool | int | float):
         hint = "; put it in quotes"
-    yield Complaint(
+    yield DocumentIssue(
         _place(error),
         f"{_where(error)} must be {nouns}, not {describe(error.instance)}{hint}",
     )
 
 
-def _wrong_choice(error: ValidationError) -> Iterator[Complaint]:
+def _wrong_choice(error: ValidationError) -> Iterator[DocumentIssue]:
     known = [str(value) for value in _asked(error)]
     given = str(error.instance)
     way_out = way_out_of_unknown(given, known)
     message = f"{_where(error)} cannot be {describe(error.instance)}; {way_out}"
-    yield Complaint(_place(error), message)
+    yield DocumentIssue(_place(error), message)
 
 
-def _out_of_range(words: str) -> Callable[[ValidationError], Iterator[Complaint]]:
-    def speak(error: ValidationError) -> Iterator[Complaint]:
-        yield Complaint(
+def _out_of_range(words: str) -> Callable[[ValidationError], Iterator[DocumentIssue]]:
+    def formatter(error: ValidationError) -> Iterator[DocumentIssue]:
+        yield DocumentIssue(
             _place(error),
             f"{_where(error)} must be {words} {_asked(error)}, not {error.instance}",
         )
 
-    return speak
+    return formatter
 
 
-def _too_few(error: ValidationError) -> Iterator[Complaint]:
+def _too_few(error: ValidationError) -> Iterator[DocumentIssue]:
     if _asked(error) > 1:
         yield from _wrong_number(error)
         return
-    yield Complaint(_place(error), f"{_where(error)} is empty; fill it or remove it")
+    yield DocumentIssue(
+        _place(error), f"{_where(error)} is empty; fill it or remove it"
+    )
 
 
-def _wrong_number(error: ValidationError) -> Iterator[Complaint]:
+def _wrong_number(error: ValidationError) -> Iterator[DocumentIssue]:
     given, message = _given(error), f"{_where(error)} must have {_asked(error)} entries"
-    yield Complaint(_place(error), f"{message}, not {len(given)}")
+    yield DocumentIssue(_place(error), f"{message}, not {len(given)}")
 
 
-def _too_many_keys(error: ValidationError) -> Iterator[Complaint]:
+def _too_many_keys(error: ValidationError) -> Iterator[DocumentIssue]:
     keys = " and ".join(repr(key) for key in _given(error))
     message = f"{_where(error)} has the keys {keys}; keep one and move the others"
-    yield Complaint(_place(error), message)
+    yield DocumentIssue(_place(error), message)
 
 
-def _of_other_form(error: ValidationError) -> Iterator[Complaint]:
-    """Complain about a word of scenarios with steps in one without, or the reverse."""
+def _of_other_form(error: ValidationError) -> Iterator[DocumentIssue]:
+    """Yield an issue for a key that only fits with `steps`, or only without."""
     schema: Any = error.schema
     way_out = "has no place beside `steps`; remove it"
     if schema["x-only"] == "steps":
         way_out = "has a meaning only with `steps`; write them, or remove it"
     message = f"{_where(error)!r} {way_out}"
-    yield Complaint(_place(error), message, of_key=True, harmless=True)
+    yield DocumentIssue(_place(error), message, of_key=True, harmless=True)
 
 
-def _repeated(error: ValidationError) -> Iterator[Complaint]:
-    yield Complaint(_place(error), f"{_where(error)} names a word twice; keep one")
+def _repeated(error: ValidationError) -> Iterator[DocumentIssue]:
+    yield DocumentIssue(_place(error), f"{_where(error)} names a word twice; keep one")
 
 
-def _wrong_format(error: ValidationError) -> Iterator[Complaint]:
+def _wrong_format(error: ValidationError) -> Iterator[DocumentIssue]:
     if error.cause is not None:
-        yield Complaint(_place(error), f"{_where(error)}: {error.cause}")
+        yield DocumentIssue(_place(error), f"{_where(error)}: {error.cause}")
         return
     must = _FORMATS[str(_asked(error))]
     if "propertyNames" in list(error.schema_path):
         message = f"key {error.instance!r} in {_where(error)} must be {must}"
         key = (*_place(error), str(error.instance))
-        yield Complaint(key, message, of_key=True)
+        yield DocumentIssue(key, message, of_key=True)
         return
     message = f"{_where(error)} must be {must}; not {describe(error.instance)}"
-    yield Complaint(_place(error), message)
+    yield DocumentIssue(_place(error), message)
 
 
-def _no_branch(error: ValidationError) -> Iterator[Complaint]:
-    """Complain about the branch whose type fits the value; else name the types."""
+def _no_branch(error: ValidationError) -> Iterator[DocumentIssue]:
+    """Yield the issues of the branch whose type fits the value; else name the types."""
     inner = list(error.context or ())
     misfits = {e.schema_path[0] for e in inner if e.validator == "type" and not e.path}
     fitting = [e for e in inner if e.schema_path[0] not in misfits]
     if fitting:
-        yield from complaints(fitting)
+        yield from schema_issues(fitting)
         return
     nouns = " or ".join(_NOUNS[branch["type"]] for branch in _asked(error))
     message = f"{_where(error)} must be {nouns}, not {describe(error.instance)}"
-    yield Complaint(_place(error), message)
+    yield DocumentIssue(_place(error), message)
 
 
-_SPEAKERS: dict[str, Callable[[ValidationError], Iterator[Complaint]]] = {
+_FORMATTERS: dict[str, Callable[[ValidationError], Iterator[DocumentIssue]]] = {
     "additionalProperties": _unknown_key,
     "required": _missing_key,
     "type": _wrong_type,

@@ -1,4 +1,4 @@
-"""The scheduler's complaint about a profile leads to the profile's line."""
+"""The scheduler's error about a profile leads to the profile's line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.helm.profile_fault import profile_fault, said_last
+from stowage_testbed.helm.profile_issue import profile_issue, said_last
 
 PROFILE = """\
 # parallelsm: in a comment is no place
@@ -45,7 +45,7 @@ def test_what_the_error_quotes_is_found(tmp_path: Path, said: str, line: int) ->
     profile = tmp_path / "mine.yaml"
     profile.write_text(PROFILE, "utf-8")
 
-    assert profile_fault(profile, said) == f"{profile}:{line}: {said}; mend the profile"
+    assert profile_issue(profile, said) == f"{profile}:{line}: {said}; mend the profile"
 
 
 def test_an_error_about_something_else_is_not_blamed_on_the_profile(
@@ -55,4 +55,4 @@ def test_an_error_about_something_else_is_not_blamed_on_the_profile(
     profile = tmp_path / "mine.yaml"
     profile.write_text(PROFILE, "utf-8")
 
-    assert profile_fault(profile, 'cannot listen on "127.0.0.1:1"') == ""
+    assert profile_issue(profile, 'cannot listen on "127.0.0.1:1"') == ""

@@ -46,13 +46,13 @@ class Repository:
         return (self.root / folder / "action.yml").is_file()
 
 
-def workflow_faults(text: str, repository: Repository) -> list[str]:
+def workflow_issues(text: str, repository: Repository) -> list[str]:
     """Return what a workflow promises and does not keep."""
     workflow: Document = yaml.safe_load(text)
     return [*_of_workflow(workflow, repository), *_of_lines(text)]
 
 
-def action_faults(text: str, repository: Repository) -> list[str]:
+def action_issues(text: str, repository: Repository) -> list[str]:
     """Return the same of a composite action."""
     action: Document = yaml.safe_load(text)
     found = [

@@ -12,7 +12,7 @@ from stowage_testbed.run.outcome import RunOutcome
 WIDTH = 60
 
 
-def faults_table(outcome: RunOutcome) -> str:
+def failures_table(outcome: RunOutcome) -> str:
     """Return failed checks, errors and divergences; empty if there are none."""
     parts = [_failed_checks(outcome), *_errors(outcome)]
     return "\n\n".join(part for part in parts if part)

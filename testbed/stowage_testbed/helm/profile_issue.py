@@ -17,7 +17,7 @@ def said_last(log: list[str]) -> str:
     return ""
 
 
-def profile_fault(profile: Path, said: str) -> str:
+def profile_issue(profile: Path, said: str) -> str:
     """Return ``file:line: error`` if the error names something of the profile.
 
     Parameters
