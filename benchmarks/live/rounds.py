@@ -116,7 +116,7 @@ class CellRun:
         events, clock = self.cell.events_per_s, self.observer.clock
         with churning(self.objects, prefix, events, clock):
             if window is Window.PLAN:
-                self._carry_out_plan(number, prefix)
+                self._execute_plan(number, prefix)
             elif self.cell.burst:
                 self._burst(prefix)
             spent_s = self.observer.clock.now().seconds_since(began)
@@ -154,7 +154,7 @@ class CellRun:
                 self.observer.watch(source)
         return self._release
 
-    def _carry_out_plan(self, number: int, prefix: str) -> None:
+    def _execute_plan(self, number: int, prefix: str) -> None:
         """Let the large pods arrive, and wait until all is at rest or time is up."""
         all_at_once(self.objects.create, large_manifests(self.cell, number))
         if self.cell.burst:

@@ -75,8 +75,8 @@ def run_soak(hours: float, nodes: int, seed: int, results: Path, say: Say) -> st
         serving = switch_release(run, PROFILE, optimizer_enabled=True, values=_VALUES)
         for source in WATCHED:
             observer.watch(source)
-        chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
-        soak_cluster = SoakCluster(run, serving.release, nodes, chance)
+        rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+        soak_cluster = SoakCluster(run, serving.release, nodes, rng)
         soak_cluster.create()
         length_s = hours * 3600
         interval_s = min(max(length_s / SAMPLES, LEAST_INTERVAL_S), MOST_INTERVAL_S)
@@ -162,13 +162,13 @@ def _slope_figures(points: dict[str, list[Point]], length_s: float) -> Iterator[
         if slope is None:
             yield Figure(f"slope: {name}", None, unit, note="too few samples")
             continue
-        judged = name.endswith(MUST_NOT_GROW)
+        checked = name.endswith(MUST_NOT_GROW)
         yield Figure(
             f"slope: {name}",
             slope.per_hour,
             unit,
-            target="0 in the interval" if judged else "",
-            met=slope.is_none if judged else None,
+            target="0 in the interval" if checked else "",
+            met=slope.is_none if checked else None,
             runs=slope.parts,
             spread=(slope.low, slope.high),
             note=f"{CONFIDENCE:.0%} interval; last value {own[-1].value:.0f}",

@@ -65,14 +65,14 @@ class SoakCluster:
     ----------
     nodes
         How many.
-    chance
+    rng
         Everything that is drawn is drawn from it.
     """
 
     run: RunContext
     release: Release
     nodes: int
-    chance: random.Random
+    rng: random.Random
     _pools: Iterator[int] = field(default_factory=count)
     _numbers: Iterator[int] = field(default_factory=count)
 

@@ -34,7 +34,7 @@ def burst(soak_cluster: SoakCluster, context: FaultContext) -> None:
     for _ in range(BURST):
         name = soak_cluster.fresh_name(TINY.name)
         objects.create(bare_pod_manifest(TINY, name, NAMESPACE, LIFETIME_S))
-        context.mend_with(partial(objects.delete, "Pod", name, namespace=NAMESPACE))
+        context.on_end(partial(objects.delete, "Pod", name, namespace=NAMESPACE))
 
 
 def priority(soak_cluster: SoakCluster, _fault_context: FaultContext) -> None:
@@ -45,7 +45,7 @@ def priority(soak_cluster: SoakCluster, _fault_context: FaultContext) -> None:
 
 def drain(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Close a node and evict its pods, as far as budgets let them go."""
-    name = context.chance.choice(soak_cluster.environment.nodes)
+    name = context.rng.choice(soak_cluster.environment.nodes)
     soak_cluster.run.objects.patch("Node", name, {"spec": {"unschedulable": True}})
     pods = soak_cluster.run.observer.read(lambda state: state.pods(NAMESPACE))
     for pod in pods:
@@ -60,14 +60,14 @@ def drain(soak_cluster: SoakCluster, context: FaultContext) -> None:
 
 def lose_node(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Take a node away; its pods go when the turn's trouble ends."""
-    name = context.chance.choice(soak_cluster.environment.nodes)
+    name = context.rng.choice(soak_cluster.environment.nodes)
     soak_cluster.run.objects.delete("Node", name)
-    context.mend_with(partial(collect_pods, soak_cluster.run, NAMESPACE, name))
+    context.on_end(partial(collect_pods, soak_cluster.run, NAMESPACE, name))
 
 
 def budget(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Forbid any disruption of a workload for a while."""
-    owner = context.chance.choice(soak_cluster.steady).name
+    owner = context.rng.choice(soak_cluster.steady).name
     name = soak_cluster.fresh_name("budget")
     selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
     soak_cluster.run.objects.create(
@@ -78,7 +78,7 @@ def budget(soak_cluster: SoakCluster, context: FaultContext) -> None:
             "spec": {"maxUnavailable": 0, "selector": selector},
         }
     )
-    context.mend_with(
+    context.on_end(
         partial(
             soak_cluster.run.objects.delete,
             "PodDisruptionBudget",
@@ -90,14 +90,14 @@ def budget(soak_cluster: SoakCluster, context: FaultContext) -> None:
 
 def load(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Change what the service's pods use; the autoscaler sees it."""
-    used = {NAMESPACE: context.chance.randrange(MOST_USED_MILLI)}
+    used = {NAMESPACE: context.rng.randrange(MOST_USED_MILLI)}
     spec = usage_object(used)["spec"]
     soak_cluster.run.objects.patch("ClusterResourceUsage", USAGE, {"spec": spec})
 
 
 def reserve(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Reserve room for a workload that may grow."""
-    owner = context.chance.choice(soak_cluster.steady).name
+    owner = context.rng.choice(soak_cluster.steady).name
     requests = {"cpu": "1", "memory": "1Gi"}
     container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
     soak_cluster.run.objects.create(
@@ -116,7 +116,7 @@ def reserve(soak_cluster: SoakCluster, context: FaultContext) -> None:
 
 def ask_for_plan(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Ask for a plan, as a user does."""
-    mode = context.chance.choice(("Execute", "DryRun"))
+    mode = context.rng.choice(("Execute", "DryRun"))
     metadata = {"name": soak_cluster.fresh_name("asked")}
     soak_cluster.run.objects.create(manual_plan(metadata, time_limit_s=1, mode=mode))
 

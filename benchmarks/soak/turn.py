@@ -9,8 +9,8 @@ from benchmarks.soak.cluster import LARGE, NAMESPACE, SoakCluster
 from benchmarks.soak.events import FAULTS, ORDINARY
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.errors import NothingToHitError
+from stowage_testbed.faults.evaluation import Seen, restarts, trial_of
 from stowage_testbed.faults.evidence import keep_evidence
-from stowage_testbed.faults.judging import Seen, judged, restarts
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.recovery import recovered
 from stowage_testbed.faults.trial import Trial
@@ -52,20 +52,20 @@ class Turn:
 
     def run(self) -> Trial:
         """Let things happen, check, and put the cluster back."""
-        soak_cluster, chance = self.soak_cluster, self.soak_cluster.chance
-        ordinary = chance.choice(sorted(ORDINARY))
-        fault = chance.choice(FAULTS) if chance.random() < FAULT_SHARE else "nothing"
+        soak_cluster, rng = self.soak_cluster, self.soak_cluster.rng
+        ordinary = rng.choice(sorted(ORDINARY))
+        fault = rng.choice(FAULTS) if rng.random() < FAULT_SHARE else "nothing"
         seen = self._begin(ordinary, fault)
         audit = soak_cluster.run.cluster.audit_log
         start = audit_end(audit)
         context = self._fault_context(seen)
         seen.error = problem_of(lambda: self._happen(context, seen, ordinary))
         # Also after an error: nothing may stay stopped or barred.
-        not_mended = problem_of(context.mend)
-        seen.error = seen.error or not_mended
+        not_ended = problem_of(context.end_fault)
+        seen.error = seen.error or not_ended
         seen.changes += soak_cluster.run.observer.take_journal()
         seen.entries = tuple(audit_entries(audit, start))
-        trial = judged(soak_cluster.run, seen, self.number, self.seed)
+        trial = trial_of(soak_cluster.run, seen, self.number, self.seed)
         if not trial.passed:
             lines = AuditReader(audit, start).lines()
             keep_evidence(self.results, trial, seen, lines)
@@ -101,7 +101,7 @@ class Turn:
             soak_cluster.environment,
             soak_cluster.release,
             settings,
-            soak_cluster.chance,
+            soak_cluster.rng,
             facts=seen.facts,
         )
 
@@ -109,21 +109,21 @@ class Turn:
         soak_cluster, clock = self.soak_cluster, self.soak_cluster.run.observer.clock
         fault = KINDS[context.settings.do]
         fault.before(context, seen.scenario)
-        large = soak_cluster.chance.randint(1, MOST_LARGE)
+        large = soak_cluster.rng.randint(1, MOST_LARGE)
         name = soak_cluster.fresh_name(LARGE.name)
         soak_cluster.apply(replace(LARGE, name=name, replicas=large))
         self._await_plan()
-        context.clock.pause(soak_cluster.chance.uniform(0, LONGEST_S))
+        context.clock.pause(soak_cluster.rng.uniform(0, LONGEST_S))
         ORDINARY[ordinary](soak_cluster, context)
-        seen.struck = clock.now()
+        seen.injected = clock.now()
         try:
-            fault.strike(context)
+            fault.inject(context)
         except NothingToHitError:
             # There was no plan to disturb: the pods found room by themselves.
-            seen.struck = None
-        context.clock.pause(soak_cluster.chance.uniform(0, LONGEST_S))
-        context.mend()
-        seen.mended = clock.now()
+            seen.injected = None
+        context.clock.pause(soak_cluster.rng.uniform(0, LONGEST_S))
+        context.end_fault()
+        seen.ended = clock.now()
         self._await_recovery()
 
     def _await_plan(self) -> None:

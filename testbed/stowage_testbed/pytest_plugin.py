@@ -272,7 +272,7 @@ def _marked_scenario(
     with failing_plainly():
         folder = request.path.parent
         scenario = marked_scenario(mark, request.node.nodeid, folder, root)
-        outcome, failures = stowage_scenarios.judged(scenario)
+        outcome, failures = stowage_scenarios.run_checked(scenario)
     request.node.stash[_OUTCOME] = outcome
     request.node.stash[_FAILURES] = failures
 

@@ -15,7 +15,7 @@ class Harmless:
 
     id: str
 
-    def carry_out(self, tools: Tools) -> tuple[int, ...]:
+    def execute(self, tools: Tools) -> tuple[int, ...]:
         return (os.getpid(),)
 
 
@@ -25,6 +25,6 @@ class Deadly:
 
     id: str
 
-    def carry_out(self, tools: Tools) -> tuple[int, ...]:
+    def execute(self, tools: Tools) -> tuple[int, ...]:
         os.kill(os.getpid(), signal.SIGKILL)
         return ()

@@ -10,12 +10,12 @@ import typer
 from stowage_testbed.cli.main import app
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
-from stowage_testbed.cluster.census import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.claim import remove_cluster
 from stowage_testbed.cluster.errors import BackendLacksError
 from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down, undisturbed
+from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs

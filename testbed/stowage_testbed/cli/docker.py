@@ -9,10 +9,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from stowage_testbed.cli.main import app
-from stowage_testbed.docker.beside import OPTIONAL
 from stowage_testbed.docker.engine import engine_unavailable_reason
 from stowage_testbed.docker.errors import EngineNotStartableError
 from stowage_testbed.docker.requirements import NAMESPACES, unstartable_reasons
+from stowage_testbed.docker.with_engine import OPTIONAL
 
 
 @app.command()
@@ -34,7 +34,7 @@ def docker(
         _become(command)
     reasons = unstartable_reasons()
     if not reasons:
-        beside = [sys.executable, "-m", "stowage_testbed.docker.beside"]
+        beside = [sys.executable, "-m", "stowage_testbed.docker.with_engine"]
         flags = [OPTIONAL] if optional else []
         _become([*NAMESPACES, *beside, *flags, "--", *command])
     error = EngineNotStartableError([reason, *reasons])

@@ -22,7 +22,7 @@ def restart_api_server(context: FaultContext) -> None:
     process = component_process(cluster.workdir, API_SERVER)
     if process is None:
         raise ProcessMissingError(API_SERVER)
-    context.mend_with(cluster.start_again)
+    context.on_end(cluster.start_again)
     # Its clients may give up meanwhile.
     expect_ends(cluster, API_SERVER, CONTROLLER_MANAGER, KWOK)
     kill_one(process)
@@ -45,7 +45,7 @@ def forget_waiting(context: FaultContext) -> None:
             process.wait()
     cluster.start_again()
     kill_scheduler(context)
-    context.mend()
+    context.end_fault()
 
 
 def _local(context: FaultContext) -> KwokBinaryCluster:

@@ -12,8 +12,8 @@ from stowage_testbed.cluster.supervision import PATIENCE_S
 from stowage_testbed.ending import await_end
 from stowage_testbed.faults.cluster import FaultCluster
 from stowage_testbed.faults.context import FaultContext
+from stowage_testbed.faults.evaluation import Seen, restarts, trial_of
 from stowage_testbed.faults.evidence import keep_evidence
-from stowage_testbed.faults.judging import Seen, judged, restarts
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.moment import moment_of
 from stowage_testbed.faults.recovery import recovered
@@ -22,7 +22,7 @@ from stowage_testbed.observe.audit import AuditReader, audit_end, audit_entries
 from stowage_testbed.observe.errors import UnreachableStateError
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
-from stowage_testbed.run.manual_plan import carry_out_manual_plan
+from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.workload import submit_in_turn
 from stowage_testbed.scenario.model import FaultSettings, Scenario, Workload
@@ -68,7 +68,7 @@ class Attempt:
             await_end(PATIENCE_S)
         seen.changes += run.observer.take_journal()
         seen.entries = tuple(audit_entries(run.cluster.audit_log, audit_start))
-        trial = judged(run, seen, self.number, self.seed)
+        trial = trial_of(run, seen, self.number, self.seed)
         if not trial.passed:
             log = AuditReader(run.cluster.audit_log, audit_start)
             keep_evidence(self.results, trial, seen, log.lines())
@@ -96,7 +96,7 @@ class Attempt:
 
     @contextmanager
     def _fault_context(self, seen: Seen) -> Iterator[FaultContext]:
-        chance = random.Random(  # noqa: S311 - to be repeated, not to be secret
+        rng = random.Random(  # noqa: S311 - to be repeated, not to be secret
             f"{self.seed}/{self.scenario.scenario_id}/{self.number}"
         )
         context = FaultContext(
@@ -104,14 +104,14 @@ class Attempt:
             environment=seen.environment or ScenarioEnvironment("", ()),
             release=seen.release,
             settings=self._fault,
-            chance=chance,
+            rng=rng,
             facts=seen.facts,
         )
         try:
             yield context
         finally:
             # Also when something else went wrong: nothing may stay stopped or barred.
-            context.mend()
+            context.end_fault()
 
     def _go_through(self, context: FaultContext, seen: Seen) -> None:
         kind, fault = KINDS[self._fault.do], self._fault
@@ -119,12 +119,12 @@ class Attempt:
         submit_in_turn(self.cluster.run, self.scenario, context.environment, first)
         kind.before(context, self.scenario)
         if self._comes(context, last):
-            context.clock.pause(context.chance.uniform(*fault.after_s))
-            seen.struck = self._now()
-            kind.strike(context)
-            context.clock.pause(context.chance.uniform(*fault.lasts_s))
-            context.mend()
-            seen.mended = self._now()
+            context.clock.pause(context.rng.uniform(*fault.after_s))
+            seen.injected = self._now()
+            kind.inject(context)
+            context.clock.pause(context.rng.uniform(*fault.lasts_s))
+            context.end_fault()
+            seen.ended = self._now()
         self._await_recovery(context, seen)
 
     def _before_and_after(self) -> tuple[Sequence[Workload], Sequence[Workload]]:
@@ -159,7 +159,7 @@ class Attempt:
             timeout_s=run.timeouts.plan_s(self.scenario),
             quiet_s=self.scenario.optimizer.settle_s + QUIET_MARGIN_S,
             quiet_kinds=("Pod", "PackingPlan"),
-            quiet_after=seen.mended,
+            quiet_after=seen.ended,
         )
 
     def _ask_again(self, context: FaultContext, seen: Seen) -> None:
@@ -167,7 +167,7 @@ class Attempt:
         run = self.cluster.run
         plans = run.observer.read(lambda state: state.plans())
         if plans and plans[-1].optimal:
-            second = carry_out_manual_plan(run, self.scenario)
+            second = execute_manual_plan(run, self.scenario)
             self._await_recovery(context, seen)
             seen.second_plan = second.moves + second.evictions
 

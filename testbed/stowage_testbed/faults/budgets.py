@@ -21,7 +21,7 @@ def create_budget(context: FaultContext) -> None:
     names = {"one": (NAME,), "two": (NAME, SECOND)}[context.way("one", "two")]
     for name in names:
         context.objects.create(_budget(context, name, owner, {"maxUnavailable": 0}))
-        context.mend_with(partial(_delete, context, name))
+        context.on_end(partial(_delete, context, name))
 
 
 def allow_one(context: FaultContext, owner: str) -> None:
@@ -37,7 +37,7 @@ def shrink_budget(context: FaultContext) -> None:
         {"spec": {"maxUnavailable": 0}},
         namespace=context.namespace,
     )
-    context.mend_with(partial(_delete, context, NAME))
+    context.on_end(partial(_delete, context, NAME))
 
 
 def _budget(context: FaultContext, name: str, owner: str, allowed: Any) -> Manifest:

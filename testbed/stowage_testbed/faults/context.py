@@ -29,7 +29,7 @@ class FaultContext:
         The cluster, the scenario's part of it, and the release under test.
     settings
         What was asked for.
-    chance
+    rng
         Seeded; everything that is drawn is drawn from it.
     clock
         Lets time pass.
@@ -41,10 +41,10 @@ class FaultContext:
     environment: ScenarioEnvironment
     release: Release
     settings: FaultSettings
-    chance: random.Random
+    rng: random.Random
     clock: Clock = field(default_factory=SystemClock)
     facts: dict[str, float] = field(default_factory=dict)
-    _mends: ExitStack = field(default_factory=ExitStack)
+    _undo: ExitStack = field(default_factory=ExitStack)
 
     @property
     def objects(self) -> Objects:
@@ -56,13 +56,13 @@ class FaultContext:
         """The scenario's namespace."""
         return self.environment.namespace
 
-    def mend_with(self, mend: Callable[[], object]) -> None:
+    def on_end(self, end_fault: Callable[[], object]) -> None:
         """Have something done when the fault ends; the last comes first."""
-        self._mends.callback(mend)
+        self._undo.callback(end_fault)
 
-    def mend(self) -> None:
+    def end_fault(self) -> None:
         """End the fault; harmless if it has ended."""
-        self._mends.close()
+        self._undo.close()
 
     def way(self, *known: str) -> str:
         """Return the way that was asked for, the first one without.
@@ -122,7 +122,7 @@ class FaultContext:
         if not chosen:
             raise NothingToHitError(f"{role} node")
         names: list[str] = sorted(chosen)
-        return self.chance.choice(names)
+        return self.rng.choice(names)
 
     def moved_owner(self) -> str:
         """Return the name of a ReplicaSet of which the plan moves a pod.
@@ -135,7 +135,7 @@ class FaultContext:
         moves = self.status().get("moves") or ()
         if not moves:
             raise NothingToHitError("moves")
-        pod: str = self.chance.choice(moves)["pod"]
+        pod: str = self.rng.choice(moves)["pod"]
         return pod.partition("/")[2].rpartition("-")[0]
 
 

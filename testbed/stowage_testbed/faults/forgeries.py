@@ -51,7 +51,7 @@ def prepare_forgery(context: FaultContext, _scenario: Scenario) -> None:
     way = context.way(*WAYS)
     settle_tenant(context, plans=way == STATUS)
     name = _reservation_name(context)
-    context.mend_with(partial(context.objects.delete, "Reservation", name))
+    context.on_end(partial(context.objects.delete, "Reservation", name))
     context.objects.create(_reservation(context))
     context.run.observer.wait_for(
         f"room to be reserved by {name}",
@@ -71,7 +71,7 @@ def forge(context: FaultContext) -> None:
         The API server let the tenant do what it has no right to.
     """
     way, tenant = context.way(*WAYS), tenant_objects(context)
-    context.mend_with(partial(_nothing_taken, context))
+    context.on_end(partial(_nothing_taken, context))
     if way == RESERVATION:
         _as_owners(context, tenant)
         return

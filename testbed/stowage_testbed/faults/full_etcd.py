@@ -23,9 +23,9 @@ def fill_etcd(context: FaultContext) -> None:
     cluster = context.run.cluster
     # A full etcd ends every other run.
     expect_ends(cluster, ETCD)
-    context.mend_with(partial(remind_kwok, context))
-    context.mend_with(partial(watch_again, cluster.workdir))
-    context.mend_with(partial(make_room, cluster.workdir))
+    context.on_end(partial(remind_kwok, context))
+    context.on_end(partial(watch_again, cluster.workdir))
+    context.on_end(partial(make_room, cluster.workdir))
     raise_no_space(cluster.workdir)
 
 

@@ -10,7 +10,6 @@ from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.faults.api_server import forget_waiting, restart_api_server
 from stowage_testbed.faults.budgets import allow_one, create_budget, shrink_budget
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.faults.crowd import churn, compete
 from stowage_testbed.faults.forgeries import forge, prepare_forgery
 from stowage_testbed.faults.full_etcd import fill_etcd
 from stowage_testbed.faults.leader import ELECTION, freeze_leader, start_standby
@@ -25,6 +24,7 @@ from stowage_testbed.faults.odd_objects.fault import (
     create_odd_objects,
     prepare_odd_objects,
 )
+from stowage_testbed.faults.other_pods import churn, compete
 from stowage_testbed.faults.owners import change_owner, limit_pods
 from stowage_testbed.faults.processes import (
     kill_optimizer,
@@ -46,7 +46,7 @@ class FaultKind:
 
     Parameters
     ----------
-    strike
+    inject
         Injects the fault; what ends it is registered with the context.
     before
         Called before anything is planned.
@@ -56,7 +56,7 @@ class FaultKind:
         Further values of the release that it needs.
     """
 
-    strike: Callable[[FaultContext], None]
+    inject: Callable[[FaultContext], None]
     before: Callable[[FaultContext, Scenario], None] = (
         lambda _fault_context, _scenario: None
     )

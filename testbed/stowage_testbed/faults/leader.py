@@ -41,11 +41,11 @@ def start_standby(context: FaultContext) -> None:
             command, env=environment, stdout=output, stderr=output, cwd=cluster.workdir
         )
 
-    context.mend_with(partial(end_child, standby, END_TIMEOUT_S))
+    context.on_end(partial(end_child, standby, END_TIMEOUT_S))
 
 
 def freeze_leader(context: FaultContext) -> None:
     """Stop the leader for longer than its lease, then let it go on where it was."""
     leader = container_process(context.release, "scheduler")
-    context.mend_with(partial(resume, leader))
+    context.on_end(partial(resume, leader))
     leader.suspend()

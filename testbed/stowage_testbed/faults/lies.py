@@ -29,7 +29,7 @@ def lie(context: FaultContext) -> None:
     """Have the optimiser lie."""
     file = control_file(context.run.cluster)
     way = context.way(*WAYS)
-    context.mend_with(partial(_write, file, HONEST))
+    context.on_end(partial(_write, file, HONEST))
     _write(file, way)
 
 

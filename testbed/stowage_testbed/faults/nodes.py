@@ -24,7 +24,7 @@ def delete_node(context: FaultContext) -> None:
     """Delete the node; when the fault ends its pods go as well."""
     name = context.planned_node(context.way(*ROLES))
     context.objects.delete("Node", name)
-    context.mend_with(partial(collect_pods, context.run, context.namespace, name))
+    context.on_end(partial(collect_pods, context.run, context.namespace, name))
 
 
 def make_unschedulable(context: FaultContext) -> None:
@@ -48,15 +48,15 @@ def shrink_node(context: FaultContext) -> None:
     whole = body["status"]["allocatable"]["memory"]
     left = str(int(parse_memory(whole) * LEFT_SHARE))
     _resize(context, name, left)
-    if context.chance.random() < MENDED_SHARE:
-        context.mend_with(partial(_resize, context, name, whole))
+    if context.rng.random() < MENDED_SHARE:
+        context.on_end(partial(_resize, context, name, whole))
 
 
 def _change(context: FaultContext, spec: object, back: object) -> None:
     name = context.planned_node(context.way(*ROLES))
     context.objects.patch("Node", name, {"spec": spec})
-    if context.chance.random() < MENDED_SHARE:
-        context.mend_with(partial(context.objects.patch, "Node", name, {"spec": back}))
+    if context.rng.random() < MENDED_SHARE:
+        context.on_end(partial(context.objects.patch, "Node", name, {"spec": back}))
 
 
 def _resize(context: FaultContext, name: str, memory: str) -> None:

@@ -39,4 +39,4 @@ def limit_pods(context: FaultContext) -> None:
         }
     )
     remove = partial(context.objects.delete, "ResourceQuota", QUOTA)
-    context.mend_with(partial(remove, namespace=context.namespace))
+    context.on_end(partial(remove, namespace=context.namespace))

@@ -9,7 +9,7 @@ import psutil
 from stowage_testbed.cluster.processes import kill_one
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.errors import ProcessMissingError
-from stowage_testbed.faults.latecomer import admit_latecomer
+from stowage_testbed.faults.late_pod import create_late_pod
 from stowage_testbed.helm import Release
 from stowage_testbed.wait import wait_until
 
@@ -26,7 +26,7 @@ def kill_optimizer(context: FaultContext) -> None:
     else:
         for child in service.children(recursive=True):
             kill_one(child)
-    admit_latecomer(context)
+    create_late_pod(context)
 
 
 def stop_optimizer(context: FaultContext) -> None:
@@ -34,8 +34,8 @@ def stop_optimizer(context: FaultContext) -> None:
     service = container_process(context.release, "optimizer")
     for process in (service, *service.children(recursive=True)):
         process.suspend()
-        context.mend_with(partial(resume, process))
-    admit_latecomer(context)
+        context.on_end(partial(resume, process))
+    create_late_pod(context)
 
 
 def kill_scheduler(context: FaultContext) -> None:
@@ -54,7 +54,7 @@ def kill_scheduler(context: FaultContext) -> None:
         assert successor is not None  # noqa: S101 - that is what was waited for
         context.facts[RESTARTED] = successor.create_time()
 
-    context.mend_with(restarted)
+    context.on_end(restarted)
 
 
 def container_process(release: Release, container: str) -> psutil.Process:

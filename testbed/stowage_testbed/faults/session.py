@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stowage_testbed.cluster.census import purge_clusters
-from stowage_testbed.faults.agreed import judge_plans
+from stowage_testbed.cluster.listing import purge_clusters
+from stowage_testbed.faults.agreement import compare_random_plans
 from stowage_testbed.faults.cluster import open_fault_cluster
 from stowage_testbed.faults.journal import TrialJournal, build_mark
 from stowage_testbed.faults.results import NAME, write_results
@@ -24,7 +24,7 @@ def run_agreement(seed: int, plans: int, results: Path) -> str:
         A tool is missing, or one side does not understand the other.
     """
     folder = results / NAME
-    judge_plans(folder, seed, plans)
+    compare_random_plans(folder, seed, plans)
     return write_results(results, _journal(folder).trials())
 
 

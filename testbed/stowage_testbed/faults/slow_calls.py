@@ -36,7 +36,7 @@ def slow_values(cluster: Cluster) -> dict[str, Any]:
 def slow_down(context: FaultContext) -> None:
     """Let every call of the scheduler wait for a second until the fault ends."""
     file = control_file(context.run.cluster)
-    context.mend_with(partial(_write, file, 0.0))
+    context.on_end(partial(_write, file, 0.0))
     _write(file, DELAY_S)
 
 

@@ -36,7 +36,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
         The tenant may also ask for plans.
     """
     run, namespace = context.run, tenant_namespace(context)
-    context.mend_with(partial(_remove, context, namespace))
+    context.on_end(partial(_remove, context, namespace))
     make_namespace(run, namespace)
     await_account(run, namespace)
     context.objects.create(_binding("RoleBinding", "edit", namespace))
@@ -53,7 +53,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
             "rules": [rule],
         }
         for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
-            context.mend_with(partial(context.objects.delete, one["kind"], PLANNER))
+            context.on_end(partial(context.objects.delete, one["kind"], PLANNER))
             context.objects.create(one)
 
 
@@ -69,9 +69,9 @@ def tenant_objects(context: FaultContext) -> Objects:
     write_account_kubeconfig(
         context.run.api, cluster.kubeconfig, namespace, ACCOUNT, file
     )
-    context.mend_with(file.unlink)
+    context.on_end(file.unlink)
     client: ApiClient = new_api_client(file)
-    context.mend_with(client.close)
+    context.on_end(client.close)
     return Objects(client)
 
 

@@ -47,7 +47,7 @@ def spend_budget(context: FaultContext) -> None:
     _delete_in_the_end(context, "FlowSchema")
     schema = context.objects.create(_flow_schema())
     neighbour = Neighbour(context.run.api.configuration)
-    context.mend_with(neighbour.let_go)
+    context.on_end(neighbour.let_go)
     wait_until(
         "the API server to take the neighbour's writes by the new flow schema",
         lambda: neighbour.write()[1],
@@ -155,7 +155,7 @@ class Neighbour:
 
 
 def _delete_in_the_end(context: FaultContext, kind: str) -> None:
-    context.mend_with(partial(context.objects.delete, kind, NAME))
+    context.on_end(partial(context.objects.delete, kind, NAME))
 
 
 def _priority_level() -> Manifest:

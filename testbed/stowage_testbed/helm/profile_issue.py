@@ -33,5 +33,5 @@ def profile_issue(profile: Path, said: str) -> str:
         name = re.escape(quoted.rpartition(".")[2])
         for number, line in enumerate(lines, start=1):
             if re.search(rf"\b{name}\b", line.partition("#")[0]):
-                return f"{profile}:{number}: {said}; mend the profile"
+                return f"{profile}:{number}: {said}; fix the profile"
     return ""

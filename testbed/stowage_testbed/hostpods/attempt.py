@@ -41,7 +41,7 @@ class HealthListener(Protocol):
         """Take note of the readiness probe's verdict."""
         ...
 
-    def on_complaint(self, message: str) -> None:
+    def on_probe_failure(self, message: str) -> None:
         """Take note of why the container is not ready yet, or no longer."""
         ...
 
@@ -93,13 +93,13 @@ class Attempt:
         if not hook.ok:
             self._condemn("postStart hook", {}, hook)
             return
-        if startup := self._prober("startup", listener.on_complaint):
+        if startup := self._prober("startup", listener.on_probe_failure):
             await startup.until_success(
                 lambda seen: self._condemn("startup probe", startup.probe, seen)
             )
         listener.on_started()
         async with asyncio.TaskGroup() as probes:
-            if readiness := self._prober("readiness", listener.on_complaint):
+            if readiness := self._prober("readiness", listener.on_probe_failure):
                 probes.create_task(
                     readiness.run(lambda ok, _: listener.on_ready(ready=ok))
                 )
@@ -117,12 +117,12 @@ class Attempt:
                 )
 
     def _prober(
-        self, kind: str, complain: Callable[[str], None] = lambda _: None
+        self, kind: str, on_failure: Callable[[str], None] = lambda _: None
     ) -> Prober | None:
         probe = self.inside.container.get(f"{kind}Probe")
         if probe is None:
             return None
-        return Prober(kind, probe, self.inside, self.clock, complain)
+        return Prober(kind, probe, self.inside, self.clock, on_failure)
 
     def _condemn(self, what: str, probe: Manifest, seen: Outcome) -> None:
         """End the process because of what was seen; its restart policy goes on."""

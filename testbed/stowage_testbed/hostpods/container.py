@@ -95,13 +95,13 @@ class ContainerRunner:
         """Take note of the readiness probe's verdict."""
         if self.record.ready != ready:
             self.record.ready = ready
-            self.record.complaint = "" if ready else self.record.complaint
+            self.record.probe_failure = "" if ready else self.record.probe_failure
             self._changed()
 
-    def on_complaint(self, message: str) -> None:
+    def on_probe_failure(self, message: str) -> None:
         """Take note of why the container is not ready yet, or no longer."""
-        if self.record.complaint != message:
-            self.record.complaint = message
+        if self.record.probe_failure != message:
+            self.record.probe_failure = message
             self._changed()
 
     def _starts_again(self, code: int | None) -> bool:

@@ -18,7 +18,7 @@ from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.environment import Surroundings
 from stowage_testbed.hostpods.manifest import Manifest, pod_key, short_uid
 from stowage_testbed.hostpods.mounts import Mounts
-from stowage_testbed.hostpods.node import NodeKeeper
+from stowage_testbed.hostpods.node import NodeHeartbeat
 from stowage_testbed.hostpods.objects import ApiObjects
 from stowage_testbed.hostpods.place import Place
 from stowage_testbed.hostpods.pod import PodHome, PodRunner
@@ -56,7 +56,7 @@ class HostKubelet:
 
     def __init__(self, node: HostNode) -> None:
         self._node = node
-        self._keeper = NodeKeeper(node.api, node.name, node.clock)
+        self._heartbeat = NodeHeartbeat(node.api, node.name, node.clock)
         self._runners: dict[str, PodRunner] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._pods = node.workdir / "hostpods"
@@ -65,7 +65,7 @@ class HostKubelet:
         """Work until told to stop; no process of a pod is left then."""
         self._pods.mkdir(parents=True, exist_ok=True)
         (self._node.workdir / "mnt").mkdir(exist_ok=True)
-        keeping = asyncio.create_task(self._keeper.run())
+        keeping = asyncio.create_task(self._heartbeat.run())
         keeping.add_done_callback(lambda _: stop.set())
         self._start_watching(stop)
         await stop.wait()
@@ -145,7 +145,7 @@ class HostKubelet:
         folder = self._pods / short_uid(pod)
         folder.mkdir(exist_ok=True)
         objects = ApiObjects(node.api)
-        capacity = self._keeper.capacity
+        capacity = self._heartbeat.capacity
         place = Place(
             folder=folder,
             mounts=Mounts(node.workdir / "mnt", folder / "volumes"),

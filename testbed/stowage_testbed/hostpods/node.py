@@ -39,7 +39,7 @@ def host_capacity() -> Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeKeeper:
+class NodeHeartbeat:
     """Creates the node and keeps it Ready, also after somebody deleted it."""
 
     api: ApiServer

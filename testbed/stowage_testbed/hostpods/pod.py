@@ -11,7 +11,7 @@ from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.backoff import Backoff
 from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner
 from stowage_testbed.hostpods.errors import HostPodsError
-from stowage_testbed.hostpods.events import EventTeller
+from stowage_testbed.hostpods.events import EventReporter
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
 from stowage_testbed.hostpods.place import Place
 from stowage_testbed.hostpods.reporter import StatusReporter
@@ -55,7 +55,7 @@ class PodRunner:
         self._finished = False
         self._composer = StatusComposer(self._clock.wall())
         self._reporter = StatusReporter(home.api, self._clock, pod, self._status)
-        self._events = EventTeller(home.api, self._clock)
+        self._events = EventReporter(home.api, self._clock)
         policy = pod["spec"].get("restartPolicy", "Always")
         self._init = self._runners(
             "initContainers", "OnFailure" if policy == "Always" else policy
@@ -184,7 +184,7 @@ class PodRunner:
 
     def _changed(self) -> None:
         for runner in (*self._init, *self._main):
-            self._events.tell(self._pod, runner.record)
+            self._events.report(self._pod, runner.record)
         self._reporter.changed()
 
     def _status(self) -> Manifest:

@@ -71,7 +71,7 @@ class ContainerRecord:
     restarts: int = 0
     started: bool = False
     ready: bool = False
-    complaint: str = ""
+    probe_failure: str = ""
 
     def manifest(self) -> Manifest:
         """Return the container's status as the API writes it."""

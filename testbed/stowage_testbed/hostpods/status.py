@@ -75,7 +75,7 @@ class StatusComposer:
         lacking = [record for record in picture.containers if not record.ready]
         unready = [record.name for record in lacking]
         ready = picture.initialized and not unready and not picture.finished
-        words = [f"; {r.name}: {r.complaint}" for r in lacking if r.complaint]
+        words = [f"; {r.name}: {r.probe_failure}" for r in lacking if r.probe_failure]
         why = f"containers with unready status: {unready}" if unready else ""
         why += "".join(words)
         gates = ready and _gates_open(pod)

@@ -82,7 +82,7 @@ class Executing:
 
 
 @dataclass(slots=True)
-class _World:
+class _ClusterState:
     """What is where at one moment of the history."""
 
     plans: dict[str, Executing] = field(default_factory=dict)
@@ -132,33 +132,33 @@ def no_plan_room_taken(history: History) -> Iterator[Violation]:
     beside it, unless its priority is higher. Pods that may have been on their way
     when the plan began do not count.
     """
-    world = _World()
+    cluster = _ClusterState()
     for change in history.of("Node", "Pod", "PackingPlan"):
         if change.kind == "PackingPlan":
-            world.take_plan(change)
+            cluster.take_plan(change)
         elif change.kind == "Node":
-            world.take_node(change)
-        elif world.take_pod(change) and world.plans:
-            yield from _taken(world, change)
+            cluster.take_node(change)
+        elif cluster.take_pod(change) and cluster.plans:
+            yield from _taken(cluster, change)
 
 
-def _taken(world: _World, change: Change) -> Iterator[Violation]:
+def _taken(cluster: _ClusterState, change: Change) -> Iterator[Violation]:
     pod, node, now = change.body, node_of(change.body), change.receipt.monotonic_ns
     against = [
         plan
-        for plan in world.plans.values()
+        for plan in cluster.plans.values()
         if node in plan.places
         and not plan.expects(pod)
-        and _after(plan.since_ns, world.seen_ns[change.uid], now)
+        and _after(plan.since_ns, cluster.seen_ns[change.uid], now)
     ]
-    steady = now - world.changed_ns.get(node, 0) > UNDER_WAY_NS
-    if not against or node not in world.room or not steady:
+    steady = now - cluster.changed_ns.get(node, 0) > UNDER_WAY_NS
+    if not against or node not in cluster.room or not steady:
         return
-    others = [b for uid, b in world.on_node[node].items() if uid != change.uid]
+    others = [b for uid, b in cluster.on_node[node].items() if uid != change.uid]
     needed: Counter[str] = Counter()
     for plan in against:
         needed.update(plan.needed(node, others, priority_of(pod)))
-    free = Counter(world.room[node])
+    free = Counter(cluster.room[node])
     for body in others:
         free.subtract(requests_of(body))
     for resource, amount in requests_of(pod).items():

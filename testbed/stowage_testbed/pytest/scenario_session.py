@@ -13,7 +13,7 @@ from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.environment import environment
-from stowage_testbed.report.evidence_keeper import EvidenceKeeper
+from stowage_testbed.report.evidence_writer import EvidenceWriter
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.divergence import divergences
 from stowage_testbed.run.listener import Listeners
@@ -42,8 +42,8 @@ class ScenarioSession:
         self._context = context
         self._beforehand = beforehand
         self._said: list[str] = []
-        keeper = EvidenceKeeper(bundle.folder, self._said.append)
-        self._listener = Listeners(bundle, keeper)
+        writer = EvidenceWriter(bundle.folder, self._said.append)
+        self._listener = Listeners(bundle, writer)
         self._rounds: dict[str, int] = {}
         self.outcomes: list[ScenarioOutcome] = []
 
@@ -60,9 +60,9 @@ class ScenarioSession:
 
     def failures(self, scenario: Scenario) -> str:
         """Run a scenario and return what went wrong; empty if nothing did."""
-        return self.judged(scenario)[1]
+        return self.run_checked(scenario)[1]
 
-    def judged(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
+    def run_checked(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
         """Run a scenario; return its outcome, and in words what went wrong.
 
         A test of a scenario that needs what the cluster lacks is skipped with that.

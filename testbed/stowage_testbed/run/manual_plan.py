@@ -25,7 +25,7 @@ def manual_plan(
     }
 
 
-def carry_out_manual_plan(context: RunContext, scenario: Scenario) -> ObservedPlan:
+def execute_manual_plan(context: RunContext, scenario: Scenario) -> ObservedPlan:
     """Create a PackingPlan, and return it when it is finished.
 
     Raises

@@ -13,7 +13,7 @@ from stowage_testbed.run.capture import capture
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks
-from stowage_testbed.run.manual_plan import carry_out_manual_plan
+from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.measure import measured
 from stowage_testbed.run.outcome import PhaseOutcome
 from stowage_testbed.run.recorder import RunRecorder
@@ -50,7 +50,7 @@ def run_optimizer(
             context.observer.watch(source)
     with recorder.step("optimizer"):
         if scenario.optimizer.trigger == "manual":
-            carry_out_manual_plan(context, scenario)
+            execute_manual_plan(context, scenario)
             # One plan was asked for, and one is made, whether it is the best or not.
             _await(
                 context, scenario, at_rest(environment.namespace, scenario.pod_count)

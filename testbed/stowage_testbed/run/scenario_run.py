@@ -36,7 +36,7 @@ def run_scenario(
     recorder = RunRecorder(context, listener)
     try:
         with needing_host_pods(context.cluster):
-            outcome = _carried_out(context, scenario, repeat, recorder)
+            outcome = _executed(context, scenario, repeat, recorder)
             if outcome.error:
                 await_end(PATIENCE_S)
     except EndingInterrupt:
@@ -53,7 +53,7 @@ def run_scenario(
     return outcome
 
 
-def _carried_out(
+def _executed(
     context: RunContext, scenario: Scenario, repeat: int, recorder: RunRecorder
 ) -> ScenarioOutcome:
     before = after = end = None

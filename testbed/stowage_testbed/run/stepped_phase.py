@@ -16,7 +16,7 @@ from stowage_testbed.run.optimizer_phase import optimizer_values
 from stowage_testbed.run.outcome import PhaseOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import switch_release
-from stowage_testbed.run.steps.carrying_out import run_steps
+from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.check import CheckResult

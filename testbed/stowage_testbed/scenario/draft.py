@@ -20,9 +20,9 @@ from stowage_testbed.scenario.model import (
     Workload,
     pods_brought,
 )
+from stowage_testbed.scenario.steps.additions import replayed_owners
 from stowage_testbed.scenario.steps.build import action
 from stowage_testbed.scenario.steps.model import AddNodes, Step
-from stowage_testbed.scenario.steps.world import replayed_owners
 
 _UNIT_DEPTH = {
     "nodes": 2,

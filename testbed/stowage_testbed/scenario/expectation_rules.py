@@ -9,9 +9,9 @@ from typing import Any
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
+from stowage_testbed.scenario.steps.additions import replayed_pods, triggered_plans
 from stowage_testbed.scenario.steps.demand import most_pods_each
 from stowage_testbed.scenario.steps.model import Check
-from stowage_testbed.scenario.steps.world import replayed_pods, triggered_plans
 
 _BOUNDED = ("placed", "pods_per_node", "moves", "evictions", "solves")
 

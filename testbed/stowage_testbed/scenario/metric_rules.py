@@ -47,7 +47,7 @@ def bounds_follow_from_their_origin(draft: Draft) -> Iterator[DocumentIssue]:
                 yield DocumentIssue(
                     (*place, key),
                     f"{key} {bound[key]} does not follow from its origin: the worst "
-                    f"value {worst} with margin {margin} gives {should:.4g}; mend "
+                    f"value {worst} with margin {margin} gives {should:.4g}; fix "
                     "the one that is wrong",
                 )
 

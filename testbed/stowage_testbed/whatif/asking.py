@@ -12,8 +12,8 @@ from stowage_testbed.simulate import Instance, Judge, Question, Simulator
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.kept import KeptPods
-from stowage_testbed.whatif.left import left_pending
 from stowage_testbed.whatif.room import rooms
+from stowage_testbed.whatif.still_pending import left_pending
 
 REHEARSALS = 8
 """How often a plan that a plugin refuses is made anew, without what it refused."""

@@ -15,7 +15,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class StillPending:
     """Pods alike that would stay pending, and why.
 
     Attributes
@@ -109,7 +109,7 @@ class Findings:
     evictions: tuple[str, ...]
     proved: bool
     gain_by_moves: tuple[tuple[int, int], ...]
-    left: tuple[Left, ...]
+    left: tuple[StillPending, ...]
     kept: tuple[Kept, ...]
     room: tuple[Room, ...]
     used_nodes: int | None

@@ -13,7 +13,7 @@ from kubernetes.client import CustomObjectsApi
 
 from stowage_testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.compare.arms.stowage import stowage_arm
-from stowage_testbed.compare.catalogue import ARMS, choose_arms, hindrance
+from stowage_testbed.compare.catalogue import ARMS, choose_arms, unavailable_reason
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.wait import wait_until
 
@@ -25,7 +25,7 @@ LIMITS = ClientLimits(qps=200.0, burst=300)
 @pytest.fixture(params=ARMS)
 def arm(request: pytest.FixtureRequest) -> Arm:
     """Return each arm that can run here."""
-    if reason := hindrance(request.param):
+    if reason := unavailable_reason(request.param):
         pytest.skip(reason)
     (arm,) = choose_arms([request.param])
     return arm

@@ -9,11 +9,11 @@ import pytest
 
 from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.census import find_cluster, purge_clusters
 from stowage_testbed.cluster.containers import create_network
 from stowage_testbed.cluster.errors import ComponentFailedError
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
+from stowage_testbed.cluster.listing import find_cluster, purge_clusters
 from stowage_testbed.docker.engine import docker
 from stowage_testbed.docker.errors import DockerCommandError, EngineUnreachableError
 

@@ -101,7 +101,7 @@ def test_a_profile_that_the_scheduler_refuses_is_named_with_its_line(
 
     assert (
         f'{profile}:{line}: strict decoding error: unknown field "parallelsm"; '
-        "mend the profile"
+        "fix the profile"
     ) in str(failed.value)
 
 

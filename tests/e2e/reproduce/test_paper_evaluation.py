@@ -16,8 +16,8 @@ from stowage_testbed.bench.cell import grid
 from stowage_testbed.reproduce.instance.cells import choose_cells
 from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
 from stowage_testbed.reproduce.instance.rows import PENDING, Where
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
 from stowage_testbed.reproduce.paper.live.running import run_live, sample_of
 from stowage_testbed.reproduce.paper.placed import placed_by_priority
 from stowage_testbed.reproduce.paper.report import write_report
@@ -88,7 +88,7 @@ def test_nobody_overfills_a_node(evaluation: Evaluation) -> None:
             fits(one, where)
 
 
-def fits(one: Judged, where: Where) -> None:
+def fits(one: Categorised, where: Where) -> None:
     used: dict[str, Counter[int]] = {"cpu": Counter(), "memory": Counter()}
     requests: Sequence[tuple[str, Sequence[int]]] = (
         ("cpu", one.instance.pod_cpu_milli),

@@ -21,7 +21,7 @@ from stowage_testbed.run.environment import clear, prepare
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import switch_release
-from stowage_testbed.run.steps.carrying_out import run_steps
+from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.load import load_file

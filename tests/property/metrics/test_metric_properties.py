@@ -163,12 +163,12 @@ def test_utilisation_stays_between_start_and_end_while_pods_only_come(
 
 @given(runs(), st.randoms())
 def test_nothing_depends_on_the_order_of_nodes_and_pods(
-    record: RunRecord, dice: random.Random
+    record: RunRecord, rng: random.Random
 ) -> None:
     """A list from the API is sorted by name, which means nothing."""
     nodes, pods = list(record.nodes), list(record.pods)
-    dice.shuffle(nodes)
-    dice.shuffle(pods)
+    rng.shuffle(nodes)
+    rng.shuffle(pods)
     shuffled = a_record(pods, nodes=nodes, window_s=WINDOW_S, resolution_s=RESOLUTION_S)
 
     for one, other in zip(metrics_of(record), metrics_of(shuffled), strict=True):

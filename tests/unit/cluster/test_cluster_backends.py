@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from stowage_testbed import layout
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.census import list_clusters, purge_clusters
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
 from stowage_testbed.cluster.containers import project
 from stowage_testbed.cluster.errors import (
@@ -24,6 +23,7 @@ from stowage_testbed.cluster.errors import (
 from stowage_testbed.cluster.fitness import fitness_of
 from stowage_testbed.cluster.kind.certificates import write_certificates
 from stowage_testbed.cluster.kind.config import render_config
+from stowage_testbed.cluster.listing import list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import Ports
 

@@ -181,11 +181,11 @@ def test_an_expected_end_ends_nothing_until_it_is_watched_again(
         threading.Event().wait(1.0)
         second = cluster.start(ETCD)
         watch_again(cluster.workdir)
-        done.append("mended")
+        done.append("ended")
         second.kill()
 
     assert isinstance(end_of(cluster, fault), ProcessEndedError)
-    assert done == ["mended"]
+    assert done == ["ended"]
 
 
 def test_a_process_that_took_over_a_number_is_not_taken_for_the_component(
@@ -294,11 +294,11 @@ def test_an_etcd_that_a_fault_has_filled_ends_nothing(cluster: Folder) -> None:
             threading.Event().wait(1.0)
         (cluster.workdir / ETCD_SOCKET).unlink()
         watch_again(cluster.workdir)
-        done.append("mended")
+        done.append("ended")
         child.kill()
 
     assert isinstance(end_of(cluster, fault), ProcessEndedError)
-    assert done == ["mended"]
+    assert done == ["ended"]
 
 
 def test_a_write_that_finds_no_room_is_told_as_such(cluster: Folder) -> None:

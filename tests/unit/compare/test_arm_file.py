@@ -9,7 +9,7 @@ import pytest
 
 from stowage_testbed.compare.arm_file import ArmFile, load_arm_file
 from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
-from stowage_testbed.compare.arms.own import OwnArm
+from stowage_testbed.compare.arms.file_arm import FileArm
 from stowage_testbed.compare.errors import ArmFileIssuesError, ArmFileUnreadableError
 
 SHORTEST = """\
@@ -45,7 +45,7 @@ def issues(folder: Path, text: str) -> list[str]:
 
 def test_five_lines_are_enough(folder: Path) -> None:
     """Whoever tries an own scheduler has little patience for ours."""
-    arm = OwnArm(load(folder, SHORTEST))
+    arm = FileArm(load(folder, SHORTEST))
 
     assert arm.name == "mine"
     assert arm.pod_overrides == PodOverrides("mine")
@@ -55,7 +55,7 @@ def test_five_lines_are_enough(folder: Path) -> None:
 
 def test_everything_else_is_taken_as_it_is_written(folder: Path) -> None:
     """Labels reach the pods, roles the account, and settings the check."""
-    arm = OwnArm(
+    arm = FileArm(
         load(
             folder,
             SHORTEST.replace('["', '["--config={config}", "')
@@ -82,9 +82,9 @@ settings: {version: v3, qps: 20, burst: 30, featureGates: {Batching: false}}
 def test_limits_reach_only_a_scheduler_that_takes_them(folder: Path) -> None:
     """Equal limits that nobody tells it would be equal on paper only."""
     declared = SHORTEST + "settings: {qps: 20, burst: 30}\n"
-    deaf = OwnArm(load(folder, declared)).settings(ClientLimits(500, 700))
+    deaf = FileArm(load(folder, declared)).settings(ClientLimits(500, 700))
     told = declared.replace('["', '["--qps={qps}", "')
-    obedient = OwnArm(load(folder, told)).settings(ClientLimits(500, 700))
+    obedient = FileArm(load(folder, told)).settings(ClientLimits(500, 700))
 
     assert (deaf.qps, deaf.burst) == (20, 30)
     assert (obedient.qps, obedient.burst) == (500, 30)

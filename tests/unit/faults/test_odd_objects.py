@@ -44,7 +44,7 @@ def test_what_asks_to_be_alone_fits_nowhere(oddity: Oddity) -> None:
 def test_each_way_of_being_odd_is_another() -> None:
     """Two alike would count twice and show the same."""
     made = [odd_pod("odd", "ns", one, random.Random(1)) for one in ODDITIES]  # noqa: S311
-    plain = odd_pod("odd", "ns", lambda _chance, _pod: None, random.Random(1))  # noqa: S311
+    plain = odd_pod("odd", "ns", lambda _rng, _pod: None, random.Random(1))  # noqa: S311
     texts = [json.dumps([p.manifest, p.status, p.ephemeral, p.deleted]) for p in made]
 
     assert len({*texts, json.dumps([plain.manifest, {}, [], False])}) == len(made) + 1
@@ -64,9 +64,9 @@ def test_the_same_dice_make_the_same_objects() -> None:
 def test_an_odd_node_takes_nobody() -> None:
     """A node of endless room would take what a plan is asked for."""
     for seed in SEEDS:
-        chance = random.Random(seed)  # noqa: S311
-        node = odd_node(1, chance)
-        allocatable_of({"status": odd_capacity(chance)})  # it can be read
+        rng = random.Random(seed)  # noqa: S311
+        node = odd_node(1, rng)
+        allocatable_of({"status": odd_capacity(rng)})  # it can be read
 
         assert node["spec"]["unschedulable"]
         assert node["spec"]["taints"]

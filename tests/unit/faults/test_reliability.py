@@ -9,7 +9,6 @@ from pathlib import Path
 
 from stowage_testbed import layout
 from stowage_testbed.bench.figures.figure import Figure
-from stowage_testbed.faults.crowd import CHURN_RATE
 from stowage_testbed.faults.figures import (
     TRIES_OF_OTHERS,
     churn_curve,
@@ -17,6 +16,7 @@ from stowage_testbed.faults.figures import (
 )
 from stowage_testbed.faults.journal import TrialJournal
 from stowage_testbed.faults.kinds import KINDS
+from stowage_testbed.faults.other_pods import CHURN_RATE
 from stowage_testbed.faults.results import write_results
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.scenario.load import load_folder

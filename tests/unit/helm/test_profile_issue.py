@@ -45,7 +45,7 @@ def test_what_the_error_quotes_is_found(tmp_path: Path, said: str, line: int) ->
     profile = tmp_path / "mine.yaml"
     profile.write_text(PROFILE, "utf-8")
 
-    assert profile_issue(profile, said) == f"{profile}:{line}: {said}; mend the profile"
+    assert profile_issue(profile, said) == f"{profile}:{line}: {said}; fix the profile"
 
 
 def test_an_error_about_something_else_is_not_blamed_on_the_profile(

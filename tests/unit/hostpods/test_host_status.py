@@ -97,7 +97,7 @@ def test_ready_needs_every_container() -> None:
 def test_what_the_probe_said_is_in_the_condition() -> None:
     """`helm --wait` only times out; this is where the reason can be read."""
     record = a_record(RUNNING)
-    record.complaint = "readiness probe failed: 500 informer-sync failed"
+    record.probe_failure = "readiness probe failed: 500 informer-sync failed"
     picture = Picture(
         volumes_ready=True,
         initialized=True,
@@ -108,7 +108,7 @@ def test_what_the_probe_said_is_in_the_condition() -> None:
 
     shown = conditions(StatusComposer(T0), picture, T0)
 
-    assert shown["Ready"]["message"].endswith(f"['main']; main: {record.complaint}")
+    assert shown["Ready"]["message"].endswith(f"['main']; main: {record.probe_failure}")
 
 
 def test_a_condition_keeps_the_time_of_its_last_change() -> None:

@@ -267,7 +267,7 @@ def test_the_scenario_that_all_cases_start_from_is_good(tmp_path: Path) -> None:
 def test_an_issue_is_named_with_its_place_and_the_way_out(
     case: str, tmp_path: Path
 ) -> None:
-    """An author should be able to mend the file without reading our code."""
+    """An author should be able to fix the file without reading our code."""
     old, new, issue = CASES[case]
     assert GOOD.count(old) == 1
 

@@ -177,7 +177,7 @@ def test_an_unknown_name_brings_the_nearest_one(folder: Path) -> None:
 
 
 def test_issues_of_all_files_are_reported_at_once(folder: Path) -> None:
-    """One look at a folder shows everything that is to be mended."""
+    """One look at a folder shows everything that must be fixed."""
     for path in folder.rglob("*.yaml"):
         path.write_text(
             path.read_text("utf-8").replace("count: 2", "count: 0"), "utf-8"

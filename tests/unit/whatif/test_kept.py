@@ -11,7 +11,7 @@ from stowage_testbed.whatif.errors import NotValuesError
 from stowage_testbed.whatif.findings import Kept
 from stowage_testbed.whatif.from_files import rules_of
 from stowage_testbed.whatif.kept import KeptPods
-from stowage_testbed.whatif.left import left_pending
+from stowage_testbed.whatif.still_pending import left_pending
 
 KEPT_ON_N1 = (("a", "singleton"), ("b", "singleton"), ("free", ""))
 

@@ -14,7 +14,7 @@ from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.kind.certificates import write_certificates
 from stowage_testbed.cluster.kind.command import KIND, run_kind
 from stowage_testbed.cluster.kind.config import render_config
-from stowage_testbed.cluster.kind.kwok_beside import start_kwok
+from stowage_testbed.cluster.kind.kwok_process import start_kwok
 from stowage_testbed.cluster.kind.node_image import node_image
 from stowage_testbed.cluster.kind.release_images import ReleaseImages, release_images
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner

@@ -25,7 +25,7 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps.carrying_out import run_steps
+from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.overloading import OUTCOME
 from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.model import Scenario
@@ -112,7 +112,7 @@ class OneTurn:
         measured: list[tuple[RunRecord, str]] = []
         try:
             with needing_host_pods(self._context.cluster):
-                self._carried_out(turn, arm, limits, number, measured)
+                self._executed(turn, arm, limits, number, measured)
         except PROBLEMS as problem:
             error = in_words(problem)
         else:
@@ -123,7 +123,7 @@ class OneTurn:
         record, configuration = measured[0]
         return replace(record, error=_joined(record.error, error)), configuration
 
-    def _carried_out(
+    def _executed(
         self,
         turn: Turn,
         arm: Arm,

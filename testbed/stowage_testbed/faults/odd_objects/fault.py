@@ -29,12 +29,12 @@ NODES = 3
 def prepare_odd_objects(context: FaultContext, _scenario: Scenario) -> None:
     """Create the first of them, and what all of them need."""
     namespace = odd_place(context.namespace)
-    context.mend_with(partial(_remove, context, namespace))
-    context.objects.create(odd_namespace(namespace, context.chance))
+    context.on_end(partial(_remove, context, namespace))
+    context.objects.create(odd_namespace(namespace, context.rng))
     await_account(context.run, namespace)
-    for manifest in classes(context.chance):
+    for manifest in classes(context.rng):
         kind, name = manifest["kind"], manifest["metadata"]["name"]
-        context.mend_with(partial(context.objects.delete, kind, name))
+        context.on_end(partial(context.objects.delete, kind, name))
         context.objects.create(manifest, or_keep=True)
     _create(context, namespace, EARLY)
 
@@ -50,18 +50,18 @@ def odd_place(namespace: str) -> str:
 
 
 def _create(context: FaultContext, namespace: str, word: str) -> None:
-    chance, objects = context.chance, context.objects
+    rng, objects = context.rng, context.objects
     first = 0 if word == EARLY else NODES
     for number in range(first, first + NODES):
-        made = objects.create(odd_node(number, chance))
-        name, status = made["metadata"]["name"], odd_capacity(chance)
+        made = objects.create(odd_node(number, rng))
+        name, status = made["metadata"]["name"], odd_capacity(rng)
         objects.patch("Node", name, {"status": status}, subresource="status")
-    objects.create(odd_budget(word, namespace, chance))
-    objects.create(budget_of_nobody(f"odd-{word}", context.namespace, chance))
-    objects.create(odd_reservation(_reservation(namespace, word), namespace, chance))
-    oddities = chance.sample(ODDITIES, round(SHARE * len(ODDITIES)))
+    objects.create(odd_budget(word, namespace, rng))
+    objects.create(budget_of_nobody(f"odd-{word}", context.namespace, rng))
+    objects.create(odd_reservation(_reservation(namespace, word), namespace, rng))
+    oddities = rng.sample(ODDITIES, round(SHARE * len(ODDITIES)))
     for number, oddity in enumerate(oddities):
-        pod = odd_pod(f"{word}-{number}", namespace, oddity, chance)
+        pod = odd_pod(f"{word}-{number}", namespace, oddity, rng)
         _create_pod(context, namespace, pod)
 
 

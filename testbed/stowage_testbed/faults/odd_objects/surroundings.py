@@ -19,7 +19,7 @@ HIGHEST, LOWEST, NEVER = "odd-highest", "odd-lowest", "odd-never"
 RUNTIME = "odd-runtime"
 
 
-def classes(chance: random.Random) -> list[dict[str, Any]]:
+def classes(rng: random.Random) -> list[dict[str, Any]]:
     """Return the classes that odd pods name: priorities and a runtime."""
     priorities = (
         (HIGHEST, 1_000_000_000, "PreemptLowerPriority"),
@@ -42,66 +42,64 @@ def classes(chance: random.Random) -> list[dict[str, Any]]:
             "kind": "RuntimeClass",
             "metadata": {"name": RUNTIME},
             "handler": "odd",
-            "overhead": {"podFixed": {"memory": huge(chance), "cpu": "1n"}},
+            "overhead": {"podFixed": {"memory": huge(rng), "cpu": "1n"}},
         },
     ]
 
 
-def odd_namespace(name: str, chance: random.Random) -> dict[str, Any]:
+def odd_namespace(name: str, rng: random.Random) -> dict[str, Any]:
     """Return a namespace with thousands of labels."""
-    metadata = {"name": name, "labels": labels(chance, MOST_LABELS)}
+    metadata = {"name": name, "labels": labels(rng, MOST_LABELS)}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-def odd_node(number: int, chance: random.Random) -> dict[str, Any]:
+def odd_node(number: int, rng: random.Random) -> dict[str, Any]:
     """Return a node that nobody comes to, and that nobody looks after."""
     name = f"{NODE_PREFIX}-{number}"
     taints = [
         {"key": f"example.com/{taint}", "value": "odd", "effect": "NoSchedule"}
-        for taint in range(chance.randint(1, 60))
+        for taint in range(rng.randint(1, 60))
     ]
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {
-            "name": chance.choice((name, name.ljust(LONGEST_NAME, "n"))),
-            "labels": labels(chance, MOST_LABELS),
+            "name": rng.choice((name, name.ljust(LONGEST_NAME, "n"))),
+            "labels": labels(rng, MOST_LABELS),
             "finalizers": ["example.com/never"],
         },
         "spec": {"unschedulable": True, "taints": taints},
     }
 
 
-def odd_capacity(chance: random.Random) -> dict[str, Any]:
+def odd_capacity(rng: random.Random) -> dict[str, Any]:
     """Return the status of an odd node: what it says that it has."""
-    amounts = chance.choice(
+    amounts = rng.choice(
         (
             {},
             dict.fromkeys(("cpu", "memory", "pods"), "0"),
             dict.fromkeys(("cpu", "memory", "pods"), "9223372036854775807"),
-            {"cpu": "1n", "memory": huge(chance), "example.com/odd": "1"},
+            {"cpu": "1n", "memory": huge(rng), "example.com/odd": "1"},
         )
     )
     return {"capacity": amounts, "allocatable": amounts}
 
 
-def odd_budget(name: str, namespace: str, chance: random.Random) -> dict[str, Any]:
+def odd_budget(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
     """Return a budget of everybody and of nobody, in a namespace of odd pods."""
-    return _budget(name, namespace, selector(chance), chance)
+    return _budget(name, namespace, selector(rng), rng)
 
 
-def budget_of_nobody(
-    name: str, namespace: str, chance: random.Random
-) -> dict[str, Any]:
+def budget_of_nobody(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
     """Return a budget that selects nobody, in thousands of words."""
-    values = [f"v{number}" for number in range(chance.randint(1, 2000))]
+    values = [f"v{number}" for number in range(rng.randint(1, 2000))]
     demand = {"key": "example.com/odd", "operator": "In", "values": values}
-    return _budget(name, namespace, {"matchExpressions": [demand]}, chance)
+    return _budget(name, namespace, {"matchExpressions": [demand]}, rng)
 
 
-def odd_reservation(name: str, namespace: str, chance: random.Random) -> dict[str, Any]:
+def odd_reservation(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
     """Return a reservation of more than there is, for owners without number."""
-    wanted = {"requests": {"memory": huge(chance), "cpu": "1n"}}
+    wanted = {"requests": {"memory": huge(rng), "cpu": "1n"}}
     container = {"name": "odd", "image": "pause", "resources": wanted}
     owners = [
         {"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}}
@@ -110,20 +108,20 @@ def odd_reservation(name: str, namespace: str, chance: random.Random) -> dict[st
     return {
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "Reservation",
-        "metadata": {"name": name, "labels": labels(chance, MOST_LABELS)},
+        "metadata": {"name": name, "labels": labels(rng, MOST_LABELS)},
         "spec": {
             "template": {"spec": {"containers": [container]}},
-            "owners": [*owners, {"labelSelector": selector(chance)}],
+            "owners": [*owners, {"labelSelector": selector(rng)}],
             "ttl": "0s",
         },
     }
 
 
 def _budget(
-    name: str, namespace: str, selected: dict[str, Any], chance: random.Random
+    name: str, namespace: str, selected: dict[str, Any], rng: random.Random
 ) -> dict[str, Any]:
-    amount = chance.choice((0, MAX_INT32, "0%", "100%"))
-    bound = chance.choice(("minAvailable", "maxUnavailable"))
+    amount = rng.choice((0, MAX_INT32, "0%", "100%"))
+    bound = rng.choice(("minAvailable", "maxUnavailable"))
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",

@@ -18,7 +18,7 @@ QUICK_S = 0.1
 
 _log = logging.getLogger(__name__)
 
-Judged = Callable[[bool, Outcome], None]
+OnVerdict = Callable[[bool, Outcome], None]
 
 
 @dataclass(slots=True)
@@ -32,16 +32,16 @@ class Prober:
     probe: Manifest
     inside: Inside
     clock: LoopClock
-    complain: Callable[[str], None] = lambda _: None
+    on_failure: Callable[[str], None] = lambda _: None
     _said: str = ""
 
-    async def run(self, judged: Judged) -> None:
+    async def run(self, on_verdict: OnVerdict) -> None:
         """Ask for ever; ``judged`` hears every verdict, repeated ones included."""
         thresholds = self._thresholds()
         async for outcome in self._outcomes():
             verdict = thresholds.record(ok=outcome.ok)
             if verdict is not None:
-                judged(verdict, outcome)
+                on_verdict(verdict, outcome)
 
     async def until_success(self, failed: Callable[[Outcome], None]) -> None:
         """Ask until the answer is good; ``failed`` hears each bad verdict.
@@ -87,5 +87,5 @@ class Prober:
             self._said = outcome.message
             name = self.inside.container["name"]
             _log.info("%s probe of %s failed: %s", self.kind, name, outcome.message)
-            self.complain(f"{self.kind} probe failed: {outcome.message}")
+            self.on_failure(f"{self.kind} probe failed: {outcome.message}")
         return outcome

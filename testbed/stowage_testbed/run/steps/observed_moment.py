@@ -13,7 +13,7 @@ from stowage_testbed.run.optimizer_phase import optimizer_record
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check_moment import Moment
 from stowage_testbed.scenario.manifests import CLUSTER_WIDE, WORKLOAD_LABEL
-from stowage_testbed.scenario.steps.world import triggered_plans
+from stowage_testbed.scenario.steps.additions import triggered_plans
 
 
 def observed_moment(state: State, context: StepContext) -> Moment:

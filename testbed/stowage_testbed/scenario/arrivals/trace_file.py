@@ -104,7 +104,7 @@ def _csv_table(path: Path, text: str) -> _Table:
                 header = values
             elif len(values) != len(header):
                 message = f"{len(values)} fields, the header has {len(header)}"
-                table.add_issue(reader.line_num, f"{message}; mend one of them")
+                table.add_issue(reader.line_num, f"{message}; fix one of them")
             else:
                 pairs = zip(header, values, strict=True)
                 filled = {name: value for name, value in pairs if value}
@@ -122,7 +122,7 @@ def _json_table(path: Path, text: str) -> _Table:
     try:
         items = json.loads(text)
     except json.JSONDecodeError as error:
-        message = f"this is not JSON: {error.msg}; mend it"
+        message = f"this is not JSON: {error.msg}; fix it"
         table.add_issue(error.lineno, message, error.colno)
         return table
     if not isinstance(items, list):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
+from stowage_testbed.scenario.steps.additions import replayed_owners, triggered_plans
 from stowage_testbed.scenario.steps.model import Burst, Replay, TriggerPlan
 from stowage_testbed.scenario.steps.references import Sort, place_of, references
-from stowage_testbed.scenario.steps.world import replayed_owners, triggered_plans
 
 
 def names_are_known(draft: Draft) -> Iterator[DocumentIssue]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.steps.additions import replayed_owners
 from stowage_testbed.scenario.steps.demand import Demand
 from stowage_testbed.scenario.steps.model import (
     AddNodes,
@@ -20,7 +21,6 @@ from stowage_testbed.scenario.steps.model import (
     Wait,
 )
 from stowage_testbed.scenario.steps.references import Reference, place_of, references
-from stowage_testbed.scenario.steps.world import replayed_owners
 
 
 def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:

@@ -71,7 +71,7 @@ def test_every_issue_of_a_csv_is_told_at_once(tmp_path: Path) -> None:
     )
 
     assert issues_of(path) == [
-        "4: 3 fields, the header has 7; mend one of them",
+        "4: 3 fields, the header has 7; fix one of them",
         "2: arrival_s must be seconds from the trace's start, 0 or more, not '-1'",
         "3: arrival_s must be seconds from the trace's start, 0 or more, not 'soon'",
         "3: owner must be a name of lower-case letters, digits and '-', as in web-1, "

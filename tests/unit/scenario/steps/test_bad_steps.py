@@ -335,7 +335,7 @@ CASES = {
         BOUND,
         "{max: 5, origin: here, runs: 3, spread: [0.5, 1], margin: 2}",
         "26:14: max 5 does not follow from its origin: the worst value 1 with margin 2 "
-        "gives 2; mend the one that is wrong",
+        "gives 2; fix the one that is wrong",
     ),
     "a spread the wrong way round": (
         BOUND,
@@ -379,7 +379,7 @@ def test_the_scenario_that_all_cases_start_from_is_good(tmp_path: Path) -> None:
 def test_an_issue_of_steps_is_named_with_its_place_and_the_way_out(
     case: str, tmp_path: Path
 ) -> None:
-    """An author should be able to mend the file without reading our code."""
+    """An author should be able to fix the file without reading our code."""
     old, new, issue = CASES[case]
     assert GOOD.count(old) == 1
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation, shares
 from stowage_testbed.reproduce.paper.category import Baseline, Category
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged, shares
 from stowage_testbed.reproduce.paper.placed import all_placed, placed_by_priority
 
 
@@ -55,7 +55,7 @@ def differences(evaluation: Evaluation) -> tuple[Difference, ...]:
     )
 
 
-def _stock_results(evaluation: Evaluation) -> Iterator[Judged]:
+def _stock_results(evaluation: Evaluation) -> Iterator[Categorised]:
     """Yield each instance once."""
     seen: set[str] = set()
     for one in evaluation.solved:

@@ -15,7 +15,7 @@ FAILED = "failed"
 """The folder of all evidence inside the run's folder."""
 
 
-class EvidenceKeeper(Listener):
+class EvidenceWriter(Listener):
     """Listens for failures.
 
     Parameters

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from stowage_testbed.faults.latecomer import hold_s
+from stowage_testbed.faults.late_pod import hold_s
 from stowage_testbed.faults.moment import STAGES
 from stowage_testbed.faults.processes import RESTARTED
 from stowage_testbed.faults.trial import Trial
@@ -40,7 +40,7 @@ class Seen:
         Everything the watches saw, first what was there.
     entries
         The API server's audit log since then.
-    struck, mended
+    injected, ended
         When the fault began and ended; None if it never did.
     facts
         What the fault noted of itself.
@@ -57,8 +57,8 @@ class Seen:
     changes: list[Change]
     environment: ScenarioEnvironment | None = None
     entries: tuple[AuditEntry, ...] = ()
-    struck: Receipt | None = None
-    mended: Receipt | None = None
+    injected: Receipt | None = None
+    ended: Receipt | None = None
     facts: dict[str, float] = field(default_factory=dict)
     error: str = ""
     second_plan: int | None = None
@@ -74,7 +74,7 @@ def restarts(state: State, namespace: str) -> dict[str, int]:
     return counts
 
 
-def judged(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
+def trial_of(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
     """Return the trial."""
     history = History(tuple(seen.changes), seen.entries)
     namespace = seen.environment.namespace if seen.environment else ""
@@ -85,7 +85,7 @@ def judged(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
         limit_s=seen.scenario.optimizer.time_limit_s,
         number=number,
         seed=seed,
-        struck=seen.struck is not None,
+        struck=seen.injected is not None,
         violations=tuple(v.in_words() for v in check(history)),
         failures=(seen.error,) if seen.error else tuple(_failures(context, seen)),
         phases=_phases(seen.changes),
@@ -147,9 +147,9 @@ def _refusals(seen: Seen) -> int:
 
 def _asked(seen: Seen) -> Iterator[AuditEntry]:
     """Yield the scheduler's requests that were answered while the fault lasted."""
-    if seen.struck is None or seen.mended is None:
+    if seen.injected is None or seen.ended is None:
         return
-    low, high = seen.struck.wall_ns, seen.mended.wall_ns
+    low, high = seen.injected.wall_ns, seen.ended.wall_ns
     for entry in seen.entries:
         if low <= entry.stage_ns <= high and entry.user.endswith(SCHEDULER):
             yield entry
@@ -185,13 +185,13 @@ def _is_open(change: Change) -> bool:
 
 def _recovered_s(seen: Seen, namespace: str) -> float | None:
     """Return the time from the fault to the last change of a pod."""
-    if seen.struck is None or seen.error:
+    if seen.injected is None or seen.error:
         return None
     later = [
         change.receipt
         for change in seen.changes
         if change.kind == "Pod"
         and change.namespace == namespace
-        and change.receipt > seen.struck
+        and change.receipt > seen.injected
     ]
-    return max(later).seconds_since(seen.struck) if later else 0.0
+    return max(later).seconds_since(seen.injected) if later else 0.0

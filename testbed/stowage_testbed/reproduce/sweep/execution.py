@@ -11,7 +11,7 @@ from stowage_testbed.reproduce.sweep.listener import SweepListener
 from stowage_testbed.reproduce.sweep.task import RowT, Task
 
 
-def carry_out(
+def execute(
     what: str,
     tasks: Sequence[Task[RowT]],
     journal: Journal[RowT],

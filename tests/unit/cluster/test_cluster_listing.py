@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.cluster import KwokBinaryCluster
-from stowage_testbed.cluster.census import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.claim import claim_cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -24,6 +23,7 @@ from stowage_testbed.cluster.errors import (
     ClusterExistsError,
     ClusterMissingError,
 )
+from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, write_owner
 
 

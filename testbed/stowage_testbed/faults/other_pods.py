@@ -27,7 +27,7 @@ def compete(context: FaultContext) -> None:
 
 def churn(context: FaultContext) -> None:
     """Let small pods come and go, at a rate that is drawn, until the fault ends."""
-    rate_per_s = context.chance.randint(1, FASTEST_PER_S)
+    rate_per_s = context.rng.randint(1, FASTEST_PER_S)
     context.facts[CHURN_RATE] = rate_per_s
     over = threading.Event()
     thread = threading.Thread(
@@ -38,7 +38,7 @@ def churn(context: FaultContext) -> None:
         over.set()
         thread.join()
 
-    context.mend_with(end)
+    context.on_end(end)
     thread.start()
 
 

@@ -19,7 +19,7 @@ from stowage_testbed.reproduce.paper.rows import InstanceRow
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(evaluation.Solved[InstanceRow]):
+class Categorised(evaluation.Solved[InstanceRow]):
     """A result and its instance."""
 
     def category(self, baseline: Baseline) -> Category:
@@ -43,15 +43,15 @@ class Judged(evaluation.Solved[InstanceRow]):
         )
 
 
-Evaluation = evaluation.Evaluation[Judged]
+Evaluation = evaluation.Evaluation[Categorised]
 """All results of a sweep."""
 
 
 def shares(
-    judged: Iterable[Judged], baseline: Baseline
+    categorised: Iterable[Categorised], baseline: Baseline
 ) -> dict[Category, float] | None:
     """Return the share of each category; ``None`` of nothing."""
-    counts = Counter(one.category(baseline) for one in judged)
+    counts = Counter(one.category(baseline) for one in categorised)
     total = counts.total()
     if not total:
         return None

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.reproduce.sweep.carrying_out import carry_out
 from stowage_testbed.reproduce.sweep.engine import InProcess
+from stowage_testbed.reproduce.sweep.execution import execute
 from stowage_testbed.reproduce.sweep.journal import Journal
 from stowage_testbed.reproduce.sweep.listener import SweepListener
 from stowage_testbed.reproduce.sweep.tools import Tools
@@ -27,7 +27,7 @@ class Named:
     id: str
     fails: bool = False
 
-    def carry_out(self, tools: Tools) -> tuple[Row, ...]:
+    def execute(self, tools: Tools) -> tuple[Row, ...]:
         DONE.append(self.id)
         if self.fails:
             raise StowageError("no node answers")
@@ -57,7 +57,7 @@ def test_only_what_is_missing_is_carried_out(tmp_path: Path) -> None:
     journal.add("a", (Row("a"),))
     listener = Counting()
 
-    failures = carry_out(
+    failures = execute(
         "names", [Named("a"), Named("b")], journal, InProcess(), listener
     )
 
@@ -75,7 +75,7 @@ def test_a_task_that_fails_is_told_and_tried_again_next_time(tmp_path: Path) -> 
     listener = Counting()
 
     for _ in range(2):
-        failures = carry_out("names", tasks, journal, InProcess(), listener)
+        failures = execute("names", tasks, journal, InProcess(), listener)
         assert failures == {"a": "no node answers"}
 
     assert DONE == ["a", "b", "a"]
@@ -87,5 +87,5 @@ def test_nobody_is_told_of_a_sweep_with_nothing_to_do(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "rows.jsonl", Row)
     journal.add("a", ())
     listener = Counting()
-    assert carry_out("names", [Named("a")], journal, InProcess(), listener) == {}
+    assert execute("names", [Named("a")], journal, InProcess(), listener) == {}
     assert listener.ends == 0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.findings import Left
+from stowage_testbed.whatif.findings import StillPending
 from stowage_testbed.whatif.kept import KeptPods
 
 
@@ -15,7 +15,7 @@ def left_pending(
     plan: pb.Plan,
     refusals: Iterable[pb.Refusal],
     kept: KeptPods,
-) -> tuple[Left, ...]:
+) -> tuple[StillPending, ...]:
     """Return the pods that the plan does not place, by workload."""
     placed = {one.pod_uid for one in plan.placements}
     counts = Counter(
@@ -24,7 +24,7 @@ def left_pending(
     classes = {one.id: one for one in snapshot.pod_classes}
     refused = {one.subject: one for one in refusals}
     return tuple(
-        Left(
+        StillPending(
             _name(classes[class_id]),
             pods,
             _reason(kept, classes[class_id], refused, proved=plan.optimal),

@@ -28,7 +28,7 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps import model
 from stowage_testbed.scenario.steps.words import in_words
 
-_CARRY: Mapping[type, Callable[[StepContext, Any], None]] = {
+_EXECUTORS: Mapping[type, Callable[[StepContext, Any], None]] = {
     model.Apply: applying.apply,
     model.Delete: applying.delete,
     model.Scale: applying.scale,
@@ -92,7 +92,7 @@ def run_steps(
     error = problem_of(context.watch_objects)
     for step in scenario.steps:
         if not error:
-            records.append(_carried_out(context, step, recorder))
+            records.append(_executed(context, step, recorder))
             error = records[-1].error
             # Before the next step changes what explains the failure.
             evidence = evidence or _evidence(context, error, recorder)
@@ -109,7 +109,7 @@ def run_steps(
     )
 
 
-def _carried_out(
+def _executed(
     context: StepContext, step: model.Step, recorder: RunRecorder
 ) -> StepRecord:
     clock = context.run.observer.clock
@@ -130,7 +130,7 @@ def _act(context: StepContext, step: model.Step) -> None:
     if isinstance(step.action, model.Check):
         check(context, step.action, step)
     else:
-        _CARRY[type(step.action)](context, step.action)
+        _EXECUTORS[type(step.action)](context, step.action)
 
 
 def _end(context: StepContext, recorder: RunRecorder) -> str:

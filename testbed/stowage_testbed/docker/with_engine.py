@@ -34,7 +34,7 @@ _FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 _EXIT_BASE = 128
 
 
-def run_beside(command: Sequence[str], *, optional: bool = False) -> int:
+def run_with_engine(command: Sequence[str], *, optional: bool = False) -> int:
     """Run a command beside an engine, and return its exit code.
 
     Parameters
@@ -85,7 +85,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command after ``--``; a known error is one clear message."""
     end = list(arguments).index("--")
     try:
-        return run_beside(arguments[end + 1 :], optional=OPTIONAL in arguments[:end])
+        return run_with_engine(
+            arguments[end + 1 :], optional=OPTIONAL in arguments[:end]
+        )
     except StowageError as error:
         print(f"stowage: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code

@@ -28,7 +28,7 @@ from stowage_testbed.compare.errors import ArmFileUnreadableError
 
 
 @dataclass(frozen=True, slots=True)
-class OwnArm:
+class FileArm:
     """A scheduler that its file describes."""
 
     file: ArmFile

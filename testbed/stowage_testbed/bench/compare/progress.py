@@ -9,7 +9,7 @@ from stowage_testbed.compare.session.order import Turn
 from stowage_testbed.metrics.record import RunRecord
 
 
-class Telling(CompareListener):
+class ComparisonProgress(CompareListener):
     """Says what came of each turn.
 
     Parameters

@@ -10,13 +10,13 @@ from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.observe.timeline import pod_timelines
 from stowage_testbed.scenario.model import Workload
 
-LATECOMER = Workload("latecomer", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
+LATE_POD = Workload("latecomer", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
 """Fits on any node that has any room at all."""
 
 
-def admit_latecomer(context: FaultContext) -> None:
+def create_late_pod(context: FaultContext) -> None:
     """Create it."""
-    context.apply(LATECOMER)
+    context.apply(LATE_POD)
 
 
 def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
@@ -27,7 +27,7 @@ def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
     own = (
         change
         for change in changes
-        if change.kind == "Pod" and observed_pod(change.body).workload == LATECOMER.name
+        if change.kind == "Pod" and observed_pod(change.body).workload == LATE_POD.name
     )
     for line in pod_timelines(own, namespace):
         decided = [at for at in (line.bound, line.refused) if at is not None]

@@ -19,14 +19,14 @@ Counts = Mapping[str, Any]
 """What `stowage_testbed.agreement.tally.Agreement.figures` returns."""
 
 
-def judge_plans(folder: Path, seed: int, plans: int) -> None:
+def compare_random_plans(folder: Path, seed: int, plans: int) -> None:
     """Judge random plans and keep the counts in the folder, one file a seed."""
     counts = agreement(seed, plans).figures()
     path = folder / f"{_PREFIX}-{build_mark()}-{seed}.json"
     write_whole(path, json.dumps(counts, indent=1) + "\n")
 
 
-def judged_before(folder: Path) -> list[Counts]:
+def earlier_counts(folder: Path) -> list[Counts]:
     """Return the counts of every seed, for the scheduler and optimiser of now."""
     files = sorted(folder.glob(f"{_PREFIX}-{build_mark()}-*.json"))
     return [json.loads(file.read_text("utf-8")) for file in files]
