@@ -1,7 +1,7 @@
-"""A large cluster in little time: pods are born bound, to ReplicaSets that are real.
+"""A large cluster in little time: pods are created bound, for real ReplicaSets.
 
-A controller manager that sees a ReplicaSet before its pods would make them anew, so it
-is away while they are created, and reads all of them before it does anything.
+A controller manager that sees a ReplicaSet before its pods would create more of them.
+So it is stopped while they are created, and reads all of them before it acts.
 """
 
 from __future__ import annotations

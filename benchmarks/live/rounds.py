@@ -53,7 +53,7 @@ SOURCES = (
     Source("Pod", f"/api/v1/namespaces/{LIVE}/pods"),
     Source("ReplicaSet", f"/apis/apps/v1/namespaces/{STEADY}/replicasets"),
 )
-"""Thousands of steady pods are not watched: their ReplicaSets tell how they are."""
+"""Thousands of steady pods are not watched: their ReplicaSets show their state."""
 
 
 def run_cell(cell: Cell, say: Say) -> Iterator[Row]:
@@ -184,7 +184,7 @@ class CellRun:
     def _await(
         self, what: str, condition: Condition, timeout_s: float, quiet_s: float = 0.0
     ) -> None:
-        """Wait; what does not come about is a figure, and its last state is told."""
+        """Wait; a condition that is not met is a figure, with its last state."""
         try:
             self.observer.wait_for(
                 what,

@@ -1,6 +1,6 @@
 """How fast something grows, with an interval.
 
-Processes that are killed begin anew, so each life has a level of its own and all of
+Processes that are killed start again, so each life has a level of its own and all of
 them share one slope. Memory is a saw: each part of the time counts once, by its median.
 """
 

@@ -64,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="kwok-binary",
         choices=["kwok-binary", "kwok-docker", "kind"],
         help="how the session's own cluster is run: kwok-binary (default), "
-        "kwok-docker or kind; `stowage doctor` tells which work here",
+        "kwok-docker or kind; `stowage doctor` shows which work here",
     )
     group.addoption(
         "--stowage-results",

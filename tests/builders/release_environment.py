@@ -79,7 +79,7 @@ def state(pod: Any, container: int = 0) -> Any:
 
 
 def is_ready(pod: Any) -> bool:
-    """Tell whether a pod is Ready."""
+    """Return whether a pod is Ready."""
     conditions: Mapping[str, str] = {
         condition.type: condition.status for condition in pod.status.conditions or ()
     }

@@ -11,7 +11,7 @@ from stowage_testbed.reproduce.sweep.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class Harmless:
-    """A task that tells which process did it."""
+    """A task that returns which process executed it."""
 
     id: str
 

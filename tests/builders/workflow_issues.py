@@ -37,12 +37,12 @@ class Repository:
         return frozenset(re.findall(r"^([a-z0-9-]+):(?!=)", makefile, re.MULTILINE))
 
     def runs(self, script: str) -> bool:
-        """Tell whether a script is there and can be executed."""
+        """Return whether a script is there and can be executed."""
         path = self.root / script
         return path.is_file() and os.access(path, os.X_OK)
 
     def has_action(self, folder: str) -> bool:
-        """Tell whether an action of our own is there."""
+        """Return whether an action of our own is there."""
         return (self.root / folder / "action.yml").is_file()
 
 

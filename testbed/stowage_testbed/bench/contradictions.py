@@ -61,7 +61,7 @@ def _refuted(claimer: Record, other: Record) -> Iterator[tuple[str, str]]:
 
 
 def _as_good(own: Value, found: Value, tiers: int) -> bool:
-    """Tell whether no number of the first ``tiers`` is worse than the own one."""
+    """Return whether no number of the first ``tiers`` is worse than the own one."""
     return all(
         theirs >= mine
         for one, other in zip(own[:tiers], found[:tiers], strict=True)

@@ -37,7 +37,7 @@ class Session:
     service
         Returns who is called; it is started only where something is missing.
     say
-        Told of each step, in a line.
+        Receives a line for each step.
     """
 
     scope: Scope

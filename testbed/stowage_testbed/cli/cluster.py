@@ -43,7 +43,7 @@ Port = Annotated[
 
 Kind = Annotated[
     Backend,
-    typer.Option(help="How it is run; `stowage doctor` tells which work here."),
+    typer.Option(help="How it is run; `stowage doctor` shows which work here."),
 ]
 
 
@@ -83,7 +83,7 @@ def down(name: Name = "stowage") -> None:
 
 @app.command(name="list")
 def list_() -> None:
-    """List the clusters, and whom they belong to."""
+    """List the clusters and their owners."""
     for entry in list_clusters():
         owner = f" by process {entry.owner_pid}" if entry.owner_pid else ""
         port = f"127.0.0.1:{entry.api_port}" if entry.api_port else "-"

@@ -66,7 +66,7 @@ def compare(
         Path | None,
         typer.Option(
             help="Folder of the bundle, results/compare/<scenario> without; a "
-            "comparison there is gone on with."
+            "comparison there is resumed."
         ),
     ] = None,
 ) -> None:

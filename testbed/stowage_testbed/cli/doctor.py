@@ -24,7 +24,7 @@ def doctor(
         bool, typer.Option("--json", help="Print one JSON document.")
     ] = False,
 ) -> None:
-    """Tell which kinds of cluster work here, and what the others lack.
+    """Show which kinds of cluster work here, and what the others lack.
 
     Exits with 1 if one that was named does not, or if none works.
     """

@@ -76,7 +76,7 @@ def solve(
         bool, typer.Option("--deterministic", help="Count steps, not seconds.")
     ] = False,
     progress: Annotated[
-        bool, typer.Option("--progress", help="Tell on standard error how far it is.")
+        bool, typer.Option("--progress", help="Report progress on standard error.")
     ] = False,
     objective: ObjectiveOption = ObjectiveName.PLACE,
     max_moves: MovesOption = None,
@@ -136,7 +136,7 @@ def verify(
     certificate: Annotated[
         bool,
         typer.Option(
-            "--certificate", help="Also check the prices of every dual bound anew."
+            "--certificate", help="Also check the prices of every dual bound."
         ),
     ] = False,
 ) -> None:
@@ -161,7 +161,7 @@ def verify(
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Tell the optimiser's errors as the testbed's own."""
+    """Report the optimiser's errors as the testbed's own."""
     try:
         yield
     except OptimizerError as error:

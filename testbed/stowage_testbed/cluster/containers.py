@@ -36,7 +36,7 @@ def containers(
 
 
 def containers_run(owner: Owner, cluster: str) -> bool:
-    """Tell whether containers of a cluster run; an engine that is away runs none."""
+    """Return whether containers of a cluster run; an engine that is away runs none."""
     if engine_unavailable_reason(owner.engine):
         return False
     return bool(containers(owner.backend, cluster, running=True, engine=owner.engine))

@@ -24,7 +24,7 @@ READY_TIMEOUT_S = 120.0
 
 
 class FolderCluster(ABC):
-    """A cluster whose folder tells everything about it.
+    """A cluster whose folder holds all that is known about it.
 
     Parameters
     ----------

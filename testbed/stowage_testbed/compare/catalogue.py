@@ -87,7 +87,7 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
 
 
 def unavailable_reason(name: str) -> str:
-    """Return why an arm of the catalogue cannot run here; nothing if it can."""
+    """Return why an arm of the catalogue cannot run here; empty if it can."""
     entry = ARMS[name]
     try:
         for tool in entry.tools:

@@ -45,7 +45,7 @@ def run_with_engine(command: Sequence[str], *, optional: bool = False) -> int:
     Raises
     ------
     EngineBusyError, EngineFailedError
-        There is no engine to be had.
+        No engine is available.
     """
     folder = layout.docker_folder()
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Random plans before both judges, as a part of the reliability figures."""
+"""Random plans for both verifiers, as a part of the reliability figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Counts = Mapping[str, Any]
 
 
 def compare_random_plans(folder: Path, seed: int, plans: int) -> None:
-    """Judge random plans and keep the counts in the folder, one file a seed."""
+    """Verify random plans and keep the counts in the folder, one file a seed."""
     counts = agreement(seed, plans).figures()
     path = folder / f"{_PREFIX}-{build_mark()}-{seed}.json"
     write_whole(path, json.dumps(counts, indent=1) + "\n")
@@ -33,7 +33,7 @@ def earlier_counts(folder: Path) -> list[Counts]:
 
 
 def agreement_figures(known: Sequence[Counts]) -> Iterator[Figure]:
-    """Yield how many plans were judged, and about how many nobody knows why."""
+    """Yield how many plans were verified, and how many differences are unexplained."""
     name = "Go replay and Python's verify"
     plans = [float(counts["plans"]) for counts in known]
     yield figure(

@@ -134,7 +134,7 @@ class Attempt:
         return workload[:first], workload[first:]
 
     def _comes(self, context: FaultContext, last: Sequence[Workload]) -> bool:
-        """Bring in the rest, and wait for the moment; tell whether it came."""
+        """Bring in the rest, and wait for the moment; return whether it came."""
         run, scenario = self.cluster.run, self.scenario
         settled = run.observer.read(
             lambda state: {p.uid for p in state.pods(context.namespace) if p.bound}

@@ -1,4 +1,4 @@
-"""What one fault acts on: the cluster, the plan, randomness, and what to mend."""
+"""What one fault acts on: cluster, plan, random generator, and what ends it again."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class FaultContext:
     settings
         What was asked for.
     rng
-        Seeded; everything that is drawn is drawn from it.
+        Random generator; every random choice of the fault comes from it.
     clock
         Lets time pass.
     facts
-        What a fault notes of itself, by name.
+        What a fault records about itself, by name.
     """
 
     run: RunContext
@@ -57,7 +57,7 @@ class FaultContext:
         return self.environment.namespace
 
     def on_end(self, end_fault: Callable[[], object]) -> None:
-        """Have something done when the fault ends; the last comes first."""
+        """Register what is done when the fault ends; the last one is done first."""
         self._undo.callback(end_fault)
 
     def end_fault(self) -> None:
@@ -96,7 +96,7 @@ class FaultContext:
         return status
 
     def planned_node(self, role: str) -> str:
-        """Return a node of the plan that lives, drawn among those of the role.
+        """Return a node of the active plan, drawn among those of the role.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""From what was seen of a try to what it showed."""
+"""From the observations of a try to its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DOING = {("pods", "eviction"), ("pods", "binding")}
 
 @dataclass(slots=True)
 class Seen:
-    """What is known of a try; filled in while it goes on.
+    """The observations of a try; filled in while it runs.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class Seen:
     injected, ended
         When the fault began and ended; None if it never did.
     facts
-        What the fault noted of itself.
+        What the fault recorded about itself.
     error
         What ended the try early.
     second_plan
-        Pods that a plan asked for at the end disturbs; None if none was asked for.
+        Pods that a plan asked for at the end disrupts; None if none was asked for.
     """
 
     scenario: Scenario
@@ -75,7 +75,7 @@ def restarts(state: State, namespace: str) -> dict[str, int]:
 
 
 def trial_of(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
-    """Return the trial."""
+    """Return the trial's result."""
     history = History(tuple(seen.changes), seen.entries)
     namespace = seen.environment.namespace if seen.environment else ""
     fault = seen.scenario.fault

@@ -51,7 +51,7 @@ class FaultKind:
     before
         Called before anything is planned.
     after
-        Called when the try has been judged.
+        Called when the try has been evaluated.
     values
         Further values of the release that it needs.
     """

@@ -1,4 +1,4 @@
-"""A small pod that comes in the middle of a fault, and how long it is kept waiting."""
+"""A small pod that is created during a fault, and how long it is held."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LATE_POD = Workload("latecomer", replicas=1, cpu_milli=1, memory_bytes=1_000_000
 
 
 def create_late_pod(context: FaultContext) -> None:
-    """Create it."""
+    """Create the late pod."""
     context.apply(LATE_POD)
 
 
 def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
     """Return the seconds from its creation until it was bound or refused.
 
-    None if there was none, or if nothing was decided on it.
+    None if there was none, or if it was neither bound nor refused.
     """
     own = (
         change

@@ -13,12 +13,12 @@ from stowage_testbed.faults.hostile.replies import HONEST, WAYS
 
 
 def control_file(cluster: Cluster) -> Path:
-    """Return the file that tells the lying optimiser how to lie."""
+    """Return the file by which the lying optimiser is controlled."""
     return cluster.workdir / "lie"
 
 
 def hostile_values(cluster: Cluster) -> dict[str, Any]:
-    """Return the values of a release whose optimiser lies when it is told to."""
+    """Return the values of a release whose optimiser lies on request."""
     module = [sys.executable, "-m", "stowage_testbed.faults.hostile"]
     return {
         "optimizer": {"command": [*module, "--control", str(control_file(cluster))]}

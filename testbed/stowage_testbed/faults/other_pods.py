@@ -16,7 +16,7 @@ CHURN_RATE = "churn, changes a second"
 
 
 def compete(context: FaultContext) -> None:
-    """Send rivals after the room that a plan frees, of equal or of higher priority."""
+    """Create rivals for the room that a plan frees, of equal or of higher priority."""
     priority = {"equal": 0, "higher": HIGHER}[context.way("equal", "higher")]
     if priority:
         context.objects.create(priority_class_manifest(priority), or_keep=True)
@@ -26,7 +26,7 @@ def compete(context: FaultContext) -> None:
 
 
 def churn(context: FaultContext) -> None:
-    """Let small pods come and go, at a rate that is drawn, until the fault ends."""
+    """Create and delete small pods, at a random rate, until the fault ends."""
     rate_per_s = context.rng.randint(1, FASTEST_PER_S)
     context.facts[CHURN_RATE] = rate_per_s
     over = threading.Event()
@@ -58,7 +58,7 @@ def _come_and_go(context: FaultContext, rate_per_s: int, over: threading.Event) 
 
 
 def _create(context: FaultContext, name: str) -> bool:
-    """Create a small pod of nobody's; tell whether it was let in."""
+    """Create a small pod without an owner; return whether it was admitted."""
     requests = {"cpu": "1m", "memory": "1M"}
     container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
     spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}

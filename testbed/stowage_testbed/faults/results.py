@@ -19,7 +19,7 @@ NAME = "reliability"
 def write_results(results: Path, trials: Sequence[Trial]) -> str:
     """Write ``<results>/reliability.json`` and return the figures as a table.
 
-    Plans that were judged before, in the same folder, are part of it.
+    Plans that were verified before, in the same folder, are part of it.
     """
     counts = earlier_counts(results / NAME)
     figures = [*reliability_figures(trials), *agreement_figures(counts)]

@@ -16,7 +16,7 @@ from stowage_testbed.scenario.model import Scenario
 
 
 def run_agreement(seed: int, plans: int, results: Path) -> str:
-    """Judge random plans by both checkers, write the results, return their table.
+    """Verify random plans with both verifiers, write the results, return their table.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def run_faults(
         Folder of the results. What was tried before with the same scheduler and
         optimiser is kept there and counts.
     say
-        Told of each step, in a line.
+        Receives a line for each step.
     tries
         Of each scenario; its own number without.
 

@@ -44,7 +44,7 @@ class Suite:
     results
         Folder of the evidence of tries that fail.
     say
-        Told of each try, in a line.
+        Receives a line for each try.
     tries
         Of each scenario; its own number without.
     """

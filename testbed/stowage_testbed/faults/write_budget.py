@@ -131,7 +131,7 @@ class Neighbour:
         self._held.endheaders(b"{")
 
     def _holds(self) -> bool:
-        """Tell whether the endless write goes on: it has not been answered."""
+        """Return whether the endless write goes on: it has not been answered."""
         if self._held is None or self._held.sock is None:
             return False
         self._held.sock.settimeout(ANSWERED_WITHIN_S)

@@ -59,7 +59,7 @@ class Attempt:
     _ending: asyncio.Task[None] | None = None
 
     async def run(self, listener: HealthListener) -> Exit:
-        """Return when the process has ended; the listener hears of its health."""
+        """Return when the process has ended; the listener receives its health."""
         probing = asyncio.create_task(self._watch_health(listener))
         ended = await self.process.wait()
         self._ended.set()

@@ -126,7 +126,7 @@ class ContainerRunner:
         since = self._place.clock.wall()
         _log.info("container %s runs as %d", self.record.name, attempt.process.pid)
         self._show(Running(since))
-        if self._stopping.is_set():  # told to stop while it was being started
+        if self._stopping.is_set():  # asked to stop while starting
             attempt.process.kill()
         ended = await attempt.run(self)
         self._attempt = None
@@ -144,7 +144,7 @@ class ContainerRunner:
         EndedContainers(folder.parents[1]).add(ended)
 
     async def _back_off(self, ran_s: float) -> None:
-        """Wait as long as the failures so far call for, or until told to stop."""
+        """Wait as long as the back-off requires, or until asked to stop."""
         delay_s = self._backoff.after_run(ran_s)
         ended = isinstance(self.record.state, Terminated)
         if isinstance(self.record.state, Terminated):

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class EventReporter:
-    """Tells each new state of a pod's containers once; best effort, as events are."""
+    """Reports each new state of a pod's containers once; best effort, as events are."""
 
     api: ApiServer
     clock: LoopClock
@@ -34,7 +34,7 @@ class EventReporter:
     _sending: set[asyncio.Task[None]] = field(default_factory=set)
 
     def report(self, pod: Manifest, record: ContainerRecord) -> None:
-        """Tell the container's state if it is news."""
+        """Report the container's state if it is new."""
         state = record.state
         if self._reported.get(record.name) == state:
             return

@@ -62,7 +62,7 @@ class HostKubelet:
         self._pods = node.workdir / "hostpods"
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop; no process of a pod is left then."""
+        """Work until asked to stop; no process of a pod is left then."""
         self._pods.mkdir(parents=True, exist_ok=True)
         (self._node.workdir / "mnt").mkdir(exist_ok=True)
         keeping = asyncio.create_task(self._heartbeat.run())

@@ -40,7 +40,7 @@ def host_capacity() -> Manifest:
 
 @dataclass(frozen=True, slots=True)
 class NodeHeartbeat:
-    """Creates the node and keeps it Ready, also after somebody deleted it."""
+    """Creates the node and keeps it Ready, also after it was deleted."""
 
     api: ApiServer
     name: str

@@ -13,7 +13,7 @@ PULL_TIMEOUT_S = 900.0
 
 
 def load_image(archive: Archive) -> bool:
-    """Load an image unless the engine has that very one; tell whether it was needed.
+    """Load an image unless the engine has that very one; return whether it was needed.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def load_image(archive: Archive) -> bool:
 
 
 def is_published(recipe: Recipe) -> bool:
-    """Tell whether the engine has, or can pull, the image that does the same.
+    """Return whether the engine has, or can pull, the image that does the same.
 
     Raises
     ------

@@ -151,7 +151,7 @@ class _ReadyPods:
             self._count.update(selectors)
 
     def ready(self, evicted: Evicted) -> bool:
-        """Tell whether a pod is ready; of one that is not there, whether it was."""
+        """Return whether a pod is ready; of one that is not there, whether it was."""
         return (self._known.get(evicted.uid) or pod_facts(evicted.body)).ready
 
     def others(self, uid: str, selector: Selector) -> int:

@@ -1,4 +1,4 @@
-"""What became of each pod. Names are used again, so that only its UID tells it."""
+"""The life of each pod. Names are reused, so only the UID identifies a pod."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from stowage_testbed.observe.receipt import NS_PER_S
 
 RULE = "plan-room-taken"
 UNDER_WAY_NS = NS_PER_S // 2
-"""How long a pod that comes, or a node that changes, may be told of late."""
+"""How late a new pod or a changed node may be reported."""
 
 BOUND_WITHIN_NS = 30 * NS_PER_S
 """How long the binding of a pod may take that was decided before the plan began."""
@@ -43,7 +43,7 @@ class Place:
     requests: Amounts
 
     def expects(self, pod: JsonObject) -> bool:
-        """Tell whether the pod may take the place."""
+        """Return whether the pod may take the place."""
         metadata = pod["metadata"]
         if metadata["uid"] in self.uids:
             return True
@@ -60,7 +60,7 @@ class Executing:
     places: Mapping[str, tuple[Place, ...]]
 
     def expects(self, pod: JsonObject) -> bool:
-        """Tell whether the plan has a place for the pod on any node."""
+        """Return whether the plan has a place for the pod on any node."""
         return any(one.expects(pod) for some in self.places.values() for one in some)
 
     def needed(self, node: str, there: list[JsonObject], priority: int) -> Counter[str]:
@@ -83,7 +83,7 @@ class Executing:
 
 @dataclass(slots=True)
 class _ClusterState:
-    """What is where at one moment of the history."""
+    """The pods, nodes and plans at one moment of the history."""
 
     plans: dict[str, Executing] = field(default_factory=dict)
     room: dict[str, Amounts] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class _ClusterState:
         self.room[change.name] = room
 
     def take_pod(self, change: Change) -> bool:
-        """Take in a pod, and tell whether the scheduler has just given it a node."""
+        """Take in a pod, and return whether the scheduler has just given it a node."""
         known = self.pods.pop(change.uid, None)
         if known is not None:
             self.on_node.get(node_of(known), {}).pop(change.uid, None)
@@ -128,7 +128,7 @@ class _ClusterState:
 def no_plan_room_taken(history: History) -> Iterator[Violation]:
     """Yield pods that were bound into room that a plan being carried out still needs.
 
-    Who is none of the plan's pods, of whatever profile, may only take what is free
+    A pod that is not the plan's, of whatever profile, may only take what is free
     beside it, unless its priority is higher. Pods that may have been on their way
     when the plan began do not count.
     """
@@ -173,7 +173,7 @@ def _taken(cluster: _ClusterState, change: Change) -> Iterator[Violation]:
 
 
 def _after(began_ns: int, seen_ns: int, bound_ns: int) -> bool:
-    """Tell whether the pod got its node by a decision after the plan had begun."""
+    """Return whether the pod got its node by a decision after the plan had begun."""
     return seen_ns - began_ns > UNDER_WAY_NS or bound_ns - began_ns > BOUND_WITHIN_NS
 
 

@@ -22,7 +22,7 @@ class Requirement:
     values: tuple[str, ...]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether labels meet it."""
+        """Return whether labels meet it."""
         match self.operator:
             case "In":
                 return labels.get(self.name) in self.values
@@ -49,7 +49,7 @@ def requirements_of(selector: Mapping[str, Any]) -> tuple[Requirement, ...]:
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Tell whether a label selector holds for labels."""
+    """Return whether a label selector holds for labels."""
     return all(one.holds(labels) for one in requirements_of(selector))
 
 
@@ -69,7 +69,7 @@ class Selector:
         return cls(namespace_of(budget), requirements_of(found))
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether a pod of its namespace with these labels is selected."""
+        """Return whether a pod of its namespace with these labels is selected."""
         return all(one.holds(labels) for one in self.requirements)
 
     def anchors(self) -> list[Anchor]:

@@ -63,7 +63,7 @@ def _at_first_plan(history: History) -> Collection[PodFacts] | None:
 
 
 def _disturbed_by_others(history: History) -> bool:
-    """Tell whether nodes changed in a way that can cost places after the first plan."""
+    """Return whether a node change after the first plan could cost placements."""
     planned = False
     seen: dict[str, object] = {}
     for change in history.of("Node", "PackingPlan"):

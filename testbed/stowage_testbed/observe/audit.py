@@ -46,7 +46,7 @@ class AuditEntry:
     uid: str = ""
 
     def creates(self, resource: str, subresource: str) -> bool:
-        """Tell whether something of this kind was created with success."""
+        """Return whether something of this kind was created with success."""
         return (
             self.verb == "create"
             and self.resource == resource

@@ -169,7 +169,7 @@ class BodyStore:
         return RawBody(file, file.append(raw), len(raw), names)
 
     def roll(self) -> bool:
-        """Begin a new file if the one in use is long; tell whether it was.
+        """Begin a new file if the one in use is long; return whether it was.
 
         The former one goes with the last body in it, so that who lives long must be
         `moved`.

@@ -1,4 +1,4 @@
-"""The state of the cluster as the watches last told it."""
+"""The state of the cluster as the watches last reported it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class ScenarioFile(pytest.File):
             yield item
 
     def _is_asked_for(self) -> bool:
-        """Tell whether `-m` speaks of long scenarios, or this very file is named."""
+        """Return whether `-m` speaks of long scenarios, or this very file is named."""
         config = self.config
         named = [
             config.invocation_params.dir / arg.split("::")[0] for arg in config.args

@@ -127,7 +127,7 @@ def _is_decided(pod: ObservedPod) -> bool:
 
 
 def _concluded(pods: list[ObservedPod], plans: list[ObservedPlan]) -> bool:
-    """Tell whether a plan has spoken of pods that have no node."""
+    """Return whether a plan has spoken of pods that have no node."""
     pending = any(pod.unschedulable for pod in pods)
     return not pending or (bool(plans) and plans[-1].conclusive)
 

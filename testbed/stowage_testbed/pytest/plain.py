@@ -38,5 +38,5 @@ def failing_plainly() -> Iterator[None]:
     try:
         yield
     except StowageError as error:
-        # What pytest.fail raises would tell the error a second time.
+        # What pytest.fail raises would show the error a second time.
         raise pytest.fail.Exception(str(error), pytrace=False) from None

@@ -102,7 +102,7 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
     StowageError
         It does not come up.
     """
-    # By the time that this leaves the block, pytest has told of it and ends.
+    # By the time that this leaves the block, pytest has reported it and ends.
     with suppress(RunEndedError), ExitStack() as stack:
         name = options.named
         if name is not None and options.workers > 1:

@@ -91,7 +91,7 @@ def _delete(api: ApiClient, one: Thing) -> None:
 def _delete_collection(
     api: ApiClient, kind: Kind, namespace: str, selector: str = ""
 ) -> bool:
-    """Delete the objects of a kind in a namespace, and tell whether there were any."""
+    """Delete a namespace's objects of a kind, and return whether there were any."""
     answer = ask(
         api,
         "DELETE",

@@ -27,7 +27,7 @@ class Runner:
     run_id
         Name of the run.
     listener
-        Is told of every step.
+        Receives every step.
     clock
         Times the steps of the run.
     """
@@ -50,8 +50,9 @@ class Runner:
     def run(self) -> RunOutcome:
         """Run every scenario in every round.
 
-        An error that ends the run early is part of the outcome, with what was had until
-        then. An interrupt is raised, after the cluster is down and the outcome told.
+        An error that ends the run early is part of the outcome, with the results so
+        far.
+        An interrupt is raised after the cluster is down and the outcome is reported.
 
         Raises
         ------

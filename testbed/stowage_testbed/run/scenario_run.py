@@ -1,4 +1,4 @@
-"""One scenario, once: prepare, place, optimise, tell, clean up."""
+"""One scenario, once: prepare, place, optimise, report, clean up."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run_scenario(
             if outcome.error:
                 await_end(PATIENCE_S)
     except EndingInterrupt:
-        # Nobody is there to clear anything.
+        # The process is being ended; there is no time to clear anything.
         raise
     except (KeyboardInterrupt, SystemExit):
         if context.lasting:

@@ -45,7 +45,7 @@ def window_record(
     label
         What the run is called.
     footprint
-        Memory and CPU time of the scheduler in the window, if they were gauged.
+        Memory and CPU time of the scheduler in the window, if they were measured.
     count
         The pods of the API server and of the watch, if they were counted.
 

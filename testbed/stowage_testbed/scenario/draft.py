@@ -1,4 +1,4 @@
-"""A scenario on its way: the parts of a file that could be read, with their places."""
+"""A partly read scenario: the valid parts of a file, with their places."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _UNIT_DEPTH = {
 class Draft:
     """The readable parts of one scenario.
 
-    ``nodes_whole`` and so on tell whether none had to be left out: only then can
+    ``nodes_whole`` and so on return whether none had to be left out: only then can
     something be called missing.
     """
 

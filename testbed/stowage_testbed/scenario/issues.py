@@ -231,7 +231,7 @@ _FORMATTERS: dict[str, Callable[[ValidationError], Iterator[DocumentIssue]]] = {
 
 
 def _is_left_over(error: ValidationError) -> bool:
-    """Tell whether a placeholder stands where it would have been filled in."""
+    """Return whether a placeholder stands where it would have been filled in."""
     place = _place(error)
     return (
         isinstance(error.instance, str)

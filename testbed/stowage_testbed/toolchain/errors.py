@@ -40,7 +40,7 @@ class SourcesMissingError(StowageError):
     def __init__(self, name: str, folder: Path) -> None:
         super().__init__(
             f"{name} is built from the Go module in {folder}, which is not there; "
-            "install Stowage anew: pip install --force-reinstall stowage"
+            "reinstall Stowage: pip install --force-reinstall stowage"
         )
 
 

@@ -66,7 +66,7 @@ class Tool:
 
     @property
     def ldflags(self) -> str:
-        """Return the linker flags: stripped, and told its version if it asks."""
+        """Return the linker flags: stripped, and with the version if needed."""
         flags = ["-s", "-w"]
         if self.version_flags:
             major, minor, _ = self.version.removeprefix("v").split(".")

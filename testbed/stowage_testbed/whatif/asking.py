@@ -16,7 +16,7 @@ from stowage_testbed.whatif.room import rooms
 from stowage_testbed.whatif.still_pending import left_pending
 
 REHEARSALS = 8
-"""How often a plan that a plugin refuses is made anew, without what it refused."""
+"""How often a plan that a plugin refuses is made again, without what it refused."""
 
 ID = "whatif"
 

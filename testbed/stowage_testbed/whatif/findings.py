@@ -16,7 +16,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class StillPending:
-    """Pods alike that would stay pending, and why.
+    """Equal pods that would stay pending, and why.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Findings:
     gain_by_moves
         How many pending pods fit with at most so many moves; ascending.
     left
-        Who would stay pending.
+        Pods that would stay pending.
     kept
         The rules that keep running pods where they are, that of most pods first.
     room

@@ -1,4 +1,4 @@
-"""Who would stay pending whatever moves, and why."""
+"""Pods that would stay pending whatever moves, and why."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ SOUND: dict[str, Story] = {
     "a pod is kept out by room that is held": lambda s: (
         s.reservation("r").pod("b", refused=KEPT_OUT).later(6).node()
     ),
-    "a pod is about to hear that a plan has ended": lambda s: (
+    "a pod is about to see that a plan has ended": lambda s: (
         s.plan("p", "Executing")
         .plan("p", "Completed")
         .pod("b", refused=KEPT_OUT)

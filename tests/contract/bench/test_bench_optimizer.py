@@ -25,7 +25,7 @@ TINY = Scope(
     rival_s=0.3,
     search_s=0.3,
     searched=1,
-    # A cold start compiles everything, which `make context-optimizer SMOKE=1` measures.
+    # A cold start compiles everything, which `make bench-optimizer SMOKE=1` measures.
     starts=0,
     calls=1,
 )

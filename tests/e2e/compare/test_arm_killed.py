@@ -47,7 +47,7 @@ pytestmark = pytest.mark.e2e
 def comparing(
     environment: ArmEnvironment, tmp_path: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Compare the stock scheduler with itself, told of by a file."""
+    """Compare the stock scheduler with itself, described by a file."""
     scenario, own = tmp_path / "test" / "vain.yaml", tmp_path / "mine.yaml"
     scenario.parent.mkdir()
     scenario.write_text(VAIN)

@@ -36,7 +36,7 @@ SMALL = ("burst/deployment-200", "--variant", "small", "--warm-up", "10")
 def compare(
     environment: ArmEnvironment, folder: Path, *arguments: str
 ) -> tuple[int, str]:
-    """Run the command on the stage's cluster, and return its exit code and words."""
+    """Run the command on the cluster, and return its exit code and output."""
     command = [*COMPARE, *SMALL, *arguments]
     command += ["--cluster", environment.cluster.name, "--results", str(folder)]
     done = subprocess.run(
@@ -53,7 +53,7 @@ def compare(
 def compared(
     environment: ArmEnvironment, tmp_path_factory: pytest.TempPathFactory
 ) -> Bundle:
-    """Return a comparison of one round that was gone on with for a second."""
+    """Return a comparison of one round that was resumed for a second."""
     folder = tmp_path_factory.mktemp("compare") / "bundle"
     arms = ("--arms", "default,stowage-score-cache")
     before = environment.processes()
@@ -193,7 +193,7 @@ expect:
 def test_what_a_plan_moves_is_measured(
     environment: ArmEnvironment, tmp_path: Path
 ) -> None:
-    """A scheduler that makes room by moving pods has a price, and it is told."""
+    """A scheduler that makes room by moving pods has a price, and it is reported."""
     file = tmp_path / "plans" / "room.yaml"
     file.parent.mkdir()
     file.write_text(ROOM, encoding="utf-8")

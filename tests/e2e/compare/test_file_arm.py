@@ -1,4 +1,4 @@
-"""A scheduler of the user's own: the stock one, told of by a file."""
+"""A scheduler of the user's own: the stock one, described by a file."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _refused(pod: Any) -> bool:
 def test_a_scale_up_is_certain_once_its_room_is_reserved(
     cleared: ReleaseEnvironment,
 ) -> None:
-    """Story 3: others come first, and the owner still finds his room."""
+    """Story 3: others come first, and the owner still finds its room."""
     _reserve(cleared, "peak", "3G", "shop")
     node = _reaches(cleared, "peak", "Available")["nodeName"]
     _run(cleared, "crowd-1", "3G", "crowd")
@@ -235,7 +235,7 @@ def test_what_an_owner_took_is_held_again_when_he_is_gone(
 def test_a_reservation_that_cannot_be_meant_is_refused(
     environment: ReleaseEnvironment, change: dict[str, Any], reason: str
 ) -> None:
-    """A mistake is told at once, not found in a log after the peak."""
+    """A mistake is reported at once, not found in a log after the peak."""
     with pytest.raises(ApiException) as refused:
         _reserve(environment, "broken", "1G", "shop", **change)
 

@@ -176,7 +176,7 @@ def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_report_needs_nothing_but_the_folder(folder: Path, tmp_path: Path) -> None:
-    """Tables, figures and page can be made anew long after."""
+    """Tables, figures and page can be made again long after."""
     text = write_report(folder, tmp_path / "figures.json")
     assert "paper" in text
     assert "lexicographic" in text

@@ -1,4 +1,4 @@
-"""Workers die, and the rows are those of a quiet afternoon."""
+"""Workers die, and the rows are the same as without failures."""
 
 from __future__ import annotations
 

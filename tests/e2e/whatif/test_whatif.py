@@ -178,7 +178,7 @@ def test_one_move_makes_room_and_the_answer_says_so(
 def test_without_moves_the_pod_stays_and_the_answer_says_why(
     inventory: Inventory, asking: Asking
 ) -> None:
-    """A limit on moves is a wish that is kept."""
+    """A limit on moves is respected."""
     found = asking.findings(inventory, replace(ANYBODY, max_moves=0))
     assert (found.fits_after, found.moves) == (0, ())
     (left,) = found.left

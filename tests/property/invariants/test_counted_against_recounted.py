@@ -1,4 +1,4 @@
-"""What is kept up to date change by change, against the same counted anew each time."""
+"""What is updated change by change, against the same counted again each time."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def test_nothing_depends_on_the_order_of_nodes_and_pods(
 
 
 def _close(one: Metric, other: Metric) -> bool:
-    """Tell whether two metrics are the same, but for the order of a sum of floats."""
+    """Return whether two metrics are the same, but for the order of a sum of floats."""
     if one.value is None or other.value is None:
         return one == other
     return one.n == other.n and one.value == pytest.approx(other.value)

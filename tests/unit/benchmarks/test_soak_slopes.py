@@ -1,4 +1,4 @@
-"""How growth is told from noise, over processes that are killed and begin anew."""
+"""Growth is distinguished from noise, over processes that are restarted."""
 
 from __future__ import annotations
 

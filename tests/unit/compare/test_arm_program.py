@@ -1,4 +1,4 @@
-"""Processes of an arm: they serve, or the reason is told; none is left."""
+"""Processes of an arm: they serve, or the reason is reported; none is left."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def hungry() -> Iterator[subprocess.Popen[str]]:
-    """Return a process that takes 100 MB and some CPU time, when it is told to."""
+    """Return a process that takes 100 MB and some CPU time, on request."""
     with subprocess.Popen(
         [sys.executable, "-c", HUNGRY], stdin=PIPE, stdout=PIPE, text=True
     ) as process:

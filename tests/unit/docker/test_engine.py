@@ -1,4 +1,4 @@
-"""Without Docker everybody is told why, and what to do."""
+"""Without Docker the error says why, and what to do."""
 
 from __future__ import annotations
 

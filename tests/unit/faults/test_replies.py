@@ -94,7 +94,7 @@ def test_what_is_no_answer_never_ends_in_a_plan(way: str) -> None:
 
 
 def test_every_lie_has_its_scenario() -> None:
-    """A lie that nobody tells is never found out."""
+    """Every lie must be reachable, or it would never be tested."""
     file = layout.shipped("scenarios") / "faults" / "optimizer-lies.yaml"
     told = {one.fault.way for one in load_file(file) if one.fault}
 

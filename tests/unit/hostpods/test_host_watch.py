@@ -62,7 +62,7 @@ class NoPause:
 
 
 def watch(script: Script) -> list[tuple[str, Any]]:
-    """Run the script to its end; return what the kubelet would have heard."""
+    """Run the script to its end; return what the kubelet would have received."""
     heard: list[tuple[str, Any]] = []
     pods = PodWatch(
         script,

@@ -58,7 +58,7 @@ class Growing:
 def test_a_log_that_is_waited_for_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To begin anew at each look took longer than the look's pause at 10,000 pods."""
+    """To start again at each look took longer than the look's pause at 10,000 pods."""
     cluster, parse, parsed = SilentCluster(tmp_path), audit._entry, list[bytes]()
     clock = Growing(cluster.audit_log)
     clock.pause(0)

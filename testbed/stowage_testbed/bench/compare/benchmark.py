@@ -32,7 +32,7 @@ def run_benchmark(
 ) -> str:
     """Measure, write ``<results>/bench-compare.json``, return the table.
 
-    Comparisons that are there already, in ``<results>/compare/``, are gone on with.
+    Comparisons that are there already, in ``<results>/compare/``, are resumed.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def run_benchmark(
     results
         Folder of all results.
     say
-        Told of each run, in a line.
+        Receives a line for each run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How a comparison goes, in lines."""
+"""The progress of a comparison, a line for each turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stowage_testbed.metrics.record import RunRecord
 
 
 class ComparisonProgress(CompareListener):
-    """Says what came of each turn.
+    """Reports the result of each turn.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class ComparisonProgress(CompareListener):
         self._say = say
 
     def turn_finished(self, turn: Turn, record: RunRecord) -> None:
-        """Say what came of it."""
+        """Report its result."""
         placed = sum(pod.node != "" for pod in record.pods)
         said = record.error or f"{placed} pods placed, {record.window_s:.1f} s"
         where = f"{turn.arm}, {turn.limits} limits, round {turn.round_number}"

@@ -34,7 +34,7 @@ def run_rounds(
     folder
         For configurations that are made.
     say
-        Told of each run, in a line.
+        Receives a line for each run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A scheduler of the user's own, as its file tells it."""
+"""A scheduler of the user's own, as its file describes it."""
 
 from __future__ import annotations
 

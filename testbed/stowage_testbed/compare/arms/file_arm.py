@@ -1,4 +1,4 @@
-"""An arm of the user's own, from an arm file."""
+"""A user's own arm, from an arm file."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _QUOTAS = Kind("scheduling.sigs.k8s.io", "v1alpha1", "elasticquotas", NAMESPACE)
 
 
 def koordinator_arm() -> KubeSchedulerArm:
-    """Return the arm; its settings can be told once it is installed."""
+    """Return the arm; its settings can be read once it is installed."""
     return KubeSchedulerArm(
         name=NAME,
         tool=TOOL,

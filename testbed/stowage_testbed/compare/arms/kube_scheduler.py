@@ -112,7 +112,7 @@ class KubeSchedulerArm:
             f"--config={folder / 'scheduler.yaml'}",
             f"--bind-address={LOOPBACK}",
             f"--secure-port={port}",
-            # Nobody has to be known to be told whether it is ready.
+            # Readiness is answered without authentication.
             f"--authorization-always-allow-paths={self.ready_path}",
             f"--v={LOG_LEVEL}",
             *self.flags,

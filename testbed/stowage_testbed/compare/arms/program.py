@@ -34,7 +34,7 @@ class Program:
     environment
         On top of the clean one that every program gets.
     ready
-        Told the process, answers `READY`, or what is still missing.
+        Given the process, returns `READY`, or what is still missing.
     """
 
     name: str

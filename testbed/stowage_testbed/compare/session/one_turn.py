@@ -37,7 +37,7 @@ NO_WINDOW = (
 
 
 class OneTurn:
-    """Carries turns of one comparison out.
+    """Runs the turns of one comparison.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class OneTurn:
     folder
         Takes the arms' configurations and logs.
     listener
-        Is told of each phase.
+        Receives each phase.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class OneTurn:
             keep(*self._outcome(turn, arm, limits, number))
             self._clear(number)
         except EndingInterrupt:
-            # Nobody is there to clear anything.
+            # The process is being ended; there is no time to clear anything.
             raise
         except (KeyboardInterrupt, SystemExit):
             # The cluster's own end takes everything along, and is quicker.

@@ -31,7 +31,7 @@ from stowage_testbed.run.stopwatch import Stopwatch
 
 
 def compare(request: CompareRequest, listener: CompareListener) -> Result:
-    """Carry a comparison out, or go on with one, and return what came of it.
+    """Run a comparison, or resume one, and return its result.
 
     Rounds of which every run is in the folder are not made again; one with a run that
     failed is.
@@ -90,7 +90,7 @@ def _context(
 
 
 def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> None:
-    """Refuse a second scheduler, and tell of what delays every arm alike."""
+    """Refuse a second scheduler, and report what delays every arm alike."""
     try:
         refuse_second_scheduler(api, cluster)
         webhooks = live_webhooks(api)

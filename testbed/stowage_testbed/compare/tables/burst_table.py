@@ -51,7 +51,7 @@ def burst_table(result: Result, limits: str) -> Table:
 
 
 def is_papers(result: Result, limits: str) -> bool:
-    """Tell whether the workload is the paper's: 200 pods on 5 nodes."""
+    """Return whether the workload is the paper's: 200 pods on 5 nodes."""
     records = [one for one in result.records if one.limits == limits and not one.error]
     return bool(records) and all(
         len(record.nodes) == PAPER_NODES and len(record.pods) == PAPER_PODS

@@ -23,9 +23,9 @@ OnVerdict = Callable[[bool, Outcome], None]
 
 @dataclass(slots=True)
 class Prober:
-    """Asks every period and tells its verdicts, with the API's own defaults.
+    """Probes every period and reports its verdicts, with the API's own defaults.
 
-    ``complain`` hears new words of a failure, long before there is a verdict.
+    ``on_failure`` receives each new failure message, long before there is a verdict.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Prober:
     _said: str = ""
 
     async def run(self, on_verdict: OnVerdict) -> None:
-        """Ask for ever; ``judged`` hears every verdict, repeated ones included."""
+        """Probe until cancelled; ``on_verdict`` receives every verdict."""
         thresholds = self._thresholds()
         async for outcome in self._outcomes():
             verdict = thresholds.record(ok=outcome.ok)
@@ -44,10 +44,10 @@ class Prober:
                 on_verdict(verdict, outcome)
 
     async def until_success(self, failed: Callable[[Outcome], None]) -> None:
-        """Ask until the answer is good; ``failed`` hears each bad verdict.
+        """Probe until it succeeds; ``failed`` receives each negative verdict.
 
         Periods are whole seconds, which is long for a process that is up after a
-        tenth of one. So this asks again within the period, and counts the period once.
+        tenth of one. So this probes again within the period, which counts once.
         """
         thresholds = self._thresholds()
         await self.clock.pause(self.probe.get("initialDelaySeconds", 0))

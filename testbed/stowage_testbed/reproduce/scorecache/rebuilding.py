@@ -56,11 +56,11 @@ def rebuild(
     scenarios
         Folder of the scenario files.
     results
-        Folder of all comparisons; those of `stowage context compare` are gone on with.
+        Folder of all comparisons; those of `stowage bench compare` are resumed.
     figures_file
         Where the figures go, as JSON.
     say
-        Told of each run, in a line.
+        Receives a line for each run.
 
     Raises
     ------

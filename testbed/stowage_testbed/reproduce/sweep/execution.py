@@ -1,4 +1,4 @@
-"""Carrying out what is left to do of a sweep."""
+"""Executing what is left to do of a sweep."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def execute(
     engine: Engine,
     listener: SweepListener,
 ) -> Mapping[str, str]:
-    """Carry out each task that the journal does not hold.
+    """Execute each task that the journal does not hold.
 
     Returns
     -------
-    Why, of each task that could not be carried out. It is not in the journal, so that
-    it is tried again next time.
+    Why, of each task that failed. It is not in the journal, so that it is tried again
+    next time.
     """
     missing = [task for task in tasks if task.id not in journal]
     failures: dict[str, str] = {}
@@ -31,7 +31,7 @@ def execute(
         return failures
     listener.begun(what, len(tasks), len(tasks) - len(missing), engine.workers)
     try:
-        # What the engine started ends here, not when somebody drops what was raised.
+        # What the engine started ends here, not when the exception is collected.
         with closing(engine.run(missing)) as outcomes:
             for outcome in outcomes:
                 if outcome.failure:

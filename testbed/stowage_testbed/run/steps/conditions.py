@@ -92,7 +92,7 @@ def _pods(state: State, namespace: str, of: Collection[str]) -> list[ObservedPod
 
 
 def _is_bound(pod: ObservedPod) -> bool:
-    """Tell whether the pod has its node, or had it until it was done."""
+    """Return whether the pod has its node, or had it until it was done."""
     return pod.bound and not pod.terminating
 
 

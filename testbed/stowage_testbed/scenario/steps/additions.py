@@ -1,4 +1,4 @@
-"""What steps bring that the rest of a file does not name: nodes, pods, objects."""
+"""What steps add that the rest of a file does not name: nodes, pods, objects."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ ORDER_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
 
 
 def _applied_is_known(draft: Draft) -> bool:
-    """Tell whether all that is applied has a name that is known.
+    """Return whether all that is applied has a name that is known.
 
     What an unknown one was meant to be would be called unused, and missing, too.
     """

@@ -13,7 +13,7 @@ from stowage_testbed.run.steps.pacing import Due, Pacer, Pacing
 
 
 class TooLateError(StowageError):
-    """What the pacer is told to raise."""
+    """What the pacer must raise."""
 
 
 class FakeCluster:

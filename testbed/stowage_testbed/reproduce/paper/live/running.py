@@ -37,7 +37,7 @@ PLACING = ("prepare", "deterministic")
 """The steps of a run that place the instance; the others install schedulers."""
 
 DRAW = 7
-"""The sample is the same each time, so that a run can be gone on with."""
+"""The sample is the same each time, so that a run can be resumed."""
 
 
 def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
