@@ -45,10 +45,10 @@ BUILDERS = 8
 MEMORY_BYTES = 64 << 30
 READY_TIMEOUT_S = 1800.0
 
-CALM_PERCENT = 15.0
+IDLE_PERCENT = 15.0
 """Of a core. 5,000 nodes that do nothing but renew their leases take half that."""
 
-CALM_OVER_S = 3.0
+IDLE_OVER_S = 3.0
 
 Manifest = dict[str, Any]
 
@@ -92,7 +92,7 @@ def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
         timeout_s=READY_TIMEOUT_S,
         poll_s=1.0,
     )
-    _await_calm(cluster)
+    _await_idle(cluster)
     _without_controllers(cluster, lambda: _create_steady(objects, cell, pools))
     wait_until(
         "the steady pods to be ready",
@@ -101,7 +101,7 @@ def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
         timeout_s=READY_TIMEOUT_S,
         poll_s=1.0,
     )
-    _await_calm(cluster)
+    _await_idle(cluster)
 
 
 def all_at_once(
@@ -235,7 +235,7 @@ def _closed(objects: Objects) -> list[str]:
     ]
 
 
-def _await_calm(cluster: KwokBinaryCluster) -> None:
+def _await_idle(cluster: KwokBinaryCluster) -> None:
     """Wait until KWOK has caught up.
 
     It writes many a pod's status a second time, minutes after all are Ready, and has
@@ -244,14 +244,14 @@ def _await_calm(cluster: KwokBinaryCluster) -> None:
     wait_until(
         "KWOK to have caught up",
         lambda: _kwok_percent(cluster),
-        lambda percent: percent < CALM_PERCENT,
+        lambda percent: percent < IDLE_PERCENT,
         timeout_s=READY_TIMEOUT_S,
     )
 
 
 def _kwok_percent(cluster: KwokBinaryCluster) -> float:
     process = component_process(cluster.workdir, KWOK)
-    return process.cpu_percent(CALM_OVER_S) if process is not None else 0.0
+    return process.cpu_percent(IDLE_OVER_S) if process is not None else 0.0
 
 
 def _without_controllers(cluster: KwokBinaryCluster, act: Callable[[], None]) -> None:

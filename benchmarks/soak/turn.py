@@ -119,7 +119,7 @@ class Turn:
         try:
             fault.inject(context)
         except NothingToHitError:
-            # There was no plan to disturb: the pods found room by themselves.
+            # There was no plan to hit: the pods found room by themselves.
             seen.injected = None
         context.clock.pause(soak_cluster.rng.uniform(0, LONGEST_S))
         context.end_fault()

@@ -55,8 +55,8 @@ def _refuted(claimer: Record, other: Record) -> Iterator[tuple[str, str]]:
             yield f"tier {number} places {claim.upper_bound}", f"placed {found[1]}"
         if found[1] >= own[1] and -found[2] < claim.disruption_lower_bound:
             yield (
-                f"tier {number} disturbs {claim.disruption_lower_bound}",
-                f"disturbed {-found[2]}",
+                f"tier {number} disrupts {claim.disruption_lower_bound}",
+                f"disrupted {-found[2]}",
             )
 
 

@@ -14,7 +14,11 @@ from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.claim import remove_cluster
 from stowage_testbed.cluster.errors import BackendLacksError
 from stowage_testbed.cluster.folder_cluster import FolderCluster
-from stowage_testbed.cluster.interruption import ending_cleanly, take_down, undisturbed
+from stowage_testbed.cluster.interruption import (
+    ending_cleanly,
+    take_down,
+    uninterrupted,
+)
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.node_pool import NodePool
@@ -76,7 +80,7 @@ def up(
 @app.command()
 def down(name: Name = "stowage") -> None:
     """Stop a cluster and remove its folder."""
-    with undisturbed():
+    with uninterrupted():
         remove_cluster(find_cluster(name).workdir)
     typer.echo(f"cluster {name} is gone")
 
@@ -98,7 +102,7 @@ def purge(
     ] = False,
 ) -> None:
     """Remove what interrupted runs left: processes and folders."""
-    with undisturbed():
+    with uninterrupted():
         removed = purge_clusters(everything=everything)
     typer.echo(f"removed {', '.join(removed)}" if removed else "nothing to remove")
 

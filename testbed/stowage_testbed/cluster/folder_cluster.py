@@ -11,7 +11,7 @@ from stowage_testbed import layout
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.claim import claim_cluster, remove_cluster
-from stowage_testbed.cluster.interruption import undisturbed
+from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.naming import check_name
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.release_location import ON_THIS_MACHINE, ReleaseLocation
@@ -97,7 +97,7 @@ class FolderCluster(ABC):
             )
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
-            with undisturbed():
+            with uninterrupted():
                 self.down()
             raise
 

@@ -37,7 +37,7 @@ def take_down(cluster: Cluster) -> None:
     try:
         cluster.down()
     except BaseException:
-        with undisturbed():
+        with uninterrupted():
             cluster.down()
         raise
 
@@ -104,7 +104,7 @@ def _in_main_thread() -> bool:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Let a clean-up finish although the user presses Ctrl-C once more."""
     with _handling(dict.fromkeys(_SIGNALS, signal.SIG_IGN)):
         yield

@@ -61,7 +61,7 @@ def prepare_forgery(context: FaultContext, _scenario: Scenario) -> None:
 
 
 def forge(context: FaultContext) -> None:
-    """Go after room that a plan or a reservation holds, dressed as its owner.
+    """Try to take room that a plan or a reservation holds, with its owner's labels.
 
     Raises
     ------

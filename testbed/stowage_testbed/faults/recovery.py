@@ -44,9 +44,9 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         )
         held = [key_of(body) for body in out]
         words += f"; {len(held)} pods wait for room that nobody holds"
-        calm = serving and decided and not leaving and len(pods) == wanted
+        settled = serving and decided and not leaving and len(pods) == wanted
         done = all(plan.finished for plan in plans) and (placed or proved)
-        return Verdict(calm and done and not held, words)
+        return Verdict(settled and done and not held, words)
 
     return condition
 

@@ -88,7 +88,7 @@ class Trial:
         name = f"{self.scenario} {self.number}"
         wrong = (*self.violations, *self.failures)
         if self.second_plan:
-            wrong = (*wrong, f"a second plan disturbs {self.second_plan} pods")
+            wrong = (*wrong, f"a second plan disrupts {self.second_plan} pods")
         if wrong:
             more = len(wrong) - SHOWN
             told = (*wrong[:SHOWN], *([f"and {more} more"] if more > 0 else ()))

@@ -79,7 +79,7 @@ def _status_writes_ns(audit: Sequence[AuditEntry]) -> dict[str, list[int]]:
 
 
 def _named(plan: JsonObject) -> Iterator[str]:
-    """Yield the UIDs of the pods that a plan disturbs."""
+    """Yield the UIDs of the pods that a plan disrupts."""
     status = plan.get("status") or {}
     for step in (*(status.get("moves") or ()), *(status.get("evictions") or ())):
         yield step["podUID"]

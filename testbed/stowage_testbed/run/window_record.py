@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from stowage_testbed.compare.footprint import UNKNOWN, Footprint
 from stowage_testbed.compare.recording import (
-    Disturbance,
+    Disruption,
     Observations,
     PodCount,
     RunLabel,
@@ -72,7 +72,7 @@ def window_record(
         count=count,
         footprint=footprint,
     )
-    record = recorded(label, seen, Disturbance(of_plans.moves, of_plans.evictions))
+    record = recorded(label, seen, Disruption(of_plans.moves, of_plans.evictions))
     return replace(
         record, bound_placed=_bound(record, plans), recovery=stepped.recovery
     )

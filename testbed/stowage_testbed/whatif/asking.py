@@ -30,7 +30,7 @@ class Wishes:
     max_moves
         Of a plan; ``None`` for any number.
     arguments
-        Of the plugin, whose rules say who may be disturbed; what is left out has its
+        Of the plugin, whose rules say who may be disrupted; what is left out has its
         default.
     """
 

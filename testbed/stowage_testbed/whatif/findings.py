@@ -80,7 +80,7 @@ class Findings:
         In alphabetical order; an eviction is a running pod that would go pending, for
         others of higher priority only.
     proved
-        Whether it is proved that no plan places more, or as many with less disturbance.
+        Whether it is proved that no plan places more, or as many with less disruption.
     gain_by_moves
         How many pending pods fit with at most so many moves; ascending.
     left

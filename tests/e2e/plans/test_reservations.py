@@ -142,7 +142,7 @@ def test_a_scale_up_is_certain_once_its_room_is_reserved(
 
 
 def test_room_that_is_not_free_yet_can_be_reserved(cleared: ReleaseEnvironment) -> None:
-    """Story 4: a reservation waits without disturbing anybody, and is served first."""
+    """Story 4: a reservation waits without disrupting any pod, and is served first."""
     for number in (1, 2):
         _run(cleared, f"old-{number}", "3G", "old")
         _is(cleared, f"old-{number}", "placed", _placed)

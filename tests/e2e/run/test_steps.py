@@ -218,7 +218,7 @@ class Stopwatch(WindowListener):
         self.at.append(self._clock.now())
 
 
-def test_the_window_lies_inside_of_what_a_gauge_is_told(
+def test_the_window_lies_inside_the_calls_of_a_window_listener(
     environment: StepEnvironment, context: RunContext
 ) -> None:
     """What reading memory and CPU time costs is not measured."""

@@ -60,7 +60,7 @@ CALM = {
 
 
 def holds(**changes: tuple[str, dict[str, Any]] | None) -> bool:
-    """Look at a calm cluster with some of its objects changed, or taken away."""
+    """Look at a settled cluster with some of its objects changed, or taken away."""
     state = State()
     objects = [one for one in {**CALM, **changes}.values() if one is not None]
     for number, (kind, body) in enumerate(objects):
@@ -68,7 +68,7 @@ def holds(**changes: tuple[str, dict[str, Any]] | None) -> bool:
     return recovered("ns", "system")(state).holds
 
 
-def test_a_calm_cluster_has_recovered() -> None:
+def test_a_settled_cluster_has_recovered() -> None:
     """All pods are placed, and no plan lives."""
     assert holds()
     assert holds(plan=None)

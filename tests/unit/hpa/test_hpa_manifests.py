@@ -24,7 +24,7 @@ def test_the_pods_wear_what_their_scheduler_wants() -> None:
     assert pod["metadata"]["annotations"] == {"queue": "root"}
 
 
-def test_a_dress_cannot_take_the_pods_from_their_deployment() -> None:
+def test_pod_overrides_cannot_take_the_pods_from_their_deployment() -> None:
     pod_overrides = PodOverrides("default-scheduler", {WORKLOAD_LABEL: "other"})
 
     spec = deployment("shop", FULL, pod_overrides)["spec"]

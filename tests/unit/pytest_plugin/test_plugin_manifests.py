@@ -101,7 +101,7 @@ def test_a_pod_that_names_a_scheduler_keeps_it() -> None:
     assert with_overrides_for(pod, MINE) == pod
 
 
-def test_what_has_no_pods_is_not_dressed() -> None:
+def test_what_has_no_pods_is_not_overridden() -> None:
     """A ConfigMap has no spec at all."""
     settings = an_object("ConfigMap", "settings")
 

@@ -99,4 +99,4 @@ def test_a_missing_cluster_is_told_without_a_traceback(
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*nobodys*"])
     assert "Traceback" not in result.stdout.str()
-    assert "census.py" not in result.stdout.str()
+    assert "listing.py" not in result.stdout.str()

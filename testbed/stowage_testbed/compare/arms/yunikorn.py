@@ -44,7 +44,7 @@ TOOL = "yunikorn-scheduler"
 DEFAULT_LIMITS = ClientLimits(qps=1000.0, burst=1000)
 """Of its source, where its configuration says nothing."""
 
-_DRESS = PodOverrides(
+_OVERRIDES = PodOverrides(
     "yunikorn", labels={"applicationId": "stowage-compare", "queue": "root.default"}
 )
 _CONFIG_MAP = "yunikorn-configs"
@@ -59,7 +59,7 @@ class YunikornArm:
     """YuniKorn, which schedules by queues and applications."""
 
     name: str = NAME
-    pod_overrides: PodOverrides = _DRESS
+    pod_overrides: PodOverrides = _OVERRIDES
 
     def build(self) -> str:
         """Return the program's build; its configuration comes with it."""

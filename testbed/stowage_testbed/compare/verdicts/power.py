@@ -1,7 +1,7 @@
 """How often verdicts are wrong, and how many rounds a real difference takes.
 
 Simulated comparisons go through the very code that judges measured ones. A run has a
-speed that its latencies share, an evenness that its distribution metrics share, a few
+speed that its latencies share, a spread that its distribution metrics share, a few
 metrics of its own, and some that never change. ``python -m
 stowage_testbed.compare.verdicts.power`` prints the tables of the documentation.
 """

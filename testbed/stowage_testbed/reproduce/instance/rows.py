@@ -41,7 +41,7 @@ class ResultRow:
         As the optimiser said them.
     optimal
         Whether it proved that no plan places more, and none as many with less
-        disturbance.
+        disruption.
     plan
         Where the pods are when the plan is carried out.
     moves, evictions

@@ -104,7 +104,7 @@ def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 
 def worth(one: Categorised) -> tuple[tuple[int, int], ...]:
-    """Return what Algorithm 1 maximises, tier by tier: placed, then undisturbed."""
+    """Return what Algorithm 1 maximises, tier by tier: placed, then undisrupted."""
     return tier_worth(one.result, placed_by_priority(one.instance, one.result.plan))
 
 

@@ -28,7 +28,7 @@ SETTINGS = {
     # The web servers cannot be left out; they stay on the loopback and show nothing.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    # Solvers keep the cores busy; that is no reason to complain.
+    # Solvers keep the cores busy; that is no reason for warnings.
     "distributed.admin.tick.limit": "60s",
     # A worker holds the task that it works on and no other, which would die with it.
     "distributed.scheduler.worker-saturation": 1.0,

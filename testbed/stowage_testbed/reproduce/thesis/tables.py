@@ -63,7 +63,7 @@ def share_table(evaluation: ThesisEvaluation) -> Table:
             "and of each of two solver calls a priority in the thesis.",
             "The printed rows for equal pods and nodes order both by index alone, and "
             "so cut off answers: with them, only an answer that leaves nobody out and "
-            "disturbs nobody is called optimal.",
+            "disrupts no pod is called optimal.",
         ),
     )
 

@@ -97,7 +97,7 @@ def test_a_slower_scheduler_is_found_on_a_slower_machine() -> None:
 
 
 def test_machines_too_far_apart_leave_times_unjudged() -> None:
-    """A queue's times do not grow in proportion; evenness and counts are judged."""
+    """A queue's times do not grow in proportion; spread and counts are judged."""
     found = outcomes(a_baseline(1), a_baseline(2, speed=0.3, service_s=0.04))
 
     assert found["t_sched_mean_s"] == "not judged"

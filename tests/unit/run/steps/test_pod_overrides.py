@@ -18,14 +18,14 @@ OVERRIDES = PodOverrides(
 )
 
 
-def test_without_a_dress_nothing_is_changed() -> None:
+def test_without_overrides_nothing_is_changed() -> None:
     """`stowage run` uses the scheduler that every pod asks for by default."""
     manifest = workload_manifest(WEB, "ns")
 
     assert with_overrides(manifest, None) is manifest
 
 
-def test_the_pods_of_a_controller_are_dressed() -> None:
+def test_the_pods_of_a_controller_are_overridden() -> None:
     """Its own labels, by which it finds its pods, stay as they are."""
     manifest = with_overrides(workload_manifest(WEB, "ns"), OVERRIDES)
 
@@ -39,7 +39,7 @@ def test_the_pods_of_a_controller_are_dressed() -> None:
     assert manifest["spec"]["selector"]["matchLabels"] == {WORKLOAD_LABEL: "web"}
 
 
-def test_pods_without_a_controller_are_dressed_too() -> None:
+def test_pods_without_a_controller_are_overridden_too() -> None:
     """Those of bursts and traces, and those that are written out."""
     burst = with_overrides(bare_pod_manifest(WEB, "web-0", "ns", 1.5), OVERRIDES)
     lone = ObjectSpec("lone", "Pod", {"containers": []})

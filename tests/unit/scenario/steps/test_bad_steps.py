@@ -172,7 +172,7 @@ CASES = {
         "11:16: objects.peak.kind cannot be the text 'Reservations'; did you mean "
         "'Reservation'?",
     ),
-    "a reservation that nobody heeds": (
+    "a reservation that no scheduler respects": (
         "scheduler: {profile: optimizer, optimizer: true}",
         "scheduler: {profile: default}",
         "11:16: the scheduler's profile default does not know reservations; choose "

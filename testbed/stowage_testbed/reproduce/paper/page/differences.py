@@ -36,7 +36,7 @@ def differences(evaluation: Evaluation) -> tuple[Difference, ...]:
             "Optimal",
             "Both here and there a result is optimal when every phase of every tier is "
             "proved: that no plan places more, and that none which places as many "
-            "disturbs less. An instance on which nothing can be gained, and of which "
+            "disrupts less. An instance on which nothing can be gained, and of which "
             "that was not proved in time, is a failure in both.",
         ),
         Difference("Optimal, and yet a failure", _optimal_failures(evaluation)),
@@ -106,7 +106,7 @@ def _optimal_failures(evaluation: Evaluation) -> str:
         f"{len(found)} of {len(evaluation.solved)} results are proved optimal and "
         "place less than the stock scheduler with preemption, so that they are "
         "failures by the published rule. Algorithm 1 fixes how many pods of a priority "
-        "are disturbed before it places those below; preemption disturbs whom it likes."
+        "are disrupted before it places those below; preemption may disrupt any pod."
     )
 
 
