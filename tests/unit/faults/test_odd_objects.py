@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from stowage_testbed.faults.odd_objects.pods import ODDITIES, Oddity, odd_pod
-from stowage_testbed.faults.odd_objects.surroundings import (
+from stowage_testbed.faults.odd_objects.other_objects import (
     budget_of_nobody,
     odd_capacity,
     odd_node,
 )
+from stowage_testbed.faults.odd_objects.pods import ODDITIES, Oddity, odd_pod
 from stowage_testbed.invariants.pod import allocatable_of, requests_of
 from stowage_testbed.invariants.selector import Selector
 

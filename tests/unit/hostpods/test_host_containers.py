@@ -32,11 +32,11 @@ class ContainerHarness:
         self.seen: list[Any] = []
         self._changed = asyncio.Event()
         pod = a_pod(container, **spec)
-        place = a_place(folder, clock)
+        sandbox = a_place(folder, clock)
         self.runner = ContainerRunner(
-            pod, container, self.record, policy, place, changed=self._note
+            pod, container, self.record, policy, sandbox, changed=self._note
         )
-        self.log = place.folder / "main.log"
+        self.log = sandbox.folder / "main.log"
 
     def _note(self) -> None:
         if not self.seen or self.seen[-1] != self.record.state:

@@ -15,7 +15,7 @@ from stowage_testbed.hostpods.states import (
     Terminated,
     Waiting,
 )
-from stowage_testbed.hostpods.status import Picture, StatusComposer, phase
+from stowage_testbed.hostpods.status import PodState, StatusComposer, phase
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 RUNNING = Running(T0)
@@ -32,9 +32,9 @@ def a_picture(
     init: State | None = None,
     ready: bool = False,
     finished: bool = False,
-) -> Picture:
+) -> PodState:
     initialized = init is None or init == DONE
-    return Picture(
+    return PodState(
         volumes_ready=True,
         initialized=initialized,
         init=[a_record(init)] if init else [],
@@ -56,22 +56,22 @@ def a_picture(
         (a_picture(DONE, init=FAILED, finished=True), "Failed"),
     ],
 )
-def test_the_phase_follows_the_containers(picture: Picture, expected: str) -> None:
+def test_the_phase_follows_the_containers(state: PodState, expected: str) -> None:
     """As a kubelet computes it: controllers act on it."""
-    assert phase(picture) == expected
+    assert phase(state) == expected
 
 
 def conditions(
-    composer: StatusComposer, picture: Picture, now: datetime
+    composer: StatusComposer, state: PodState, now: datetime
 ) -> dict[str, Manifest]:
-    status = composer.compose(a_pod(a_container("true")), picture, now)
+    status = composer.compose(a_pod(a_container("true")), state, now)
     return {condition["type"]: condition for condition in status["conditions"]}
 
 
 def test_ready_needs_every_container() -> None:
     """A Deployment is available only when its whole pod is."""
     composer = StatusComposer(T0)
-    half = Picture(
+    half = PodState(
         volumes_ready=True,
         initialized=True,
         init=[],
@@ -98,7 +98,7 @@ def test_what_the_probe_said_is_in_the_condition() -> None:
     """`helm --wait` only times out; this is where the reason can be read."""
     record = a_record(RUNNING)
     record.probe_failure = "readiness probe failed: 500 informer-sync failed"
-    picture = Picture(
+    state = PodState(
         volumes_ready=True,
         initialized=True,
         init=[],
@@ -106,7 +106,7 @@ def test_what_the_probe_said_is_in_the_condition() -> None:
         finished=False,
     )
 
-    shown = conditions(StatusComposer(T0), picture, T0)
+    shown = conditions(StatusComposer(T0), state, T0)
 
     assert shown["Ready"]["message"].endswith(f"['main']; main: {record.probe_failure}")
 
@@ -126,10 +126,10 @@ def test_a_condition_keeps_the_time_of_its_last_change() -> None:
 def test_a_readiness_gate_keeps_the_pod_unready() -> None:
     """Someone else's condition has to hold too."""
     pod = a_pod(a_container("true"), readinessGates=[{"conditionType": "theirs"}])
-    picture = a_picture(RUNNING, ready=True)
+    state = a_picture(RUNNING, ready=True)
 
     def ready(pod: Manifest) -> str:
-        status = StatusComposer(T0).compose(pod, picture, T0)
+        status = StatusComposer(T0).compose(pod, state, T0)
         (shown,) = [c for c in status["conditions"] if c["type"] == "Ready"]
         return str(shown["status"])
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.faults.odd_objects.pods import ODDITIES, OddPod, odd_pod
-from stowage_testbed.faults.odd_objects.surroundings import (
+from stowage_testbed.faults.odd_objects.other_objects import (
     NODE_PREFIX,
     budget_of_nobody,
     classes,
@@ -16,6 +15,7 @@ from stowage_testbed.faults.odd_objects.surroundings import (
     odd_node,
     odd_reservation,
 )
+from stowage_testbed.faults.odd_objects.pods import ODDITIES, OddPod, odd_pod
 from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.run.environment import LONGEST_NAME, await_account
 from stowage_testbed.scenario.model import Scenario

@@ -24,7 +24,7 @@ from stowage_testbed.faults.odd_objects.drawing import (
     resources,
     selector,
 )
-from stowage_testbed.faults.odd_objects.surroundings import (
+from stowage_testbed.faults.odd_objects.other_objects import (
     HIGHEST,
     LOWEST,
     NEVER,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.errors import FeatureNotSupportedError
 from stowage_testbed.hostpods.manifest import Manifest
-from stowage_testbed.hostpods.probes.action import Inside, ask
+from stowage_testbed.hostpods.probes.action import ActionContext, ask
 from stowage_testbed.hostpods.probes.outcome import Outcome
 from stowage_testbed.hostpods.probes.thresholds import Thresholds
 
@@ -30,7 +30,7 @@ class Prober:
 
     kind: str
     probe: Manifest
-    inside: Inside
+    context: ActionContext
     clock: LoopClock
     on_failure: Callable[[str], None] = lambda _: None
     _said: str = ""
@@ -80,12 +80,12 @@ class Prober:
     async def _ask(self) -> Outcome:
         timeout_s = self.probe.get("timeoutSeconds", 1)
         try:
-            outcome = await ask(self.probe, self.inside, timeout_s)
+            outcome = await ask(self.probe, self.context, timeout_s)
         except FeatureNotSupportedError as error:
             outcome = Outcome(ok=False, message=str(error))
         if not outcome.ok and outcome.message != self._said:
             self._said = outcome.message
-            name = self.inside.container["name"]
+            name = self.context.container["name"]
             _log.info("%s probe of %s failed: %s", self.kind, name, outcome.message)
             self.on_failure(f"{self.kind} probe failed: {outcome.message}")
         return outcome

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from stowage_testbed.hostpods.backoff import BackoffLimits
 from stowage_testbed.hostpods.clock import LoopClock
-from stowage_testbed.hostpods.environment import Surroundings
+from stowage_testbed.hostpods.environment import NodeEnvironment
 from stowage_testbed.hostpods.mounts import Mounts
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PodSandbox:
     """The pod's folder, with its volumes, and the node around it."""
 
     folder: Path
     mounts: Mounts
-    around: Surroundings
+    node: NodeEnvironment
     clock: LoopClock
     backoff: BackoffLimits
