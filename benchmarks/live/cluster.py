@@ -31,7 +31,7 @@ STEADY = "steady"
 """Namespace of the pods that are there before, and that a plan moves."""
 
 LIVE = "live"
-"""Namespace of what arrives while somebody looks."""
+"""Namespace of the pods that arrive while it is measured."""
 
 SELDOM_RENEWED: ExtraArgs = {
     KWOK: {"node-lease-duration-seconds": "1200"},

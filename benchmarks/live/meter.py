@@ -44,8 +44,8 @@ class Usage:
     requests
         Of every kind, by method.
     longest_hold_s
-        Upper end of the histogram's last bucket that somebody fell into; None if the
-        profile has no such metric or nobody was held.
+        Upper end of the histogram's last bucket that is not empty; None if the
+        profile has no such metric or no pod was held.
     """
 
     footprints: Mapping[str, Footprint]

@@ -145,6 +145,6 @@ NEEDS_ITS_OWN = frozenset(
     }
 )
 """Faults that need another release or API server, change nothing, or a cluster of their
-own; and one that does to etcd what nobody may who looks for what grows there."""
+own; and one that fills etcd, whose growth is one of the figures."""
 
 FAULTS = tuple(name for name in KINDS if name not in NEEDS_ITS_OWN)

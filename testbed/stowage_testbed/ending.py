@@ -12,15 +12,15 @@ from types import FrameType
 from stowage_testbed.errors import StowageError
 
 _SIGNAL = signal.SIGRTMIN
-"""Nobody else uses it; it also ends a system call that blocks."""
+"""Nothing else uses it; it also ends a system call that blocks."""
 _AGAIN_S = 0.05
 
 
 class EndingInterrupt(KeyboardInterrupt):
     """Raised in the main thread in the middle of whatever it does.
 
-    An interrupt and no error: nobody on its way may take it for a failure of what was
-    being done, and pytest ends its session for it.
+    An interrupt and no error: no handler on its way may take it for a failure of what
+    was being done, and pytest ends its session for it.
     """
 
     def __init__(self, error: StowageError) -> None:
@@ -66,7 +66,7 @@ class Ending:
         return ours
 
     def close(self) -> None:
-        """Interrupt nobody from now on."""
+        """Interrupt no block from now on."""
         _open.remove(self)
         self._raised.set()
 

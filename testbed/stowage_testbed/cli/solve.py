@@ -111,15 +111,15 @@ def solve(
         max_disruptions_per_owner=max_disruptions_per_owner,
         min_gain_per_move=min_gain_per_move,
     )
-    with _told():
-        told = solve_file(
+    with _reported():
+        text = solve_file(
             snapshot,
             options,
             as_json=as_json,
             progress=progress,
             certificate=certificate,
         )
-        typer.echo(told)
+        typer.echo(text)
 
 
 @app.command("verify")
@@ -153,14 +153,14 @@ def verify(
         max_disruptions_per_owner=max_disruptions_per_owner,
         min_gain_per_move=min_gain_per_move,
     )
-    with _told():
+    with _reported():
         typer.echo(verify_file(snapshot, plan, POLICIES[policy], asked))
         if certificate:
             typer.echo(verify_certificate_file(snapshot, plan, POLICIES[policy]))
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _reported() -> Iterator[None]:
     """Report the optimiser's errors as the testbed's own."""
     try:
         yield

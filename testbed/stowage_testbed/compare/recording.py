@@ -74,7 +74,7 @@ class Observations:
     audit
         Of the window, and of what was on its way when it began or ended.
     count
-        Taken when the window was over; ``None`` where nobody asked.
+        Taken when the window was over; ``None`` where they were not counted.
     """
 
     namespace: str

@@ -17,7 +17,7 @@ from stowage_testbed.faults.processes import kill_scheduler
 
 
 def restart_api_server(context: FaultContext) -> None:
-    """Kill the API server; nobody reads or writes until the fault ends."""
+    """Kill the API server; all reads and writes fail until the fault ends."""
     cluster = _local(context)
     process = component_process(cluster.workdir, API_SERVER)
     if process is None:

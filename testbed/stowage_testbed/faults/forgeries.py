@@ -186,7 +186,7 @@ def _pod(
 def _namesake(
     context: FaultContext, name: str, labels: dict[str, str], taken: str
 ) -> Manifest:
-    """Return a controller that has the name of somebody else's."""
+    """Return a controller that has the name of another one."""
     made = workload_manifest(replace(SIZE, name=name), tenant_namespace(context))
     template = made["spec"]["template"]["metadata"]
     template["labels"] |= labels

@@ -33,7 +33,7 @@ def make_unschedulable(context: FaultContext) -> None:
 
 
 def taint_node(context: FaultContext) -> None:
-    """Give the node a taint that nobody tolerates."""
+    """Give the node a taint that no pod tolerates."""
     _change(context, {"taints": [TAINT]}, {"taints": None})
 
 

@@ -27,7 +27,7 @@ _NEIGHBOUR: Manifest = {"kind": "User", "user": {"name": NEIGHBOUR}}
 SCHEMA_HEADER = "X-Kubernetes-PF-FlowSchema-UID"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-"""Where everybody may write who is anybody."""
+"""Every authenticated user may write there."""
 
 TIMEOUT_S = 10.0
 BODY_BYTES = 1 << 20
@@ -41,7 +41,7 @@ LOOKS = 3
 
 
 def spend_budget(context: FaultContext) -> None:
-    """Make a priority level of which the only seat is taken; nobody needs it yet."""
+    """Make a priority level of which the only seat is taken; nothing uses it yet."""
     _delete_in_the_end(context, "PriorityLevelConfiguration")
     context.objects.create(_priority_level())
     _delete_in_the_end(context, "FlowSchema")

@@ -96,7 +96,7 @@ def children() -> list[int]:
 
 
 def kill_descendants() -> None:
-    """Kill until nobody is left: orphans turn up here when their parent dies."""
+    """Kill until none is left: orphans turn up here when their parent dies."""
     while remaining := children():
         for pid in remaining:
             with contextlib.suppress(ProcessLookupError):

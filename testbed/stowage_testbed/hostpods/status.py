@@ -30,7 +30,7 @@ class PodState:
 
 
 def phase(state: PodState) -> str:
-    """Return the phase that the picture amounts to."""
+    """Return the phase that follows from the state."""
     if state.finished:
         records = [*state.init, *state.containers]
         failed = any(

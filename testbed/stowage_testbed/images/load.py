@@ -25,7 +25,7 @@ def load_image(archive: Archive) -> bool:
         return False
     docker("load", "--quiet", "--input", str(archive.file))
     if before:
-        # Nobody would look for it again, and it may be a gigabyte.
+        # It would never be used again, and it may be a gigabyte.
         with suppress(DockerCommandError):
             docker("image", "rm", before)
     return True

@@ -67,7 +67,7 @@ def _demands(
     """Return what was demanded when each eviction was granted."""
     demands: list[list[Demand]] = [[] for _ in history.evictions]
     present: dict[Selector, dict[str, Demand]] = {}
-    told: dict[str, Selector] = {}
+    selectors: dict[str, Selector] = {}
     turns = _in_turn(history, lambda evicted: evicted.granted)
     for position, numbers in turns:
         for number in numbers:
@@ -79,10 +79,10 @@ def _demands(
         change, demand = history.changes[position], budgets[position]
         if change.kind != "PodDisruptionBudget":
             continue
-        if change.uid in told:
-            del present[told.pop(change.uid)][change.uid]
+        if change.uid in selectors:
+            del present[selectors.pop(change.uid)][change.uid]
         if demand is not None:
-            told[change.uid] = demand.selector
+            selectors[change.uid] = demand.selector
             present.setdefault(demand.selector, {})[change.uid] = demand
     return demands
 

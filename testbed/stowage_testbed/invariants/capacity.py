@@ -78,8 +78,8 @@ def _take_node(nodes: dict[str, Room], change: Change) -> None:
 def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
     """Return whether the pod has just come to its node.
 
-    Of one that a list shows for the first time nobody knows when it came. One that had
-    no node before came while nobody watched.
+    When a pod that a list shows for the first time was bound is unknown. One that had
+    no node before was bound while no watch was open.
     """
     if known is None and verb is Verb.LISTED:
         return False

@@ -20,11 +20,11 @@ class Life:
     seen_ns
         Wall time at which it was first seen.
     granted_at
-        How many of the history's changes come before the one that tells that an
+        How many of the history's changes come before the one that shows that an
         eviction was granted, which the server writes into the pod before it deletes it;
         ``None`` if none does.
     leaves_at
-        The same for the one that tells of its deletion.
+        The same for the one that shows its deletion.
     leaves_ns, gone_ns
         Wall time at which its deletion was seen to have begun, and to be done.
     """

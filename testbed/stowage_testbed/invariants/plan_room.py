@@ -1,4 +1,4 @@
-"""Nobody takes the room that a plan needs for its own pods."""
+"""No other pod takes the room that a plan needs for its own pods."""
 
 from __future__ import annotations
 

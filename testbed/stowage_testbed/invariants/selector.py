@@ -62,7 +62,7 @@ class Selector:
 
     @classmethod
     def of(cls, budget: JsonObject) -> Self | None:
-        """Return a budget's selector; without one it is nobody's, and this `None`."""
+        """Return a budget's selector; ``None`` if it selects no pod."""
         found: Mapping[str, Any] | None = (budget.get("spec") or {}).get("selector")
         if found is None:
             return None

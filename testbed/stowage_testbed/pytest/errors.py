@@ -49,11 +49,11 @@ class UnknownKindError(StowageError):
 
 
 class NoSchedulerError(StowageError):
-    """Nobody would place the pods of a test."""
+    """No scheduler would place the pods of a test."""
 
     def __init__(self, namespace: str) -> None:
         super().__init__(
-            f"nobody places the pods of {namespace}: this test asks for no scheduler; "
+            f"no scheduler places the pods of {namespace}: this test asks for none; "
             'call scheduler_arm("default") or stowage_release() in it, or in a fixture '
             "that it uses"
         )

@@ -36,7 +36,7 @@ def sweep(
     Raises
     ------
     WaitTimeoutError
-        Something did not go: it has a finaliser that nobody serves; names it.
+        Something did not go: it has a finaliser that nothing removes; names it.
     """
     # The test may have brought the definition of a kind.
     kinds.look_again()

@@ -57,7 +57,7 @@ class Runner:
         Raises
         ------
         StowageError
-            The run ended early, and nobody could write that down.
+            The run ended early, and that could not be written.
         """
         self._listener.run_started(self._run_id, self._request.total)
         try:

@@ -16,7 +16,7 @@ MANIFEST_FILE = Path(__file__).with_name("manifest.toml")
 CHECKOUT = layout.shipped("scheduler").parent
 """What Stowage ships lies there: a checkout, or what a wheel holds of one."""
 DEFAULT_GROUP = "default"
-"""What is installed when nobody says what: all that tests and scenarios need."""
+"""What is installed by default: all that tests and scenarios need."""
 
 
 @dataclass(frozen=True, slots=True)

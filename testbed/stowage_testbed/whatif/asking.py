@@ -122,7 +122,7 @@ class Asking:
                 break
             question = replace(question, forbidden=(*question.forbidden, *pairs))
             snapshot = self._judge.judge(question).snapshot
-        # Nobody moves: that is always allowed.
+        # No pod moves: that is always allowed.
         return Proposal(pb.Plan(), (), tuple(objections))
 
     def _solved(

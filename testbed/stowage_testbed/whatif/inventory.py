@@ -1,4 +1,4 @@
-"""All that is known of a cluster: its objects, without what nobody needs here."""
+"""All that is known of a cluster: its objects, without what is not needed here."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_the_page_and_the_tables_are_there(compared: Bundle) -> None:
     assert (compared.folder / "plots" / "latency-t_sched-equal.svg").is_file()
 
 
-def test_an_arm_that_does_not_start_is_told_of_and_stops_nobody(
+def test_an_arm_that_does_not_start_is_reported_and_stops_nobody(
     environment: ArmEnvironment, tmp_path: Path
 ) -> None:
     """The other arm's runs are worth keeping, and the exit code is 1."""

@@ -78,8 +78,8 @@ def test_a_pod_waits_for_its_config_map_and_says_so(
         timeout_s=5,
     )
     events = environment.core.list_namespaced_event("default").items
-    told = [e.reason for e in events if e.involved_object.name == "waits"]
-    assert {"VolumeNotReady", "Started"} <= set(told)
+    reasons = [e.reason for e in events if e.involved_object.name == "waits"]
+    assert {"VolumeNotReady", "Started"} <= set(reasons)
     environment.remove("waits")
     assert not (folder / "volumes").exists()
     assert not Path(path).is_symlink()

@@ -64,7 +64,7 @@ def test_a_proposal_is_reviewed_approved_and_carried_out(
     }
 
 
-def test_a_proposal_that_is_given_up_moves_nobody(figure_1: ReleaseEnvironment) -> None:
+def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) -> None:
     """After an abort nothing of the plan may happen, also not by an approval."""
     before = nodes(figure_1)
     _ask(figure_1, "unwanted", mode="DryRun")

@@ -124,15 +124,15 @@ def test_no_kind_that_would_be_harmed_is_moved_and_the_plan_names_its_rule(
     apps.create_namespaced_replica_set(NAMESPACE, _workload("waiting", 1, gb=3))
 
     plan = wait_until(
-        "a plan that has found nobody to move",
+        "a plan that has found no pod to move",
         lambda: _newest(careful),
         lambda plan: _phase(plan) == "NoImprovement",
         timeout_s=60,
     )
 
-    told = {one["reason"]: one for one in plan["status"]["protected"]}
-    assert set(KINDS.values()) <= told.keys()
-    assert all(told[reason]["inTheWayOf"] == 1 for reason in KINDS.values())
+    protected = {one["reason"]: one for one in plan["status"]["protected"]}
+    assert set(KINDS.values()) <= protected.keys()
+    assert all(protected[reason]["inTheWayOf"] == 1 for reason in KINDS.values())
     assert before.items() <= _uids(careful).items()
     page = page_of(plan)
     assert "kept where they are:" in page

@@ -64,7 +64,7 @@ def test_nothing_is_left(stowage_cluster):
     assert "kube-apiserver" in names
     assert "kube-scheduler" not in names
 
-def test_who_asks_for_no_scheduler_is_told(apply, placements):
+def test_a_test_without_a_scheduler_gets_an_error(apply, placements):
     apply(POD)
     with pytest.raises(NoSchedulerError):
         placements()

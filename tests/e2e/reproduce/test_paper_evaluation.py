@@ -79,7 +79,7 @@ def test_every_instance_is_one_on_which_the_default_scheduler_fails(
         )
 
 
-def test_nobody_overfills_a_node(evaluation: Evaluation) -> None:
+def test_no_plan_overfills_a_node(evaluation: Evaluation) -> None:
     """Neither baseline nor plan, by a count of our own."""
     for one in evaluation.solved:
         for where in (

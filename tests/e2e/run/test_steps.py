@@ -176,7 +176,7 @@ def test_nothing_is_caught_when_nothing_failed(environment: StepEnvironment) -> 
     assert outcome.evidence == {}
 
 
-def test_every_pod_wears_what_the_scheduler_asks_for(
+def test_every_pod_gets_the_schedulers_overrides(
     environment: StepEnvironment,
 ) -> None:
     """Pods of controllers and of bursts; else another scheduler would place them."""
@@ -275,7 +275,7 @@ expect: {end: {placed: 0, pending: {}}}
     assert {pod["status"]["phase"] for pod in environment.pods} == {"Succeeded"}
 
 
-def test_usage_is_told_to_kwok_pod_by_pod(environment: StepEnvironment) -> None:
+def test_usage_is_given_to_kwok_pod_by_pod(environment: StepEnvironment) -> None:
     """Its metrics are read from these annotations."""
     outcome = environment.play(
         """\

@@ -72,15 +72,15 @@ def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
         assert phase.latency.audit_lag_s is not None
 
 
-def test_the_four_stories_of_reservation_were_told(outcome: RunOutcome) -> None:
+def test_the_four_stories_of_reservation_are_covered(outcome: RunOutcome) -> None:
     """Each by a scenario of its own, with all of its steps."""
-    told = {
+    shown = {
         item.scenario.name: len(item.stepped.steps)
         for item in outcome.outcomes
         if item.stepped and item.scenario.name.startswith("reservation/")
     }
 
-    assert told == {
+    assert shown == {
         "reservation/migration": 9,
         "reservation/pre-allocation": 14,
         "reservation/preemption-keeps-what-it-freed": 7,

@@ -243,7 +243,7 @@ def test_what_may_not_be_read_is_said_to_be_not_judged(
     assert not any("disruption budgets" in one for one in found.not_judged)
 
 
-def test_who_may_list_nothing_is_told_what_is_needed(
+def test_a_user_who_may_list_nothing_learns_what_is_needed(
     cluster: KwokBinaryCluster,
 ) -> None:
     """The way out is a ClusterRole, by name."""

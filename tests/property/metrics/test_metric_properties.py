@@ -90,7 +90,7 @@ def test_jain_knows_no_unit(values: list[int], factor: int) -> None:
 
 
 @given(some_load)
-def test_jain_and_cv_tell_the_same(values: list[int]) -> None:
+def test_jain_and_cv_agree(values: list[int]) -> None:
     """Jain = 1 / (1 + CV^2): the paper prints both, so they must not disagree."""
     found, index = spread(values), jain_index(values)
     assert found is not None

@@ -70,6 +70,6 @@ def test_a_process_that_begins_anew_hides_no_leak() -> None:
     assert not slope.is_none
 
 
-def test_too_few_samples_tell_nothing() -> None:
+def test_too_few_samples_show_nothing() -> None:
     """A line through two points fits always."""
     assert slope_of([Point(2000, 1, 1.0), Point(2100, 1, 2.0)], HOUR_S) is None

@@ -108,7 +108,7 @@ def test_those_of_an_engine_of_our_own_went_with_it() -> None:
     assert purge_clusters(everything=True) == ["one"]
 
 
-def test_names_in_docker_tell_backends_apart() -> None:
+def test_names_in_docker_distinguish_backends() -> None:
     """Two clusters of one name cannot be, but their leftovers can."""
     assert project(Backend.KIND, "a") != project(Backend.KWOK_DOCKER, "a")
 

@@ -105,7 +105,7 @@ def test_purge_removes_leftovers_alone(clusters: Path) -> None:
     assert not (clusters / ".claim-killed").exists()
 
 
-def test_the_list_tells_whose_each_is(clusters: Path) -> None:
+def test_the_list_shows_whose_each_is(clusters: Path) -> None:
     """Before something is removed, one wants to know."""
     kept_and_running(*a_cluster(clusters, "kept"))
     a_cluster(clusters, "mine")

@@ -129,7 +129,7 @@ def test_a_process_that_is_killed_ends_whatever_is_waited_for(
     assert "etcd has ended (killed by SIGKILL)" in str(error)
 
 
-def test_the_last_log_lines_are_told(cluster: Folder) -> None:
+def test_the_last_log_lines_are_reported(cluster: Folder) -> None:
     """They mostly name the cause, and the folder is gone a moment later."""
     cluster.start(HOST_PODS).kill()
 
@@ -301,7 +301,7 @@ def test_an_etcd_that_a_fault_has_filled_ends_nothing(cluster: Folder) -> None:
     assert done == ["ended"]
 
 
-def test_a_write_that_finds_no_room_is_told_as_such(cluster: Folder) -> None:
+def test_a_write_that_finds_no_room_is_reported_as_such(cluster: Folder) -> None:
     """A traceback is no message."""
 
     def write() -> None:

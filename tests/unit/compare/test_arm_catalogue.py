@@ -69,7 +69,7 @@ def test_own_schedulers_come_after_the_known_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_what_hinders_an_arm_is_told_with_the_way_out(
+def test_an_unavailable_reason_names_the_way_out(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A comparison may go on without it, but must say why."""

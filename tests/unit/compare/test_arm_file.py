@@ -80,11 +80,11 @@ settings: {version: v3, qps: 20, burst: 30, featureGates: {Batching: false}}
 
 
 def test_limits_reach_only_a_scheduler_that_takes_them(folder: Path) -> None:
-    """Equal limits that nobody tells it would be equal on paper only."""
+    """Equal limits that it never receives would be equal on paper only."""
     declared = SHORTEST + "settings: {qps: 20, burst: 30}\n"
     deaf = FileArm(load(folder, declared)).settings(ClientLimits(500, 700))
-    told = declared.replace('["', '["--qps={qps}", "')
-    obedient = FileArm(load(folder, told)).settings(ClientLimits(500, 700))
+    text = declared.replace('["', '["--qps={qps}", "')
+    obedient = FileArm(load(folder, text)).settings(ClientLimits(500, 700))
 
     assert (deaf.qps, deaf.burst) == (20, 30)
     assert (obedient.qps, obedient.burst) == (500, 30)

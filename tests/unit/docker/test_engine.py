@@ -70,7 +70,7 @@ def test_an_engine_that_is_named_is_the_one_that_is_asked(programs: Path) -> Non
     assert docker("ps") == "ps"
 
 
-def test_every_reason_why_none_can_be_started_is_told_at_once() -> None:
+def test_every_reason_why_none_can_be_started_is_reported_at_once() -> None:
     """One a try would take as many tries as there are reasons."""
     reasons = unstartable_reasons(
         lambda _name: None, lambda: 1000, lambda: "Linux", str
@@ -86,7 +86,7 @@ def test_every_reason_why_none_can_be_started_is_told_at_once() -> None:
     )
 
 
-def test_a_machine_that_makes_no_namespaces_is_told_apart() -> None:
+def test_a_machine_that_makes_no_namespaces_is_distinguished() -> None:
     """Inside another container even root may not."""
     reasons = unstartable_reasons(
         lambda name: name, lambda: 0, lambda: "Linux", lambda: "not permitted"
@@ -106,10 +106,10 @@ def test_a_command_that_needs_docker_is_not_run_without(
     monkeypatch.setattr("stowage_testbed.cli.docker._become", run.append)
 
     refused = CliRunner().invoke(app, ["docker", "--", "true"])
-    told = CliRunner().invoke(app, ["docker", "--optional", "--", "true"])
+    result = CliRunner().invoke(app, ["docker", "--optional", "--", "true"])
 
     assert "no runc" in str(refused.exception)
     assert refused.exit_code == 1
-    assert "what needs one is left out" in told.stderr
+    assert "what needs one is left out" in result.stderr
     assert run == [["true"]]
     assert list(programs.iterdir()) == []

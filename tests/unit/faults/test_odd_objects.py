@@ -22,7 +22,7 @@ LARGEST_OBJECT_BYTES = 1 << 20
 
 
 @pytest.mark.parametrize("oddity", ODDITIES)
-def test_an_odd_pod_takes_nobody_s_memory(oddity: Oddity) -> None:
+def test_an_odd_pod_takes_no_memory_of_others(oddity: Oddity) -> None:
     """It would rightly be in the way of a plan, and the plan's failure show nothing."""
     for seed in SEEDS:
         pod = odd_pod("odd", "ns", oddity, random.Random(seed))  # noqa: S311
@@ -61,7 +61,7 @@ def test_the_same_dice_make_the_same_objects() -> None:
         assert first == again
 
 
-def test_an_odd_node_takes_nobody() -> None:
+def test_an_odd_node_takes_no_pod() -> None:
     """A node of endless room would take what a plan is asked for."""
     for seed in SEEDS:
         rng = random.Random(seed)  # noqa: S311

@@ -27,7 +27,7 @@ def a_record(state: State, *, ready: bool = False) -> ContainerRecord:
     return ContainerRecord("main", "none", state, ready=ready)
 
 
-def a_picture(
+def a_state(
     *states: State,
     init: State | None = None,
     ready: bool = False,
@@ -44,16 +44,16 @@ def a_picture(
 
 
 @pytest.mark.parametrize(
-    ("picture", "expected"),
+    ("state", "expected"),
     [
-        (a_picture(WAITING), "Pending"),
-        (a_picture(RUNNING, WAITING), "Pending"),
-        (a_picture(WAITING, init=RUNNING), "Pending"),
-        (a_picture(RUNNING, init=DONE), "Running"),
-        (a_picture(FAILED), "Running"),  # until the policy has decided
-        (a_picture(DONE, finished=True), "Succeeded"),
-        (a_picture(DONE, FAILED, finished=True), "Failed"),
-        (a_picture(DONE, init=FAILED, finished=True), "Failed"),
+        (a_state(WAITING), "Pending"),
+        (a_state(RUNNING, WAITING), "Pending"),
+        (a_state(WAITING, init=RUNNING), "Pending"),
+        (a_state(RUNNING, init=DONE), "Running"),
+        (a_state(FAILED), "Running"),  # until the policy has decided
+        (a_state(DONE, finished=True), "Succeeded"),
+        (a_state(DONE, FAILED, finished=True), "Failed"),
+        (a_state(DONE, init=FAILED, finished=True), "Failed"),
     ],
 )
 def test_the_phase_follows_the_containers(state: PodState, expected: str) -> None:
@@ -83,7 +83,7 @@ def test_ready_needs_every_container() -> None:
 
     assert shown["Ready"]["status"] == "False"
     assert shown["ContainersReady"]["message"].endswith("status: ['main']")
-    ready = conditions(composer, a_picture(RUNNING, ready=True), T0)
+    ready = conditions(composer, a_state(RUNNING, ready=True), T0)
     assert ready["Ready"]["status"] == "True"
     assert set(ready) == {
         "PodReadyToStartContainers",
@@ -115,9 +115,9 @@ def test_a_condition_keeps_the_time_of_its_last_change() -> None:
     """`minReadySeconds` and availability count from it."""
     composer = StatusComposer(T0)
     later = T0 + timedelta(seconds=10)
-    conditions(composer, a_picture(RUNNING), T0)
+    conditions(composer, a_state(RUNNING), T0)
 
-    shown = conditions(composer, a_picture(RUNNING, ready=True), later)
+    shown = conditions(composer, a_state(RUNNING, ready=True), later)
 
     assert shown["Ready"]["lastTransitionTime"] == "2026-01-01T00:00:10Z"
     assert shown["Initialized"]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
@@ -126,7 +126,7 @@ def test_a_condition_keeps_the_time_of_its_last_change() -> None:
 def test_a_readiness_gate_keeps_the_pod_unready() -> None:
     """Someone else's condition has to hold too."""
     pod = a_pod(a_container("true"), readinessGates=[{"conditionType": "theirs"}])
-    state = a_picture(RUNNING, ready=True)
+    state = a_state(RUNNING, ready=True)
 
     def ready(pod: Manifest) -> str:
         status = StatusComposer(T0).compose(pod, state, T0)

@@ -13,7 +13,7 @@ from stowage_testbed.hpa.settings import FULL, Autoscaling, Timing
 from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
 
 
-def test_the_pods_wear_what_their_scheduler_wants() -> None:
+def test_the_pods_get_their_schedulers_overrides() -> None:
     """YuniKorn, for one, looks for labels."""
     pod_overrides = PodOverrides("yunikorn", {"applicationId": "a"}, {"queue": "root"})
 

@@ -105,7 +105,7 @@ def test_force_overwrites(tmp_path: Path) -> None:
     assert "def test_" in (tmp_path / TEST_FILE).read_text()
 
 
-def test_a_file_where_a_folder_must_be_is_told(tmp_path: Path) -> None:
+def test_a_file_where_a_folder_must_be_is_reported(tmp_path: Path) -> None:
     """It is no traceback's business."""
     (tmp_path / "tests").write_text("no folder")
 

@@ -172,7 +172,7 @@ def test_an_eviction_that_makes_no_sense_insists_on_nothing(
     assert [entry.uid for entry in audit_entries(log)] == [""]
 
 
-def test_an_eviction_tells_which_pod_it_insists_on(tmp_path: Path) -> None:
+def test_an_eviction_shows_which_pod_it_insists_on(tmp_path: Path) -> None:
     """Names are used again, and the log has no other word for who was meant."""
     asked = {"deleteOptions": {"preconditions": {"uid": "uid-a"}}}
     record = {**json.loads(a_line()), "requestObject": asked}

@@ -68,7 +68,7 @@ def test_what_others_need_comes_first(tmp_path: Path) -> None:
         ("a: [\n", "not YAML"),
     ],
 )
-def test_what_is_no_manifest_is_told_with_its_place(
+def test_what_is_no_manifest_is_reported_with_its_place(
     text: str, issue: str, tmp_path: Path
 ) -> None:
     """The server's own answer to these says little."""
@@ -76,13 +76,13 @@ def test_what_is_no_manifest_is_told_with_its_place(
         read_manifests(text, tmp_path)
 
 
-def test_a_missing_file_is_told_with_its_whole_path(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_its_whole_path(tmp_path: Path) -> None:
     """The question is always where it was looked for."""
     with pytest.raises(NoFileError, match=str(tmp_path / "nothing.yaml")):
         read_manifests("nothing.yaml", tmp_path)
 
 
-def test_pods_of_controllers_wear_what_the_arm_asks_for() -> None:
+def test_pods_of_controllers_get_the_arms_overrides() -> None:
     """The same manifests must serve under every scheduler."""
     deployment = an_object("Deployment", "web") | {
         "spec": {"template": {"metadata": {}, "spec": {"containers": []}}}

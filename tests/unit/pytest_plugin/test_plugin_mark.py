@@ -62,7 +62,7 @@ def test_a_mark_that_names_no_one_run_is_explained(
         meant(tmp_path, *words, **options)
 
 
-def test_a_missing_scenario_is_told(tmp_path: Path) -> None:
+def test_a_missing_scenario_is_reported(tmp_path: Path) -> None:
     """With the path, or with names that are close."""
     with pytest.raises(NoFileError, match="folder of the test"):
         meant(tmp_path, "nothing.yaml")

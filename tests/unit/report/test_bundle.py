@@ -83,7 +83,7 @@ def test_a_success_leaves_no_evidence(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bundle_tells_the_steps_and_the_window(tmp_path: Path) -> None:
+def test_a_bundle_shows_the_steps_and_the_window(tmp_path: Path) -> None:
     """Metrics are made of the events between its two moments."""
     outcome = a_stepped_outcome(facts={"pods": 2})
     bundle = Bundle(tmp_path / "results", "run-1", {})

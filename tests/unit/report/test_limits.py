@@ -79,7 +79,7 @@ def test_a_saved_run_is_shown_within_bounds_and_kept_whole(
     assert len(scenario["before"]["checks"]) == PODS
 
 
-def test_progress_tells_the_first_failures(bad: RunOutcome) -> None:
+def test_progress_shows_the_first_failures(bad: RunOutcome) -> None:
     """It is printed while the run goes on, line by line."""
     stream = io.StringIO()
     progress = LiveProgress(Console(file=stream, width=200))

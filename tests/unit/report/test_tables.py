@@ -112,7 +112,7 @@ def test_workloads_that_only_a_trace_names_are_shown() -> None:
     assert "shop x2" in table
 
 
-def test_pods_that_were_created_late_are_told() -> None:
+def test_pods_that_were_created_late_are_reported() -> None:
     """A latency under arrivals that were not kept is one of another load."""
     late = a_stepped_outcome(facts={"pods": 200, "late": 3, "latest_s": 0.123})
 

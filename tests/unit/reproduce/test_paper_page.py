@@ -73,7 +73,7 @@ def test_a_difference_on_the_cluster_is_shown() -> None:
     assert "500 times" in table.notes[0]
 
 
-def test_figures_tell_what_ours_does_worse() -> None:
+def test_figures_show_what_ours_does_worse() -> None:
     """It is the promise of the project, and must not be left out when it is broken."""
     tier = TierRow(1, 2, 3, 3, True, 0, 0)
     theirs = Categorised(INSTANCE, a_result((0, 1, 2), tiers=(tier,)))

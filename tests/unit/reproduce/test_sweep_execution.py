@@ -37,11 +37,11 @@ class Named:
 class Counting(SweepListener):
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []
-        self.told = (0, 0)
+        self.begun_with = (0, 0)
         self.ends = 0
 
     def begun(self, what: str, total: int, done: int, workers: int) -> None:
-        self.told = (total, done)
+        self.begun_with = (total, done)
 
     def over(self, task_id: str, failure: str) -> None:
         self.seen.append((task_id, failure))
@@ -64,10 +64,12 @@ def test_only_what_is_missing_is_carried_out(tmp_path: Path) -> None:
     assert failures == {}
     assert DONE == ["b"]
     assert journal["b"] == (Row("b"),)
-    assert (listener.told, listener.ends) == ((2, 1), 1)
+    assert (listener.begun_with, listener.ends) == ((2, 1), 1)
 
 
-def test_a_task_that_fails_is_told_and_tried_again_next_time(tmp_path: Path) -> None:
+def test_a_task_that_fails_is_reported_and_tried_again_next_time(
+    tmp_path: Path,
+) -> None:
     """Its reason must not be lost, and its result must not be missing for ever."""
     DONE.clear()
     journal = Journal(tmp_path / "rows.jsonl", Row)
@@ -82,7 +84,7 @@ def test_a_task_that_fails_is_told_and_tried_again_next_time(tmp_path: Path) -> 
     assert ("a", "no node answers") in listener.seen
 
 
-def test_nobody_is_told_of_a_sweep_with_nothing_to_do(tmp_path: Path) -> None:
+def test_a_sweep_with_nothing_to_do_is_not_reported(tmp_path: Path) -> None:
     """A bar that appears and is gone says nothing."""
     journal = Journal(tmp_path / "rows.jsonl", Row)
     journal.add("a", ())

@@ -35,7 +35,7 @@ def test_a_start_of_the_command_line_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_the_list_tells_what_is_missing() -> None:
+def test_the_list_shows_what_is_missing() -> None:
     """Versions too, for those who report a bug."""
     result = CliRunner().invoke(app, ["tools", "list"])
 

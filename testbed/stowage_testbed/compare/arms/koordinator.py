@@ -41,7 +41,7 @@ def koordinator_arm() -> KubeSchedulerArm:
         rights=_rights,
         ready_path=_READY,
         gates=_gates,
-        # By default it serves everybody on every interface.
+        # By default it serves on every interface.
         flags=("--port=0",),
         prepare=_prepare,
         notes=("built on the scheduling framework of Kubernetes 1.28",),

@@ -58,7 +58,7 @@ class KubeSchedulerArm:
     equal_flags
         Flags that are given with client limits only: they make arms equal.
     prepare
-        Puts on the cluster what it needs, and takes back what nobody else uses.
+        Puts on the cluster what it needs, and removes what no other arm uses.
     """
 
     name: str

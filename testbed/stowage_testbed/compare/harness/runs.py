@@ -69,7 +69,7 @@ def measured_burst(
 
 
 def unmeasured_burst_s(cluster: Cluster, api: ApiClient, burst: Burst) -> float:
-    """Run a burst that nobody watches; return its seconds by the audit log."""
+    """Run a burst without watches; return its seconds by the audit log."""
     start = audit_end(cluster.audit_log)
     with burst_namespace(api) as namespace:
         burst.submit(Objects(api), namespace)

@@ -35,7 +35,7 @@ def begun(request: CompareRequest) -> BundleFolder:
     NothingMeasuredError
         The scenario has no measured window.
     UnfairArmsError
-        The arms differ in what decides, and nobody said that they may.
+        The arms differ in what decides, and that was not allowed.
     OtherComparisonError
         The folder holds another comparison.
     """
@@ -82,7 +82,7 @@ def checked(request: CompareRequest) -> dict[LimitsKind, Preflight]:
     Raises
     ------
     UnfairArmsError
-        They differ in what decides, and nobody said that they may.
+        They differ in what decides, and that was not allowed.
     """
     checks = {
         kind: preflight({arm.name: arm.settings(limits) for arm in request.arms})

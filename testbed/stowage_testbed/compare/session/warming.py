@@ -1,4 +1,4 @@
-"""A scheduler's first pods, which nobody measures.
+"""A scheduler's first pods, which are not measured.
 
 The first burst after a start is the slow one of some schedulers: caches, connections
 and compiled rules come with it.

@@ -108,7 +108,7 @@ def _remove(context: FaultContext, namespace: str) -> None:
 def _let_go(
     context: FaultContext, kind: str, body: dict[str, object], namespace: str
 ) -> None:
-    """Take away the finalisers, which nobody else would."""
+    """Remove the finalisers, which nothing else would."""
     metadata = body["metadata"]
     assert isinstance(metadata, dict)  # noqa: S101 - narrows plain JSON
     if metadata.get("finalizers"):

@@ -1,6 +1,6 @@
-"""Odd objects beside pods: nodes, budgets, classes, a reservation.
+"""Odd objects other than pods: nodes, budgets, classes, a reservation.
 
-The nodes take nobody, the budgets select nobody of the scenario's, and the reservation
+The nodes take no pods, the budgets select none of the scenario's, and the reservation
 asks for more than there is.
 """
 
@@ -54,7 +54,7 @@ def odd_namespace(name: str, rng: random.Random) -> dict[str, Any]:
 
 
 def odd_node(number: int, rng: random.Random) -> dict[str, Any]:
-    """Return a node that nobody comes to, and that nobody looks after."""
+    """Return a node that takes no pods and that no controller manages."""
     name = f"{NODE_PREFIX}-{number}"
     taints = [
         {"key": f"example.com/{taint}", "value": "odd", "effect": "NoSchedule"}
@@ -86,12 +86,12 @@ def odd_capacity(rng: random.Random) -> dict[str, Any]:
 
 
 def odd_budget(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
-    """Return a budget of everybody and of nobody, in a namespace of odd pods."""
+    """Return a budget with a random selector, in a namespace of odd pods."""
     return _budget(name, namespace, selector(rng), rng)
 
 
 def budget_of_nobody(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
-    """Return a budget that selects nobody, in thousands of words."""
+    """Return a budget that selects no pod, by a selector of thousands of values."""
     values = [f"v{number}" for number in range(rng.randint(1, 2000))]
     demand = {"key": "example.com/odd", "operator": "In", "values": values}
     return _budget(name, namespace, {"matchExpressions": [demand]}, rng)

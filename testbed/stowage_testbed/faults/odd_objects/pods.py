@@ -113,13 +113,13 @@ def beyond(rng: random.Random, pod: OddPod) -> None:
     pod.spec["nodeSelector"] = NOWHERE
 
 
-def crumbs(rng: random.Random, pod: OddPod) -> None:
+def tiny_amounts(rng: random.Random, pod: OddPod) -> None:
     """Ask for less than can be counted."""
     pod.ask({"requests": {"cpu": rng.choice(TINY_CPU), "memory": ZERO}})
 
 
 def many_containers(rng: random.Random, pod: OddPod) -> None:
-    """Have twenty containers before the first, which nobody can add up."""
+    """Have twenty init containers whose requests are too large to be added."""
     pod.spec["initContainers"] = [
         _container(f"init-{number}", resources(huge(rng), "memory"))
         | rng.choice(({}, {"restartPolicy": "Always"}))
@@ -156,7 +156,7 @@ def node_affinity(rng: random.Random, pod: OddPod) -> None:
 
 
 def pod_affinity(rng: random.Random, pod: OddPod) -> None:
-    """Want to be with everybody, or with nobody, anywhere."""
+    """Require to be with every pod, or with none, in any topology."""
     pod.ask(resources(huge(rng), "memory"))
     term = {
         "labelSelector": selector(rng),
@@ -207,13 +207,13 @@ def host(rng: random.Random, pod: OddPod) -> None:
 
 
 def priority(rng: random.Random, pod: OddPod) -> None:
-    """Be more important than everybody, or less, and fit nowhere."""
+    """Have an extreme priority class, and fit nowhere."""
     pod.spec["priorityClassName"] = rng.choice((HIGHEST, LOWEST, NEVER))
     pod.ask(resources(huge(rng), "memory"))
 
 
 def many_labels(rng: random.Random, pod: OddPod) -> None:
-    """Wear thousands of labels."""
+    """Have thousands of labels."""
     pod.metadata["labels"] = labels(rng, MOST_LABELS)
 
 
@@ -223,7 +223,7 @@ def long_name(_rng: random.Random, pod: OddPod) -> None:
 
 
 def odd_annotations(rng: random.Random, pod: OddPod) -> None:
-    """Wear annotations that mean something, with values that do not."""
+    """Have annotations with a meaning, and values without one."""
     names = (
         TAKEN,
         "stowage.dev/do-not-move",
@@ -252,14 +252,14 @@ def owners(rng: random.Random, pod: OddPod) -> None:
 
 
 def leaving(rng: random.Random, pod: OddPod) -> None:
-    """Be deleted and not go, for a finaliser that nobody takes away."""
+    """Be terminating for ever, by a finaliser that nothing removes."""
     pod.metadata["finalizers"] = ["example.com/never"]
     pod.spec["terminationGracePeriodSeconds"] = rng.choice((0, 1, MAX_INT64))
     pod.deleted = True
 
 
 def gated(_rng: random.Random, pod: OddPod) -> None:
-    """Wait at a gate that nobody opens."""
+    """Wait at a scheduling gate that is never removed."""
     pod.spec["schedulingGates"] = [{"name": "example.com/gate"}]
 
 
@@ -306,7 +306,7 @@ def ephemeral(_rng: random.Random, pod: OddPod) -> None:
 
 
 ODDITIES: tuple[Oddity, ...] = (
-    amounts, beyond, claims, crumbs, elsewhere, ephemeral, gated, host, leaving,
+    amounts, beyond, claims, tiny_amounts, elsewhere, ephemeral, gated, host, leaving,
     long_name, many_containers, many_labels, node_affinity, odd_annotations,
     other_scheduler, overhead, owners, phases, pod_affinity, priority, spread,
     tolerations, volumes, whole_pod,

@@ -70,7 +70,7 @@ def existing_workers(address: str) -> Iterator[OnDask]:
     Raises
     ------
     DaskUnreachableError, NoWorkersError
-        Nobody is there.
+        No scheduler answers, or it has no workers.
     WorkersDifferError
         Their programs are not this one's.
     """

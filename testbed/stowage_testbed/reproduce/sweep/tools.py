@@ -44,7 +44,7 @@ class Tools:
 
     @cached_property
     def deterministic(self) -> Simulator:
-        """The scheduler of the deterministic profile, which preempts nobody."""
+        """The scheduler of the deterministic profile, which never preempts."""
         return self._open.enter_context(Simulator(profile_file("deterministic")))
 
     @cached_property

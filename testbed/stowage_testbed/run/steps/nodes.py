@@ -25,7 +25,7 @@ from stowage_testbed.scenario.steps.model import (
 Taints = list[dict[str, Any]]
 
 TRIES = 5
-"""So often is a node read again when somebody else has changed it meanwhile."""
+"""How often a node is read again when it was changed meanwhile."""
 
 
 def cordon(context: StepContext, step: Cordon) -> None:

@@ -213,7 +213,7 @@ _STATES = {
         "have a node or are found unschedulable",
     ),
     "refused": ("has been found unschedulable", "have been found unschedulable"),
-    "leaving": ("has been told to end", "have been told to end"),
+    "leaving": ("is terminating", "are terminating"),
 }
 _FORMATTERS: Mapping[type, Callable[[Any], str]] = {
     model.Apply: _apply,

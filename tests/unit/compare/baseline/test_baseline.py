@@ -180,7 +180,7 @@ def test_one_round_is_no_spread() -> None:
     ("unit", "how"),
     [("s", "time"), ("pods/s", "rate"), ("pods", "none"), ("index", "none")],
 )
-def test_units_tell_what_the_machine_bears_on(unit: str, how: str) -> None:
+def test_units_show_what_the_machine_affects(unit: str, how: str) -> None:
     """A slow machine makes times longer and rates lower, and fairness no different."""
     assert bearing(unit) == how
 

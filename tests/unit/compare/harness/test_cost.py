@@ -79,7 +79,7 @@ def test_a_burst_that_did_not_go_through_has_no_duration(tmp_path: Path) -> None
         burst_duration_s(log, BEGINNING, "ns", 2)
 
 
-def test_the_bursts_pods_wear_what_their_scheduler_asks_for() -> None:
+def test_the_bursts_pods_get_their_schedulers_overrides() -> None:
     """YuniKorn places nothing without its labels."""
     workload = BURST.workload
 

@@ -106,7 +106,7 @@ def test_the_papers_lines_are_left_out_of_another_workload() -> None:
     assert [row[0] for row in table.rows] == ["default"]
 
 
-def test_directions_are_told_apart(result: Result) -> None:
+def test_directions_are_distinguished(result: Result) -> None:
     """The paper's Koordinator is quicker than its default; this one is not."""
     table = direction_table(result, "own")
 

@@ -57,7 +57,7 @@ def test_json_says_the_same_as_csv(tmp_path: Path) -> None:
     assert len(from_json.rows) == 2
 
 
-def test_every_issue_of_a_csv_is_told_at_once(tmp_path: Path) -> None:
+def test_every_issue_of_a_csv_is_reported_at_once(tmp_path: Path) -> None:
     """A recorder with one mistake makes it in every row."""
     path = a_file(
         tmp_path,
@@ -199,7 +199,7 @@ def test_a_scenario_needs_no_workload_beside_a_trace(tmp_path: Path) -> None:
     assert scenario.priorities == (7,)
 
 
-def test_issues_of_the_trace_are_told_with_those_of_the_scenario(
+def test_issues_of_the_trace_are_reported_with_those_of_the_scenario(
     tmp_path: Path,
 ) -> None:
     """Both files are the author's."""

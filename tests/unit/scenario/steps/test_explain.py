@@ -109,12 +109,12 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("action", "words"), WORDS, ids=str)
-def test_a_step_is_told_with_its_defaults(action: model.Action, words: str) -> None:
+def test_a_step_is_reported_with_its_defaults(action: model.Action, words: str) -> None:
     """What is not written happens all the same."""
     assert in_words(action) == words
 
 
-def test_every_kind_of_step_is_told() -> None:
+def test_every_kind_of_step_is_reported() -> None:
     """A step without words would end `explain` in a traceback."""
     assert {type(action) for action, _ in WORDS} == set(get_args(model.Action))
 

@@ -37,7 +37,7 @@ def loaded(tmp_path: Path, step: str) -> Scenario:
 def test_the_schema_has_every_setting_with_its_default() -> None:
     """`stowage scenario schema` is where an author looks them up."""
     words: dict[str, Any] = strict_schema()["$defs"]["overload"]["properties"]
-    told = {
+    documented = {
         name: {key: inner["default"] for key, inner in word["properties"].items()}
         if "properties" in word
         else word["default"]
@@ -45,7 +45,7 @@ def test_the_schema_has_every_setting_with_its_default() -> None:
         if name != "outcome"
     }
 
-    assert told == asdict(FULL)
+    assert documented == asdict(FULL)
 
 
 def test_a_file_s_settings_are_the_step_s_and_the_rest_are_defaults(

@@ -162,7 +162,7 @@ class _OutcomeWriter(Listener):
 def difference(cluster: ClusterState, simulated: ClusterState) -> str:
     """Return the first workload that the two place otherwise; empty if there is none.
 
-    Replicas of one ReplicaSet are the same pod to everybody.
+    Replicas of one ReplicaSet are interchangeable.
     """
     there, here = placements(cluster), placements(simulated)
     for workload in sorted(there.keys() | here.keys()):
