@@ -76,7 +76,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks that collected scenarios bear, and the one for tests."""
+    """Register the marks that collected scenarios have, and the one for tests."""
     config.addinivalue_line("markers", "e2e: needs a fake-node cluster")
     config.addinivalue_line("markers", "smoke: a scenario that every change must pass")
     config.addinivalue_line("markers", "short: a scenario that takes seconds")

@@ -26,7 +26,7 @@ def compared(records: Iterable[Record]) -> int:
 
 
 def _pairs(records: Iterable[Record]) -> Iterator[tuple[Record, Record]]:
-    """Yield who claims, and who may refute it: any two runs of one case."""
+    """Yield each claim with a run that may refute it: any two runs of one case."""
     by_case: defaultdict[str, list[Record]] = defaultdict(list)
     for record in records:
         by_case[record.case].append(record)

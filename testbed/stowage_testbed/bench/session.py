@@ -35,7 +35,7 @@ class Session:
     library, journal
         Instances and results.
     service
-        Returns who is called; it is started only where something is missing.
+        Returns the service; it is started only where something is missing.
     say
         Receives a line for each step.
     """

@@ -48,7 +48,7 @@ def compare(
         bool,
         typer.Option("--allow-unfair", help="Compare arms as different as they are."),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Draws who begins.")] = 1,
+    seed: Annotated[int, typer.Option(help="Draws which arm begins.")] = 1,
     variant: Annotated[
         str | None, typer.Option(help="This variant of the scenario.")
     ] = None,

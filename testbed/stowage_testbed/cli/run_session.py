@@ -1,4 +1,4 @@
-"""One call of `stowage run`: who listens to it, what it writes, how it exits."""
+"""One call of `stowage run`: its listeners, what it writes, how it exits."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class FolderCluster(ABC):
             raise
 
     def _check(self) -> None:  # noqa: B027 - not every kind needs anything
-        """Refuse to start where it would be in vain; nothing is claimed yet."""
+        """Refuse to start where it cannot succeed; nothing is claimed yet."""
 
     @abstractmethod
     def _start(self, owner: Owner) -> None:

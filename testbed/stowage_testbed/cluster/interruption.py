@@ -105,7 +105,7 @@ def _in_main_thread() -> bool:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let a clean-up finish although the user presses Ctrl-C once more."""
+    """Let a clean-up finish although the user presses Ctrl-C again."""
     with _handling(dict.fromkeys(_SIGNALS, signal.SIG_IGN)):
         yield
 

@@ -14,7 +14,7 @@ class ReleaseLocation:
     Attributes
     ----------
     node
-        Its name; it bears the taint `HOST_TAINT`.
+        Its name; it has the taint `HOST_TAINT`.
     containers
         Whether pods run as containers of their images there; if not, as processes of
         this machine.

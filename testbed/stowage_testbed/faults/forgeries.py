@@ -1,8 +1,8 @@
-"""Faults by a tenant who wears what others are known by, to get room that is theirs.
+"""Faults by a tenant that forges the identity of others, to get their room.
 
 A plan knows the pods that it expects by their UID or their controller's, a reservation
-its owners by labels, names and namespaces, and both are told by an annotation who has
-taken what. All of that but the UID and the namespace, a tenant can write.
+its owners by labels, names and namespaces, and an annotation tells both which pod has
+taken what. A tenant can write all of that except the UID and the namespace.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _successor(release: Release, former_pid: int) -> psutil.Process | None:
 
 
 def resume(process: psutil.Process) -> None:
-    """Let a stopped process go on; harmless if it has ended."""
+    """Let a stopped process continue; harmless if it has ended."""
     try:
         process.resume()
     except psutil.NoSuchProcess:

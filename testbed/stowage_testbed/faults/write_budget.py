@@ -79,7 +79,7 @@ class Neighbour:
     Parameters
     ----------
     configuration
-        Of an administrator's client, who acts as that account.
+        Of an administrator's client, which acts as that account.
     """
 
     def __init__(self, configuration: client.Configuration) -> None:

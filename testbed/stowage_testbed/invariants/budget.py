@@ -31,7 +31,7 @@ class Demand:
 def no_budget_broken(history: History) -> Iterator[Violation]:
     """Yield evictions that left a budget with fewer ready pods than it demands.
 
-    What is counted is who was ready just before, of the pods that the budget selects;
+    Counted are the pods that the budget selects and that were ready just before;
     what is demanded is what the budget itself last said before the server granted it.
     """
     budgets = [_demand(history, position) for position in range(len(history.changes))]

@@ -54,7 +54,7 @@ class Life:
 
 
 Bearers = dict[tuple[str, str], dict[str, Life]]
-"""The pods that bore each namespace and name, one after the other, by UID."""
+"""The pods that had each namespace and name, one after the other, by UID."""
 
 
 def pod_lives(changes: Iterable[Change], facts: Iterable[PodFacts | None]) -> Bearers:

@@ -34,7 +34,7 @@ BOUND_WITHIN_NS = 30 * NS_PER_S
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place of a plan on a node, and who is expected there."""
+    """A place of a plan on a node, and the pod that is expected there."""
 
     node: str
     uids: frozenset[str]

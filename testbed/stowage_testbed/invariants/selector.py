@@ -9,8 +9,8 @@ from typing import Any, Self
 from stowage_testbed.observe.change import JsonObject, namespace_of
 
 Anchor = tuple[str, str, str | None] | str
-"""A label in a namespace that whatever a selector selects bears, with its value or with
-any; or the namespace alone, where there is no such label."""
+"""A label in a namespace that everything a selector selects has, with its value or
+with any; or the namespace alone, where there is no such label."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from stowage_testbed.errors import StowageError
 T = TypeVar("T")
 
 HOT = 64
-"""Objects that are kept parsed, for those who look more than once."""
+"""Objects that are kept parsed, as they are often read more than once."""
 
 ROLL_BYTES = 256 * 2**20
 """How long a file may be before a new one is begun, where one may be."""

@@ -48,7 +48,7 @@ class ScenarioSession:
         self.outcomes: list[ScenarioOutcome] = []
 
     def run(self, scenario: Scenario) -> ScenarioOutcome:
-        """Run a scenario once more and return its outcome."""
+        """Run a scenario again and return its outcome."""
         self._beforehand()
         name = scenario.scenario_id
         self._rounds[name] = self._rounds.get(name, 0) + 1

@@ -1,4 +1,4 @@
-"""What stands on the screen when a run is over."""
+"""What is shown on the screen when a run is over."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from stowage_testbed.scenario.model import Scenario
 def manual_plan(
     metadata: Manifest, *, time_limit_s: float, mode: str = "Execute"
 ) -> Manifest:
-    """Return the PackingPlan of a person who asks for one."""
+    """Return a PackingPlan as a user creates it."""
     return {
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "PackingPlan",

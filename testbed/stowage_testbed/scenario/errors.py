@@ -55,7 +55,7 @@ class ScenarioUnknownError(StowageError):
 
 
 class ScenarioNameError(StowageError):
-    """A scenario cannot bear a name."""
+    """A scenario cannot have a name."""
 
     exit_code = 2
 

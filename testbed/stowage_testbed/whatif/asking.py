@@ -30,8 +30,8 @@ class Wishes:
     max_moves
         Of a plan; ``None`` for any number.
     arguments
-        Of the plugin, whose rules say who may be disrupted; what is left out has its
-        default.
+        Of the plugin, whose rules say which pods may be disrupted; what is left out has
+        its default.
     """
 
     time_limit_s: float = 10.0
@@ -41,7 +41,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A plan that every plugin of the scheduler accepts, and who was left alone."""
+    """A plan that every plugin of the scheduler accepts, and the pods left alone."""
 
     plan: pb.Plan
     refusals: tuple[pb.Refusal, ...]
@@ -144,7 +144,7 @@ class Asking:
 def _pairs(
     snapshot: pb.Snapshot, plan: pb.Plan, refused: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return who was refused where, pods as ``namespace/name``."""
+    """Return which pods were refused where, as ``namespace/name``."""
     names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
     targets = {one.pod_uid: one.node for one in plan.placements}
     targets |= {one.pod_uid: one.to_node for one in plan.moves}

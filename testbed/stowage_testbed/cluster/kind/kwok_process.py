@@ -15,7 +15,7 @@ LEASE_S = 200
 
 
 def start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
-    """Start it; it plays every node that bears its annotation.
+    """Start it; it simulates every node that has its annotation.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Who an arm is to the API server: an account of its own, with the rights it needs."""
+"""An arm's account at the API server, with the rights that the arm needs."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class ArmProcess:
         Parameters
         ----------
         workdir
-            Of the cluster; who removes that finds the process, should this one die.
+            Of the cluster; its removal finds the process, should this one die.
         timeout_s
             How long it may take.
 

@@ -1,4 +1,4 @@
-"""Who wants to know how a comparison goes."""
+"""Listeners to the progress of a comparison."""
 
 from __future__ import annotations
 

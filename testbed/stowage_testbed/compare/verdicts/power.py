@@ -25,7 +25,7 @@ Noise = Callable[[np.random.Generator, int], Floats]
 """Draws numbers of standard deviation 1."""
 
 TWO_SPEEDS = "two speeds"
-"""It bears on what depends on the machine's speed, and on nothing else."""
+"""It affects what depends on the machine's speed, and nothing else."""
 
 NOISES: Mapping[str, Noise] = {
     "normal": lambda rng, size: rng.standard_normal(size),

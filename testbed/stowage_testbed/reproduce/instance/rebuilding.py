@@ -49,7 +49,7 @@ class Request(Protocol[CaseT_co]):
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return who solves."""
+        """Return the solver's name."""
         ...
 
     @property

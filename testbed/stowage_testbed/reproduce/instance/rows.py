@@ -36,7 +36,7 @@ class ResultRow:
     case
         The instance's.
     strategy, limit_s, cores
-        Who solved it, with what limit in seconds and how many threads.
+        The solver, its limit in seconds and its number of threads.
     end_reason, message
         As the optimiser said them.
     optimal

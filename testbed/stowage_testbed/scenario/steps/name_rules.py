@@ -23,7 +23,7 @@ def names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
 
 
 def caught_names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
-    """What is to be described when something fails is there."""
+    """What `catch` describes exists."""
     if not (draft.workload_whole and draft.objects_whole and draft.steps_whole):
         return
     known = [*draft.workload_names, *_phased(draft)]
@@ -35,7 +35,7 @@ def caught_names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
 
 
 def names_are_unique(draft: Draft) -> Iterator[DocumentIssue]:
-    """No workload, object, plan or owner bears the name of another."""
+    """No workload, object, plan or owner has the name of another."""
     taken = dict.fromkeys(draft.workload_names, "a workload")
     for name in draft.objects:
         if name in taken:
