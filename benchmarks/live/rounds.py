@@ -39,7 +39,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.objects import Objects
 
-CALM_S = 3.0
+IDLE_S = 3.0
 """A scheduler that has just started is left alone for so long."""
 
 QUIET_S = 3.0
@@ -108,7 +108,7 @@ class CellRun:
 
     def _measured(self, window: Window, number: int) -> Row:
         release = self._serving("default" if window is Window.DEFAULT else "optimizer")
-        self._pause(CALM_S)
+        self._pause(IDLE_S)
         there = self.observer.restart_journal()
         meter = Meter(self.cluster, release)
         began = self.observer.clock.now()

@@ -44,7 +44,7 @@ class Slope:
 
     @property
     def is_none(self) -> bool:
-        """Whether it cannot be told from no growth."""
+        """Whether it cannot be distinguished from no growth."""
         return self.low <= 0.0 <= self.high
 
 

@@ -22,7 +22,7 @@ from stowage_testbed.wait import WaitTimeoutError, wait_until
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 20.0
 CGROUP = "/stowage-docker"
-"""Control group of all containers, so that it can be told from another engine's."""
+"""Control group of all containers, distinct from that of another engine."""
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _RUNTIME = "runc-without-sys-resource"

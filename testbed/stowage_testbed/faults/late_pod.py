@@ -10,7 +10,7 @@ from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.observe.timeline import pod_timelines
 from stowage_testbed.scenario.model import Workload
 
-LATE_POD = Workload("latecomer", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
+LATE_POD = Workload("late-pod", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
 """Fits on any node that has any room at all."""
 
 

@@ -13,7 +13,7 @@ from stowage_testbed.quantity import parse_memory
 from stowage_testbed.run.orphans import collect_pods
 
 ROLES = ("target", "source", "bystander")
-MENDED_SHARE = 0.5
+RESTORED_SHARE = 0.5
 """How often a node becomes what it was when the fault ends; else it stays as it is."""
 LEFT_SHARE = 0.6
 """What is left of the memory of a node that shrinks."""
@@ -48,14 +48,14 @@ def shrink_node(context: FaultContext) -> None:
     whole = body["status"]["allocatable"]["memory"]
     left = str(int(parse_memory(whole) * LEFT_SHARE))
     _resize(context, name, left)
-    if context.rng.random() < MENDED_SHARE:
+    if context.rng.random() < RESTORED_SHARE:
         context.on_end(partial(_resize, context, name, whole))
 
 
 def _change(context: FaultContext, spec: object, back: object) -> None:
     name = context.planned_node(context.way(*ROLES))
     context.objects.patch("Node", name, {"spec": spec})
-    if context.rng.random() < MENDED_SHARE:
+    if context.rng.random() < RESTORED_SHARE:
         context.on_end(partial(context.objects.patch, "Node", name, {"spec": back}))
 
 

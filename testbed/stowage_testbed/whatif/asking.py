@@ -22,8 +22,8 @@ ID = "whatif"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What plans may do, and how long they may be looked for.
+class PlanLimits:
+    """What plans may do, and how long the search for them may take.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Asking:
         self._simulator = simulator
         self._service = service
 
-    def findings(self, inventory: Inventory, wishes: Wishes) -> Findings:
+    def findings(self, inventory: Inventory, limits: PlanLimits) -> Findings:
         """Return the answers.
 
         Raises
@@ -77,13 +77,13 @@ class Asking:
             The optimiser failed.
         """
         instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
-        question = Question(instance, arguments=wishes.arguments)
+        question = Question(instance, arguments=limits.arguments)
         snapshot = self._judge.judge(question).snapshot
-        placing = self._proposal(question, snapshot, wishes, pb.OBJECTIVE_PLACE)
+        placing = self._proposal(question, snapshot, limits, pb.OBJECTIVE_PLACE)
         emptying = self._proposal(
             replace(question, consolidates=True),
             snapshot,
-            wishes,
+            limits,
             pb.OBJECTIVE_CONSOLIDATE,
         )
         return _findings(
@@ -105,13 +105,13 @@ class Asking:
         self,
         question: Question,
         snapshot: pb.Snapshot,
-        wishes: Wishes,
+        limits: PlanLimits,
         objective: pb.Objective,
     ) -> Proposal:
         """Return a plan that stands the scheduler's own rehearsal."""
         objections: list[str] = []
         for _ in range(REHEARSALS):
-            last = self._solved(snapshot, wishes, objective)
+            last = self._solved(snapshot, limits, objective)
             judgement = self._judge.judge(replace(question, plans=(last.plan,)))
             (verdict,) = judgement.verdicts
             if verdict.accepted:
@@ -126,13 +126,13 @@ class Asking:
         return Proposal(pb.Plan(), (), tuple(objections))
 
     def _solved(
-        self, snapshot: pb.Snapshot, wishes: Wishes, objective: pb.Objective
+        self, snapshot: pb.Snapshot, limits: PlanLimits, objective: pb.Objective
     ) -> pb.SolveUpdate:
         options = pb.SolveOptions(
-            time_limit_s=wishes.time_limit_s,
+            time_limit_s=limits.time_limit_s,
             policy=pb.POLICY_STRICT,
             objective=objective,
-            max_moves=wishes.max_moves,
+            max_moves=limits.max_moves,
         )
         request = pb.SolveRequest(snapshot=snapshot, options=options)
         last = self._service.last_answer(request)

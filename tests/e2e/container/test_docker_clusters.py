@@ -25,7 +25,7 @@ def a_name() -> str:
 
 
 def test_its_ports_are_offered_to_this_machine_only() -> None:
-    """Docker publishes to the whole network unless it is told otherwise."""
+    """Docker publishes to the whole network by default."""
     with running_cluster(KwokDockerCluster(a_name())) as cluster:
         published = docker(
             "ps", "--filter", f"name={cluster.name}", "--format", "{{.Ports}}"

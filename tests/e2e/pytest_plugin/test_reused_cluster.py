@@ -127,7 +127,7 @@ def _session(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 def test_a_session_finds_the_cluster_of_one_that_was_killed_clean(
     tmp_path: Path,
 ) -> None:
-    """What it left cannot be told from what the next test expects.
+    """What it left cannot be distinguished from what the next test expects.
 
     Failures say what failed, in the words of the pods and of the checks.
     """

@@ -51,7 +51,7 @@ def test_each_way_of_being_odd_is_another() -> None:
     assert max(map(len, texts)) < LARGEST_OBJECT_BYTES
 
 
-def test_the_same_dice_make_the_same_objects() -> None:
+def test_the_same_seed_makes_the_same_objects() -> None:
     """A try that fails is repeated by its seed."""
     for oddity in ODDITIES:
         first, again = (

@@ -55,9 +55,9 @@ class ContainerHarness:
         return [state.reason for state in self.seen if isinstance(state, Waiting)]
 
 
-def play(scene: Callable[[], Awaitable[None]]) -> None:
+def run_check(check: Callable[[], Awaitable[None]]) -> None:
     async def whole() -> None:
-        await scene()
+        await check()
 
     asyncio.run(whole())
 
@@ -71,7 +71,7 @@ def test_the_restart_policy_is_kept(
 ) -> None:
     """Jobs end, services come back."""
 
-    async def scene() -> None:
+    async def check() -> None:
         container = a_container("sh", "-c", f"exit {code}")
         harness = ContainerHarness(tmp_path, container, policy, JumpingClock())
         running = asyncio.create_task(harness.runner.run())
@@ -84,14 +84,14 @@ def test_the_restart_policy_is_kept(
         assert restarts or harness.record.restarts == 0
         assert isinstance(harness.record.state, Terminated | Waiting)
 
-    play(scene)
+    run_check(check)
 
 
 def test_a_crashing_container_waits_longer_each_time(tmp_path: Path) -> None:
     """A broken release must not eat the machine."""
     clock = JumpingClock()
 
-    async def scene() -> None:
+    async def check() -> None:
         harness = ContainerHarness(tmp_path, a_container("false"), clock=clock)
         running = asyncio.create_task(harness.runner.run())
         await harness.until(lambda: harness.record.restarts >= 5)
@@ -99,7 +99,7 @@ def test_a_crashing_container_waits_longer_each_time(tmp_path: Path) -> None:
         await running
         assert "CrashLoopBackOff" in harness.reasons()
 
-    play(scene)
+    run_check(check)
 
     assert clock.pauses[:5] == [0, 1, 2, 4, 8]
 
@@ -116,7 +116,7 @@ def test_back_off_has_a_ceiling_and_forgets_after_a_good_run() -> None:
 def test_a_container_without_a_command_says_why_it_waits(tmp_path: Path) -> None:
     """Images cannot be run here; the status has to say so, and what to do."""
 
-    async def scene() -> None:
+    async def check() -> None:
         harness = ContainerHarness(tmp_path, {"name": "main", "image": "nginx"})
         running = asyncio.create_task(harness.runner.run())
         await harness.until(lambda: bool(harness.seen))
@@ -125,7 +125,7 @@ def test_a_container_without_a_command_says_why_it_waits(tmp_path: Path) -> None
         assert harness.reasons() == ["ImageHasNoHostCommand"]
         assert "never image 'nginx'" in harness.seen[0].message
 
-    play(scene)
+    run_check(check)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_cannot_start_waits_with_a_reason(
 ) -> None:
     """The reason is what `helm --wait` failures are explained by."""
 
-    async def scene() -> None:
+    async def check() -> None:
         harness = ContainerHarness(tmp_path, container)
         running = asyncio.create_task(harness.runner.run())
         await harness.until(lambda: bool(harness.seen))
@@ -155,7 +155,7 @@ def test_what_cannot_start_waits_with_a_reason(
         await running
         assert harness.reasons()[0] == reason
 
-    play(scene)
+    run_check(check)
 
 
 def test_readiness_follows_its_probe_and_ends_with_the_process(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_readiness_follows_its_probe_and_ends_with_the_process(tmp_path: Path) -
     probe = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.05}
     probe["failureThreshold"] = 1
 
-    async def scene() -> None:
+    async def check() -> None:
         container = a_container("sleep", "600", readinessProbe=probe)
         harness = ContainerHarness(tmp_path, container)
         running = asyncio.create_task(harness.runner.run())
@@ -177,7 +177,7 @@ def test_readiness_follows_its_probe_and_ends_with_the_process(tmp_path: Path) -
         await harness.runner.stop(5)
         await running
 
-    play(scene)
+    run_check(check)
 
 
 def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
         "failureThreshold": 2,
     }
 
-    async def scene() -> None:
+    async def check() -> None:
         harness = ContainerHarness(
             tmp_path, a_container("sleep", "600", livenessProbe=probe)
         )
@@ -202,7 +202,7 @@ def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
         await harness.runner.stop(1)
         await running
 
-    play(scene)
+    run_check(check)
 
 
 def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
     startup["failureThreshold"] = 10_000
     liveness = {"exec": {"command": ["test", "-e", str(flag)]}, "failureThreshold": 1}
 
-    async def scene() -> None:
+    async def check() -> None:
         container = a_container(
             "sleep", "600", startupProbe=startup, livenessProbe=liveness
         )
@@ -227,7 +227,7 @@ def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
         await harness.runner.stop(5)
         await running
 
-    play(scene)
+    run_check(check)
 
 
 def test_stopping_is_gentle_first_and_runs_the_hook(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_stopping_is_gentle_first_and_runs_the_hook(tmp_path: Path) -> None:
     hook = {"preStop": {"exec": {"command": ["touch", str(tmp_path / "hook")]}}}
     script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done"
 
-    async def scene() -> None:
+    async def check() -> None:
         harness = ContainerHarness(
             tmp_path, a_container("sh", "-c", script, lifecycle=hook)
         )
@@ -250,14 +250,14 @@ def test_stopping_is_gentle_first_and_runs_the_hook(tmp_path: Path) -> None:
         assert harness.log.read_text() == "up\nbye\n"
         assert (tmp_path / "hook").exists()
 
-    play(scene)
+    run_check(check)
 
 
 def test_stopping_kills_after_the_grace_period(tmp_path: Path) -> None:
     """A pod that ignores SIGTERM must still go away."""
     script = "trap '' TERM; while :; do sleep 0.05; done"
 
-    async def scene() -> None:
+    async def check() -> None:
         harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
         running = asyncio.create_task(harness.runner.run())
         await harness.until(lambda: isinstance(harness.record.state, Running))
@@ -266,7 +266,7 @@ def test_stopping_kills_after_the_grace_period(tmp_path: Path) -> None:
         assert isinstance(harness.record.state, Terminated)
         assert harness.record.state.code in (137, 143)  # the trap may not be set yet
 
-    play(scene)
+    run_check(check)
 
 
 def test_a_restarted_daemon_counts_what_ended_with_the_old_one() -> None:

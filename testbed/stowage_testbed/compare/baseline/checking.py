@@ -104,7 +104,7 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
     )
 
 
-def bearing(unit: str) -> SpeedDependence:
+def speed_dependence(unit: str) -> SpeedDependence:
     """Return how a metric of a unit depends on the machine's speed."""
     if unit in {"s", "ms"}:
         return "time"
@@ -133,7 +133,7 @@ def _same_scenario(path: Path, before: Baseline, now: Baseline) -> None:
 def _verdict(
     before: Series, now: Series, level: float, slower: Slowdown | None
 ) -> Verdict:
-    found, how = change(before, now, level), bearing(now.unit)
+    found, how = change(before, now, level), speed_dependence(now.unit)
     ends = _ends(found, *_expected(found, how, slower))
     apart = how != "none" and slower is not None and _too_far(slower)
     outcome = "not judged" if apart else _outcome(now, found, ends)

@@ -16,7 +16,7 @@ class BundleMissingError(StowageError):
     def __init__(self, folder: Path) -> None:
         super().__init__(
             f"{folder} holds no comparison (no compare.json); `stowage compare` makes "
-            "one, below results/compare unless told otherwise"
+            "one, below results/compare unless given otherwise"
         )
 
 

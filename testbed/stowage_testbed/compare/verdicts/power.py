@@ -41,7 +41,7 @@ SPEED = (
     "t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s",
     *(f"t_{name}_{what}_s" for name in ("sched", "ready") for what in "abcde"),
 )  # fmt: skip
-EVENNESS = ("jain_pods", *(f"jain_{number}" for number in range(6)))
+SPREAD = ("jain_pods", *(f"jain_{number}" for number in range(6)))
 OWN = tuple(f"own_{number}" for number in range(9))
 STILL = ("placed_pods", *(f"still_{number}" for number in range(7)))
 
@@ -138,7 +138,7 @@ def _run(
     other = NOISES["normal"] if trial.noise == TWO_SPEEDS else noise
     groups = (
         _Group(SPEED, ratio, SHARED, noise),
-        _Group(EVENNESS, 1.0, SHARED, other),
+        _Group(SPREAD, 1.0, SHARED, other),
         _Group(OWN, 1.0, 0.0, other),
     )
     metrics = [

@@ -42,7 +42,7 @@ def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
             yield DocumentIssue(place, f"nobody makes plans; {way_out}", of_key=True)
 
 
-def reservations_are_heeded(draft: Draft) -> Iterator[DocumentIssue]:
+def reservations_are_respected(draft: Draft) -> Iterator[DocumentIssue]:
     """A Reservation needs a scheduler that knows what it is."""
     profile = draft.valid.get("scheduler", {}).get("profile", "deterministic")
     if profile in RESERVING_PROFILES:
@@ -60,5 +60,5 @@ def reservations_are_heeded(draft: Draft) -> Iterator[DocumentIssue]:
 FORM_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     steps_name_their_language,
     optimiser_is_there,
-    reservations_are_heeded,
+    reservations_are_respected,
 )

@@ -10,7 +10,7 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
-from stowage_testbed.compare.baseline.checking import bearing, check
+from stowage_testbed.compare.baseline.checking import check, speed_dependence
 from stowage_testbed.compare.baseline.document import (
     Baseline,
     Series,
@@ -182,7 +182,7 @@ def test_one_round_is_no_spread() -> None:
 )
 def test_units_show_what_the_machine_affects(unit: str, how: str) -> None:
     """A slow machine makes times longer and rates lower, and fairness no different."""
-    assert bearing(unit) == how
+    assert speed_dependence(unit) == how
 
 
 def test_an_arm_that_fails_does_not_hold() -> None:

@@ -55,7 +55,7 @@ def test_values_are_shown_with_four_digits(
 
 
 def test_a_spread_is_that_of_the_extremes() -> None:
-    """Of three rounds there is nothing finer to be told."""
+    """Three rounds do not support a finer result."""
     assert spread_shown([0.3, 0.1, 0.2]) == "(0.1000 to 0.3000)"
     assert spread_shown([5.0, 5.0]) == ""
 
