@@ -39,7 +39,7 @@ _UNIT_DEPTH = {
 class Draft:
     """The readable parts of one scenario.
 
-    ``nodes_whole`` and so on return whether none had to be left out: only then can
+    ``nodes_whole`` and so on say whether none had to be left out: only then can
     something be called missing.
     """
 
