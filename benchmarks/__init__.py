@@ -1,1 +1,1 @@
-"""Stowage's own benchmarks: what it measures of itself, and nobody else needs."""
+"""Stowage's own benchmarks: what it measures of itself, and users do not need."""

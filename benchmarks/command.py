@@ -13,7 +13,7 @@ Say = Callable[[str], None]
 
 
 def say(line: str) -> None:
-    """Tell of a step, beside the table that is printed at the end."""
+    """Report a step on standard error; the table at the end goes to standard output."""
     typer.echo(line, err=True)
 
 

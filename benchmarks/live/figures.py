@@ -126,7 +126,7 @@ def _wait_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
     yield _of(
         cell, "longest hold by the scheduler's histogram", "s",
         [row.longest_hold_s or 0.0 for row in rows if row.window is Window.PLAN], max,
-        note="the upper end of its bucket; 0: nobody was held",
+        note="the upper end of its bucket; 0: no pod was held",
     )  # fmt: skip
 
 

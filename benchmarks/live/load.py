@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import count
 
-from benchmarks.live.world import (
+from benchmarks.live.cluster import (
     LIVE,
     BuildingTooSlowError,
     all_at_once,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from benchmarks.live.world import LIVE
+from benchmarks.live.cluster import LIVE
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.footprint import Footprint, FootprintMeter
@@ -45,8 +45,8 @@ class Usage:
     requests
         Of every kind, by method.
     longest_hold_s
-        Upper end of the histogram's last bucket that somebody fell into; None if the
-        profile has no such metric or nobody was held.
+        Upper end of the histogram's last bucket that is not empty; None if the
+        profile has no such metric or no pod was held.
     held_s
         Seconds during which new pods were held back.
     """

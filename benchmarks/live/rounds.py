@@ -13,11 +13,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.command import Say
 from benchmarks.live.cell import Cell
-from benchmarks.live.load import burst, churning
-from benchmarks.live.meter import METRICS_VALUES, Meter
-from benchmarks.live.moments import TINY, Moments
-from benchmarks.live.row import Row, Window
-from benchmarks.live.world import (
+from benchmarks.live.cluster import (
     LIVE,
     SELDOM_RENEWED,
     STEADY,
@@ -27,6 +23,10 @@ from benchmarks.live.world import (
     large_prefix,
     ready_pods,
 )
+from benchmarks.live.load import burst, churning
+from benchmarks.live.meter import METRICS_VALUES, Meter
+from benchmarks.live.moments import TINY, Moments
+from benchmarks.live.row import Row, Window
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.helm import Release, install_release
@@ -39,7 +39,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.objects import Objects
 
-CALM_S = 3.0
+IDLE_S = 3.0
 """A scheduler that has just started is left alone for so long."""
 
 QUIET_S = 3.0
@@ -53,7 +53,7 @@ SOURCES = (
     Source("Pod", f"/api/v1/namespaces/{LIVE}/pods"),
     Source("ReplicaSet", f"/apis/apps/v1/namespaces/{STEADY}/replicasets"),
 )
-"""Thousands of steady pods are not watched: their ReplicaSets tell how they are."""
+"""Thousands of steady pods are not watched: their ReplicaSets show their state."""
 
 
 def run_cell(cell: Cell, say: Say) -> Iterator[Row]:
@@ -108,7 +108,7 @@ class CellRun:
 
     def _measured(self, window: Window, number: int) -> Row:
         release = self._serving("default" if window is Window.DEFAULT else "optimizer")
-        self._pause(CALM_S)
+        self._pause(IDLE_S)
         there = self.observer.restart_journal()
         meter = Meter(self.cluster, release)
         began = self.observer.clock.now()
@@ -116,7 +116,7 @@ class CellRun:
         events, clock = self.cell.events_per_s, self.observer.clock
         with churning(self.objects, prefix, events, clock):
             if window is Window.PLAN:
-                self._carry_out_plan(number, prefix)
+                self._execute_plan(number, prefix)
             elif self.cell.burst:
                 self._burst(prefix)
             spent_s = self.observer.clock.now().seconds_since(began)
@@ -155,7 +155,7 @@ class CellRun:
                 self.observer.watch(source)
         return self._release
 
-    def _carry_out_plan(self, number: int, prefix: str) -> None:
+    def _execute_plan(self, number: int, prefix: str) -> None:
         """Let the large pods arrive, and wait until all is at rest or time is up."""
         all_at_once(self.objects.create, large_manifests(self.cell, number))
         if self.cell.burst:
@@ -185,7 +185,7 @@ class CellRun:
     def _await(
         self, what: str, condition: Condition, timeout_s: float, quiet_s: float = 0.0
     ) -> None:
-        """Wait; what does not come about is a figure, and its last state is told."""
+        """Wait; a condition that is not met is a figure, with its last state."""
         try:
             self.observer.wait_for(
                 what,

@@ -1,4 +1,4 @@
-"""The whole soak: a world, turn after turn until the time is up, and the slopes."""
+"""The whole soak: a cluster, turn after turn until the time is up, and the slopes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.command import Say
+from benchmarks.live.cluster import SELDOM_RENEWED
 from benchmarks.live.meter import METRICS_VALUES
-from benchmarks.live.world import SELDOM_RENEWED
+from benchmarks.soak.cluster import SoakCluster
 from benchmarks.soak.sampler import Sampler
 from benchmarks.soak.slopes import CONFIDENCE, Point, slope_of
 from benchmarks.soak.turn import Turn
-from benchmarks.soak.world import World
 from stowage_testbed.bench.figures.figure import (
     Figure,
     at_least,
@@ -28,12 +28,12 @@ from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.errors import StowageError
-from stowage_testbed.faults.arena import LONGEST_BACKOFF_S, PATIENCE_S
+from stowage_testbed.faults.cluster import LONGEST_BACKOFF_S, PATIENCE_S
 from stowage_testbed.faults.leader import ELECTION
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.environment import environment
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED
 from stowage_testbed.run.release import switch_release
 
@@ -47,7 +47,7 @@ MUST_NOT_GROW = ("of the scheduler", "of the optimizer")
 
 
 def run_soak(hours: float, nodes: int, seed: int, results: Path, say: Say) -> str:
-    """Let a world turn for so long, write ``<results>/soak.json``, return the table.
+    """Soak a cluster for so long, write ``<results>/soak.json``, return the table.
 
     Turns and samples are written below ``<results>/soak`` as they come, and the
     evidence of turns that went wrong.
@@ -71,19 +71,19 @@ def run_soak(hours: float, nodes: int, seed: int, results: Path, say: Say) -> st
         cluster.api_client() as api,
         Observer(api, patience_s=PATIENCE_S) as observer,
     ):
-        bench = Bench(cluster, api, observer, tag=folder.name)
-        serving = switch_release(bench, PROFILE, optimizer_enabled=True, values=_VALUES)
+        run = RunContext(cluster, api, observer, tag=folder.name)
+        serving = switch_release(run, PROFILE, optimizer_enabled=True, values=_VALUES)
         for source in WATCHED:
             observer.watch(source)
-        chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
-        world = World(bench, serving.release, nodes, chance)
-        world.create()
+        rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+        soak_cluster = SoakCluster(run, serving.release, nodes, rng)
+        soak_cluster.create()
         length_s = hours * 3600
         interval_s = min(max(length_s / SAMPLES, LEAST_INTERVAL_S), MOST_INTERVAL_S)
         file = folder / "samples.jsonl"
         with Sampler(serving.release, api, interval_s, file) as sampler:
             turns, error = _turns(
-                world, seed, length_s, sampler=sampler, folder=folder, say=say
+                soak_cluster, seed, length_s, sampler=sampler, folder=folder, say=say
             )
             length_s = sampler.length_s
     figures = [*_turn_figures(turns, error), *_slope_figures(sampler.points, length_s)]
@@ -107,7 +107,7 @@ _VALUES = {
 
 
 def _turns(
-    world: World,
+    soak_cluster: SoakCluster,
     seed: int,
     length_s: float,
     *,
@@ -119,9 +119,9 @@ def _turns(
     trials: list[Trial] = []
     while sampler.length_s < length_s:
         try:
-            trial = Turn(world, len(trials), seed, folder).run()
+            trial = Turn(soak_cluster, len(trials), seed, folder).run()
         except StowageError as beyond:
-            say(f"turn {len(trials)}: the world cannot be put back: {beyond}")
+            say(f"turn {len(trials)}: the cluster cannot be put back: {beyond}")
             return trials, str(beyond)
         say(f"{sampler.length_s:.0f} s: {trial.in_words()}")
         with (folder / "turns.jsonl").open("a", encoding="utf-8") as file:
@@ -162,13 +162,13 @@ def _slope_figures(points: dict[str, list[Point]], length_s: float) -> Iterator[
         if slope is None:
             yield Figure(f"slope: {name}", None, unit, note="too few samples")
             continue
-        judged = name.endswith(MUST_NOT_GROW)
+        checked = name.endswith(MUST_NOT_GROW)
         yield Figure(
             f"slope: {name}",
             slope.per_hour,
             unit,
-            target="0 in the interval" if judged else "",
-            met=slope.is_none if judged else None,
+            target="0 in the interval" if checked else "",
+            met=slope.is_none if checked else None,
             runs=slope.parts,
             spread=(slope.low, slope.high),
             note=f"{CONFIDENCE:.0%} interval; last value {own[-1].value:.0f}",

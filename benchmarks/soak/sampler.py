@@ -1,4 +1,4 @@
-"""What is sampled while the world turns: memory, goroutines, descriptors, objects."""
+"""What is sampled during a soak: memory, goroutines, descriptors, objects."""
 
 from __future__ import annotations
 

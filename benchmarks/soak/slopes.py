@@ -1,6 +1,6 @@
 """How fast something grows, with an interval.
 
-Processes that are killed begin anew, so each life has a level of its own and all of
+Processes that are killed start again, so each life has a level of its own and all of
 them share one slope. Memory is a saw: each part of the time counts once, by its median.
 """
 
@@ -44,7 +44,7 @@ class Slope:
 
     @property
     def is_none(self) -> bool:
-        """Whether it cannot be told from no growth."""
+        """Whether it cannot be distinguished from no growth."""
         return self.low <= 0.0 <= self.high
 
 

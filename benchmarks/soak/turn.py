@@ -1,16 +1,16 @@
-"""One turn: large pods need a plan, something happens, and all must be well again."""
+"""One turn: large pods need a plan, something happens, and the cluster must recover."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.soak.happenings import FAULTS, ORDINARY
-from benchmarks.soak.world import LARGE, NAMESPACE, World
+from benchmarks.soak.cluster import LARGE, NAMESPACE, SoakCluster
+from benchmarks.soak.events import FAULTS, ORDINARY
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.errors import NothingToHitError
+from stowage_testbed.faults.evaluation import Seen, restarts, trial_of
 from stowage_testbed.faults.evidence import keep_evidence
-from stowage_testbed.faults.ground import Ground
-from stowage_testbed.faults.judging import Seen, judged, restarts
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.recovery import recovered
 from stowage_testbed.faults.trial import Trial
@@ -37,7 +37,7 @@ class Turn:
 
     Parameters
     ----------
-    world
+    soak_cluster
         Where.
     number, seed
         Which turn of which soak.
@@ -45,38 +45,38 @@ class Turn:
         Folder for the evidence of a turn that fails.
     """
 
-    world: World
+    soak_cluster: SoakCluster
     number: int
     seed: int
     results: Path
 
     def run(self) -> Trial:
-        """Let things happen, judge, and put the world back."""
-        world, chance = self.world, self.world.chance
-        ordinary = chance.choice(sorted(ORDINARY))
-        fault = chance.choice(FAULTS) if chance.random() < FAULT_SHARE else "nothing"
+        """Let things happen, check, and put the cluster back."""
+        soak_cluster, rng = self.soak_cluster, self.soak_cluster.rng
+        ordinary = rng.choice(sorted(ORDINARY))
+        fault = rng.choice(FAULTS) if rng.random() < FAULT_SHARE else "nothing"
         seen = self._begin(ordinary, fault)
-        audit = world.bench.cluster.audit_log
+        audit = soak_cluster.run.cluster.audit_log
         start = audit_end(audit)
-        ground = self._ground(seen)
-        seen.error = problem_of(lambda: self._happen(ground, seen, ordinary))
+        context = self._fault_context(seen)
+        seen.error = problem_of(lambda: self._happen(context, seen, ordinary))
         # Also after an error: nothing may stay stopped or barred.
-        not_mended = problem_of(ground.mend)
-        seen.error = seen.error or not_mended
-        seen.changes += world.bench.observer.take_journal()
+        not_ended = problem_of(context.end_fault)
+        seen.error = seen.error or not_ended
+        seen.changes += soak_cluster.run.observer.take_journal()
         seen.entries = tuple(audit_entries(audit, start))
-        trial = judged(world.bench, seen, self.number, self.seed)
+        trial = trial_of(soak_cluster.run, seen, self.number, self.seed)
         if not trial.passed:
             lines = AuditReader(audit, start).lines()
             keep_evidence(self.results, trial, seen, lines)
-        KINDS[fault].after(ground)
-        world.restore()
+        KINDS[fault].after(context)
+        soak_cluster.restore()
         self._await_recovery()
         return trial
 
     def _begin(self, ordinary: str, fault: str) -> Seen:
-        world = self.world
-        observer, name = world.bench.observer, world.release.namespace
+        soak_cluster = self.soak_cluster
+        observer, name = soak_cluster.run.observer, soak_cluster.release.namespace
         scenario = Scenario(
             name=f"soak/{ordinary}-{fault}",
             description="",
@@ -86,60 +86,60 @@ class Turn:
         )
         return Seen(
             scenario=scenario,
-            release=world.release,
+            release=soak_cluster.release,
             began=observer.clock.now(),
             restarts=observer.read(lambda state: restarts(state, name)),
             changes=observer.restart_journal(),
-            site=world.site,
+            environment=soak_cluster.environment,
         )
 
-    def _ground(self, seen: Seen) -> Ground:
-        settings, world = seen.scenario.fault, self.world
+    def _fault_context(self, seen: Seen) -> FaultContext:
+        settings, soak_cluster = seen.scenario.fault, self.soak_cluster
         assert settings is not None  # noqa: S101 - it was just made
-        return Ground(
-            world.bench,
-            world.site,
-            world.release,
+        return FaultContext(
+            soak_cluster.run,
+            soak_cluster.environment,
+            soak_cluster.release,
             settings,
-            world.chance,
+            soak_cluster.rng,
             facts=seen.facts,
         )
 
-    def _happen(self, ground: Ground, seen: Seen, ordinary: str) -> None:
-        world, clock = self.world, self.world.bench.observer.clock
-        fault = KINDS[ground.settings.do]
-        fault.before(ground, seen.scenario)
-        large = world.chance.randint(1, MOST_LARGE)
-        name = world.fresh_name(LARGE.name)
-        world.apply(replace(LARGE, name=name, replicas=large))
+    def _happen(self, context: FaultContext, seen: Seen, ordinary: str) -> None:
+        soak_cluster, clock = self.soak_cluster, self.soak_cluster.run.observer.clock
+        fault = KINDS[context.settings.do]
+        fault.before(context, seen.scenario)
+        large = soak_cluster.rng.randint(1, MOST_LARGE)
+        name = soak_cluster.fresh_name(LARGE.name)
+        soak_cluster.apply(replace(LARGE, name=name, replicas=large))
         self._await_plan()
-        ground.clock.pause(world.chance.uniform(0, LONGEST_S))
-        ORDINARY[ordinary](world, ground)
-        seen.struck = clock.now()
+        context.clock.pause(soak_cluster.rng.uniform(0, LONGEST_S))
+        ORDINARY[ordinary](soak_cluster, context)
+        seen.injected = clock.now()
         try:
-            fault.strike(ground)
+            fault.inject(context)
         except NothingToHitError:
-            # There was no plan to disturb: the pods found room by themselves.
-            seen.struck = None
-        ground.clock.pause(world.chance.uniform(0, LONGEST_S))
-        ground.mend()
-        seen.mended = clock.now()
+            # There was no plan to hit: the pods found room by themselves.
+            seen.injected = None
+        context.clock.pause(soak_cluster.rng.uniform(0, LONGEST_S))
+        context.end_fault()
+        seen.ended = clock.now()
         self._await_recovery()
 
     def _await_plan(self) -> None:
         """Wait until a plan is carried out; without one the turn goes on too."""
         try:
-            self.world.bench.observer.wait_for(
+            self.soak_cluster.run.observer.wait_for(
                 "a plan", _plan_executes, timeout_s=PLAN_TIMEOUT_S
             )
         except NotSettledError:
             return
 
     def _await_recovery(self) -> None:
-        world = self.world
-        world.bench.observer.wait_for(
+        soak_cluster = self.soak_cluster
+        soak_cluster.run.observer.wait_for(
             "the cluster to recover",
-            recovered(NAMESPACE, world.release.namespace),
+            recovered(NAMESPACE, soak_cluster.release.namespace),
             timeout_s=RECOVERY_TIMEOUT_S,
             quiet_s=QUIET_S,
             quiet_kinds=("Pod", "PackingPlan"),

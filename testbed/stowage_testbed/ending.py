@@ -12,15 +12,15 @@ from types import FrameType
 from stowage_testbed.errors import StowageError
 
 _SIGNAL = signal.SIGRTMIN
-"""Nobody else uses it; it also ends a system call that blocks."""
+"""Nothing else uses it; it also ends a system call that blocks."""
 _AGAIN_S = 0.05
 
 
 class EndingInterrupt(KeyboardInterrupt):
     """Raised in the main thread in the middle of whatever it does.
 
-    An interrupt and no error: nobody on its way may take it for a failure of what was
-    being done, and pytest ends its session for it.
+    An interrupt and no error: no handler on its way may take it for a failure of what
+    was being done, and pytest ends its session for it.
     """
 
     def __init__(self, error: StowageError) -> None:
@@ -57,7 +57,7 @@ class Ending:
             raise EndingInterrupt(self.error)
 
     def dropped(self, error: BaseException | None) -> bool:
-        """Tell whether an exception that a finaliser dropped was meant to end this."""
+        """Return whether an exception dropped by a finaliser was meant to end this."""
         ours = isinstance(error, EndingInterrupt) and error.error is self.error
         if ours:
             self._raised = threading.Event()
@@ -66,7 +66,7 @@ class Ending:
         return ours
 
     def close(self) -> None:
-        """Interrupt nobody from now on."""
+        """Interrupt no block from now on."""
         _open.remove(self)
         self._raised.set()
 
@@ -89,14 +89,14 @@ _open: list[Ending] = []
 
 
 def report(error: StowageError) -> None:
-    """Tell whoever watches over a block that a thread has failed."""
-    # Which of them the thread belongs to, nobody knows here.
+    """Notify every open block that a thread has failed."""
+    # It is not known here which of them the thread belongs to.
     for ending in tuple(_open):
         ending.reports.append(error)
 
 
 def is_ending() -> bool:
-    """Tell whether a block that the main thread is in has to end."""
+    """Return whether a block that the main thread is in has to end."""
     return any(ending.error is not None for ending in _open)
 
 

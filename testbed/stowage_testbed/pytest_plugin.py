@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from stowage_testbed.helm import Release
     from stowage_testbed.pytest.applying import Applier
     from stowage_testbed.pytest.choosing_arm import ArmChooser
+    from stowage_testbed.pytest.environment import SessionEnvironment
     from stowage_testbed.pytest.fake_nodes import FakeNodes
     from stowage_testbed.pytest.placing import Placements
     from stowage_testbed.pytest.scenario_session import ScenarioSession
-    from stowage_testbed.pytest.stage import Stage
     from stowage_testbed.run.outcome import ScenarioOutcome
 
 # ruff: noqa: PLC0415 - imports wait for the fixtures that need them, see above
 
 _OUTCOME = pytest.StashKey["ScenarioOutcome"]()
-_FAULTS = pytest.StashKey[str]()
+_FAILURES = pytest.StashKey[str]()
 _OF_MARK = ("stowage_cluster", "stowage_scenarios", "_marked_scenario")
 
 
@@ -64,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="kwok-binary",
         choices=["kwok-binary", "kwok-docker", "kind"],
         help="how the session's own cluster is run: kwok-binary (default), "
-        "kwok-docker or kind; `stowage doctor` tells which work here",
+        "kwok-docker or kind; `stowage doctor` shows which work here",
     )
     group.addoption(
         "--stowage-results",
@@ -76,7 +76,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks that collected scenarios bear, and the one for tests."""
+    """Register the marks that collected scenarios have, and the one for tests."""
     config.addinivalue_line("markers", "e2e: needs a fake-node cluster")
     config.addinivalue_line("markers", "smoke: a scenario that every change must pass")
     config.addinivalue_line("markers", "short: a scenario that takes seconds")
@@ -99,9 +99,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """Fail a marked test, in place of its body, with what its scenario says."""
-    faults = pyfuncitem.stash.get(_FAULTS, "")
-    if faults:
-        pytest.fail(faults, pytrace=False)
+    failures = pyfuncitem.stash.get(_FAILURES, "")
+    if failures:
+        pytest.fail(failures, pytrace=False)
 
 
 @pytest.fixture(scope="session")
@@ -121,19 +121,19 @@ def stowage_cluster(pytestconfig: pytest.Config) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def _stowage_stage(
+def _stowage_environment(
     stowage_cluster: Cluster, pytestconfig: pytest.Config
-) -> Iterator[Stage]:
-    """Yield what stands on the session's cluster."""
+) -> Iterator[SessionEnvironment]:
+    """Yield the session's cluster with what runs on it."""
+    from stowage_testbed.pytest.environment import open_environment
     from stowage_testbed.pytest.plain import failing_plainly
-    from stowage_testbed.pytest.stage import open_stage
 
     owned = pytestconfig.getoption("--stowage-cluster") is None
-    with open_stage(stowage_cluster, owned=owned) as stage:
+    with open_environment(stowage_cluster, owned=owned) as environment:
         if pytestconfig.getoption("--stowage-reuse") and owned:
             with failing_plainly():
-                stage.clear()
-        yield stage
+                environment.clear()
+        yield environment
 
 
 @pytest.fixture(autouse=True)
@@ -142,13 +142,13 @@ def _stowage_swept(request: pytest.FixtureRequest) -> Iterator[None]:
     if "stowage_cluster" not in request.fixturenames:
         yield
         return
-    stage: Stage = request.getfixturevalue("_stowage_stage")
-    with stage.test(request.fixturenames):
+    environment: SessionEnvironment = request.getfixturevalue("_stowage_environment")
+    with environment.test(request.fixturenames):
         yield
 
 
 @pytest.fixture(scope="session")
-def stowage_release(_stowage_stage: Stage) -> Callable[..., Release]:
+def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., Release]:
     """Return a function that puts the chart's release on the cluster.
 
     ``stowage_release("optimizer", optimizer_enabled=True, values={...})`` returns when
@@ -167,13 +167,17 @@ def stowage_release(_stowage_stage: Stage) -> Callable[..., Release]:
         optimizer_enabled: bool = False,
         values: Mapping[str, object] | None = None,
     ) -> Release:
-        return _stowage_stage.release(Wanted(profile, optimizer_enabled, values or {}))
+        return _stowage_environment.release(
+            Wanted(profile, optimizer_enabled, values or {})
+        )
 
     return install
 
 
 @pytest.fixture
-def scheduler_arm(_stowage_stage: Stage, request: pytest.FixtureRequest) -> ArmChooser:
+def scheduler_arm(
+    _stowage_environment: SessionEnvironment, request: pytest.FixtureRequest
+) -> ArmChooser:
     """Return a function that puts a scheduler on the cluster, and returns it serving.
 
     ``scheduler_arm("default")`` is Kubernetes' own, ``scheduler_arm("stowage")`` ours
@@ -182,31 +186,35 @@ def scheduler_arm(_stowage_stage: Stage, request: pytest.FixtureRequest) -> ArmC
     """
     from stowage_testbed.pytest.choosing_arm import ArmChooser
 
-    return ArmChooser(_stowage_stage, request.path.parent)
+    return ArmChooser(_stowage_environment, request.path.parent)
 
 
 @pytest.fixture
-def fake_nodes(_stowage_stage: Stage) -> FakeNodes:
+def fake_nodes(_stowage_environment: SessionEnvironment) -> FakeNodes:
     """Return a function that creates fake nodes, and returns their names when Ready.
 
     ``fake_nodes("count=3,cpu=4,memory=8Gi", "name=gpu,cpu=8,memory=16Gi")``.
     """
     from stowage_testbed.pytest.fake_nodes import FakeNodes
 
-    return FakeNodes(_stowage_stage)
+    return FakeNodes(_stowage_environment)
 
 
 @pytest.fixture
-def stowage_namespace(_stowage_stage: Stage, request: pytest.FixtureRequest) -> str:
+def stowage_namespace(
+    _stowage_environment: SessionEnvironment, request: pytest.FixtureRequest
+) -> str:
     """Return the name of a fresh namespace, the test's own."""
     from stowage_testbed.pytest.applying import fresh_namespace
 
-    return fresh_namespace(_stowage_stage, request.node.name)
+    return fresh_namespace(_stowage_environment, request.node.name)
 
 
 @pytest.fixture
 def apply(
-    _stowage_stage: Stage, stowage_namespace: str, request: pytest.FixtureRequest
+    _stowage_environment: SessionEnvironment,
+    stowage_namespace: str,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Applier]:
     """Yield a function that applies manifests, and returns the objects.
 
@@ -215,13 +223,15 @@ def apply(
     """
     from stowage_testbed.pytest.applying import Applier
 
-    applier = Applier(_stowage_stage, stowage_namespace, request.path.parent)
+    applier = Applier(_stowage_environment, stowage_namespace, request.path.parent)
     yield applier
     applier.take_back()
 
 
 @pytest.fixture
-def placements(_stowage_stage: Stage, stowage_namespace: str) -> Placements:
+def placements(
+    _stowage_environment: SessionEnvironment, stowage_namespace: str
+) -> Placements:
     """Return a function that waits until placement is decided, and says where pods are.
 
     ``placements()`` maps each pod of the test's namespace to its node, or to ``None``
@@ -229,18 +239,20 @@ def placements(_stowage_stage: Stage, stowage_namespace: str) -> Placements:
     """
     from stowage_testbed.pytest.placing import Placements
 
-    return Placements(_stowage_stage, stowage_namespace)
+    return Placements(_stowage_environment, stowage_namespace)
 
 
 @pytest.fixture(scope="session")
 def stowage_scenarios(
-    _stowage_stage: Stage, stowage_cluster: Cluster, pytestconfig: pytest.Config
+    _stowage_environment: SessionEnvironment,
+    stowage_cluster: Cluster,
+    pytestconfig: pytest.Config,
 ) -> Iterator[ScenarioSession]:
     """Yield a session that runs scenarios and keeps their results bundle."""
     from stowage_testbed.pytest.scenario_session import scenario_session
 
     results = pytestconfig.getoption("--stowage-results")
-    beforehand = _stowage_stage.make_way_for_scenario
+    beforehand = _stowage_environment.make_way_for_scenario
     with scenario_session(stowage_cluster, results, beforehand) as session:
         yield session
 
@@ -260,9 +272,9 @@ def _marked_scenario(
     with failing_plainly():
         folder = request.path.parent
         scenario = marked_scenario(mark, request.node.nodeid, folder, root)
-        outcome, faults = stowage_scenarios.judged(scenario)
+        outcome, failures = stowage_scenarios.run_checked(scenario)
     request.node.stash[_OUTCOME] = outcome
-    request.node.stash[_FAULTS] = faults
+    request.node.stash[_FAILURES] = failures
 
 
 @pytest.fixture

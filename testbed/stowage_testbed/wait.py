@@ -45,7 +45,7 @@ def wait_until(
         Reads the state. Its exceptions are not caught: a look that may fail says so
         by returning a state.
     holds
-        Tells whether the state is the one waited for.
+        Returns whether the state is the one waited for.
     timeout_s, poll_s
         Deadline from now and pause between two looks, in seconds.
     clock

@@ -46,10 +46,10 @@ def a_record(
             placed=placed,
             upper_bound=upper_bound,
             optimal=optimal,
-            disruption=-calm,
+            disruption=-kept,
             disruption_lower_bound=disruption_lower_bound,
         )
-        for _, placed, calm in value
+        for _, placed, kept in value
     )
     return replace(
         BASE,

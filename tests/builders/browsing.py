@@ -73,7 +73,7 @@ class Page:
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)
 
-    def complaints(self) -> list[str]:
+    def errors(self) -> list[str]:
         """Return what the browser logged: errors, and what the policy forbade.
 
         It also logs what befalls pages of its own, like the one that it starts with.

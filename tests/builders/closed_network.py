@@ -32,7 +32,7 @@ def simulate(
     clients: int, replicas: int, mean_s: float, stages: int, *, requests: int, seed: int
 ) -> Simulated:
     """Run until so many requests have ended."""
-    dice = random.Random(seed)  # noqa: S311 - a simulation, not a secret
+    rng = random.Random(seed)  # noqa: S311 - a simulation, not a secret
     # A replica's own time runs as fast as each of its requests is served.
     own_s = [0.0] * replicas
     busy: list[list[tuple[float, float]]] = [[] for _ in range(replicas)]
@@ -40,8 +40,8 @@ def simulate(
     ended: list[float] = []
 
     def send() -> None:
-        at = dice.randrange(replicas)
-        work_s = dice.gammavariate(stages, mean_s / stages)
+        at = rng.randrange(replicas)
+        work_s = rng.gammavariate(stages, mean_s / stages)
         busy[at].append((own_s[at] + work_s, now_s))
 
     for _ in range(clients):

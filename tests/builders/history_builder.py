@@ -183,7 +183,7 @@ class HistoryBuilder:
         self.changes = [replace(one, verb=Verb.LISTED) for one in self.changes]
         return self
 
-    def listed_anew(self) -> Self:
+    def listed_again(self) -> Self:
         """Have the last change been seen in a list, after a watch that broke off."""
         self.changes[-1] = replace(self.changes[-1], verb=Verb.LISTED)
         return self

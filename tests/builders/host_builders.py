@@ -11,11 +11,11 @@ from typing import Any
 
 from stowage_testbed.hostpods.backoff import BackoffLimits
 from stowage_testbed.hostpods.clock import LoopClock, SystemLoopClock
-from stowage_testbed.hostpods.environment import Surroundings
+from stowage_testbed.hostpods.environment import NodeEnvironment
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.mounts import Mounts
 from stowage_testbed.hostpods.objects import Token
-from stowage_testbed.hostpods.place import Place
+from stowage_testbed.hostpods.sandbox import PodSandbox
 
 API_URL = "https://127.0.0.1:6443"
 CAPACITY = {"cpu": "4", "memory": "8Gi"}
@@ -94,19 +94,19 @@ class JumpingClock:
         await asyncio.sleep(0)
 
 
-def surroundings(objects: MemoryObjects | None = None) -> Surroundings:
+def surroundings(objects: MemoryObjects | None = None) -> NodeEnvironment:
     """Return a node's surroundings."""
-    return Surroundings(objects or MemoryObjects(), API_URL, CAPACITY)
+    return NodeEnvironment(objects or MemoryObjects(), API_URL, CAPACITY)
 
 
-def a_place(folder: Path, clock: LoopClock | None = None) -> Place:
+def a_place(folder: Path, clock: LoopClock | None = None) -> PodSandbox:
     """Return a pod's place below a test's folder."""
     pod_folder = folder / "hostpods" / "01234567"
     pod_folder.mkdir(parents=True)
-    return Place(
+    return PodSandbox(
         folder=pod_folder,
         mounts=Mounts(folder / "mnt", pod_folder / "volumes"),
-        around=surroundings(),
+        node=surroundings(),
         clock=clock or SystemLoopClock(),
         backoff=BackoffLimits(),
     )

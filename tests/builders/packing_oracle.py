@@ -61,7 +61,7 @@ def feasible_assignments(packing: Packing) -> Iterator[Assignment]:
 
 
 def overcommitted(packing: Packing) -> bool:
-    """Tell whether on some node more runs than fits."""
+    """Return whether on some node more runs than fits."""
     return any(
         sum(item.demand[d] for item in packing.items if item.home == node) > room
         for node, amounts in enumerate(packing.room)
@@ -70,7 +70,7 @@ def overcommitted(packing: Packing) -> bool:
 
 
 def at_least(found: Score, wanted: Score, tier: int, own: tuple[str, ...]) -> bool:
-    """Tell whether ``found`` is as good above ``tier``, and in ``own`` there."""
+    """Return whether ``found`` is as good above ``tier``, and in ``own`` there."""
 
     def fine(at: int, names: tuple[str, ...]) -> bool:
         one, other = found[at], wanted[at]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stowage_testbed.reproduce.instance import evaluation
 from stowage_testbed.reproduce.instance.rows import ResultRow, TierRow, Where
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.rows import InstanceRow
 
 
@@ -72,8 +72,10 @@ def a_result(
 
 
 def an_evaluation(
-    *judged: Judged,
+    *categorised: Categorised,
     strategies: tuple[str, ...] = ("paper", "lexicographic"),
     limits_s: tuple[float, ...] = (1.0,),
 ) -> Evaluation:
-    return evaluation.Evaluation(judged, strategies, limits_s, missing={}, failures={})
+    return evaluation.Evaluation(
+        categorised, strategies, limits_s, missing={}, failures={}
+    )

@@ -48,7 +48,7 @@ def refused(name: str) -> Seen:
 
 
 def leaving(name: str) -> Seen:
-    """Return a pod that has been told to end."""
+    """Return a pod that is terminating."""
     body = a_pod(name, node="n1")
     body["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return ("Pod", body)

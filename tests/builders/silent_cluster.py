@@ -8,7 +8,7 @@ from pathlib import Path
 from kubernetes import client
 
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
+from stowage_testbed.cluster.release_location import ON_THIS_MACHINE, ReleaseLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class SilentCluster:
     workdir: Path
     name: str = "silent"
     backend: Backend = Backend.KWOK_BINARY
-    release_site: ReleaseSite = ON_THIS_MACHINE
+    release_location: ReleaseLocation = ON_THIS_MACHINE
 
     @property
     def kubeconfig(self) -> Path:

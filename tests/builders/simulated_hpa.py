@@ -22,7 +22,7 @@ class SimulatedHpa:
     settings: RecoverySettings
     clock_s: float = 0.0
     cpu_milli: int = 0
-    carried: list[tuple[float, int]] = field(default_factory=list)
+    usages: list[tuple[float, int]] = field(default_factory=list)
     counts: list[PodCount] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -35,9 +35,9 @@ class SimulatedHpa:
     def ready(self) -> int:
         return self.counts[-1].ready
 
-    def carry(self, cpu_milli: int) -> None:
+    def use_cpu(self, cpu_milli: int) -> None:
         self.cpu_milli = cpu_milli
-        self.carried.append((self.clock_s, cpu_milli))
+        self.usages.append((self.clock_s, cpu_milli))
 
     def await_change(self, ready: int, until_s: float) -> None:
         """Go on to the next scrape, or to ``until_s`` if that is earlier."""

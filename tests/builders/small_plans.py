@@ -9,7 +9,7 @@ from stowage_optimizer.verify import verify_plan
 
 
 def feasible(snapshot: pb.Snapshot, where: Where) -> bool:
-    """Tell whether the checker finds an order in which ``where`` can be reached."""
+    """Return whether the checker finds an order in which ``where`` can be reached."""
     plan = pb.Plan(snapshot_id=snapshot.id)
     for pod in snapshot.pods:
         node = where[pod.uid]

@@ -11,11 +11,11 @@ from stowage_testbed.reproduce.sweep.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class Harmless:
-    """A task that tells which process did it."""
+    """A task that returns which process executed it."""
 
     id: str
 
-    def carry_out(self, tools: Tools) -> tuple[int, ...]:
+    def execute(self, tools: Tools) -> tuple[int, ...]:
         return (os.getpid(),)
 
 
@@ -25,6 +25,6 @@ class Deadly:
 
     id: str
 
-    def carry_out(self, tools: Tools) -> tuple[int, ...]:
+    def execute(self, tools: Tools) -> tuple[int, ...]:
         os.kill(os.getpid(), signal.SIGKILL)
         return ()

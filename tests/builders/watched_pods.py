@@ -1,4 +1,4 @@
-"""Changes of pods as a watch would have told them, on a clock of round seconds."""
+"""Changes of pods as a watch would have reported them, at whole seconds."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed import layout
-from stowage_testbed.faults.arena import Arena, open_arena
 from stowage_testbed.faults.attempt import Attempt
+from stowage_testbed.faults.cluster import FaultCluster, open_fault_cluster
 from stowage_testbed.faults.figures import REFUSING
 from stowage_testbed.faults.suite import on_fresh_nodes
 from stowage_testbed.scenario.load import load_folder
@@ -39,8 +39,8 @@ CHOSEN = (
 
 
 @pytest.fixture(scope="module")
-def arena() -> Iterator[Arena]:
-    with open_arena(f"test-{secrets.token_hex(3)}") as made:
+def cluster() -> Iterator[FaultCluster]:
+    with open_fault_cluster(f"test-{secrets.token_hex(3)}") as made:
         yield made
 
 
@@ -52,11 +52,11 @@ def scenarios() -> dict[str, Scenario]:
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_nothing_is_lost(
-    name: str, arena: Arena, scenarios: dict[str, Scenario], tmp_path: Path
+    name: str, cluster: FaultCluster, scenarios: dict[str, Scenario], tmp_path: Path
 ) -> None:
     """A plan costs nobody anything, whatever goes wrong in its middle."""
     fresh = on_fresh_nodes(scenarios[name], CHOSEN.index(name))
-    trial = Attempt(arena, fresh, 1, SEED, tmp_path).run()
+    trial = Attempt(cluster, fresh, 1, SEED, tmp_path).run()
 
     assert trial.passed, trial.in_words()
     assert trial.second_plan in {0, None}

@@ -58,7 +58,7 @@ def run_benchmark(
     results
         Folder of all results.
     say
-        Told of each step, in a line.
+        Receives a line for each step.
     parts
         What to measure now. The figures are of all that was measured until now.
 

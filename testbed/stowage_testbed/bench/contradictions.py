@@ -26,7 +26,7 @@ def compared(records: Iterable[Record]) -> int:
 
 
 def _pairs(records: Iterable[Record]) -> Iterator[tuple[Record, Record]]:
-    """Yield who claims, and who may refute it: any two runs of one case."""
+    """Yield each claim with a run that may refute it: any two runs of one case."""
     by_case: defaultdict[str, list[Record]] = defaultdict(list)
     for record in records:
         by_case[record.case].append(record)
@@ -55,13 +55,13 @@ def _refuted(claimer: Record, other: Record) -> Iterator[tuple[str, str]]:
             yield f"tier {number} places {claim.upper_bound}", f"placed {found[1]}"
         if found[1] >= own[1] and -found[2] < claim.disruption_lower_bound:
             yield (
-                f"tier {number} disturbs {claim.disruption_lower_bound}",
-                f"disturbed {-found[2]}",
+                f"tier {number} disrupts {claim.disruption_lower_bound}",
+                f"disrupted {-found[2]}",
             )
 
 
 def _as_good(own: Value, found: Value, tiers: int) -> bool:
-    """Tell whether no number of the first ``tiers`` is worse than the own one."""
+    """Return whether no number of the first ``tiers`` is worse than the own one."""
     return all(
         theirs >= mine
         for one, other in zip(own[:tiers], found[:tiers], strict=True)

@@ -44,7 +44,7 @@ class Readiness:
         return asdict(self)
 
     def covers(self, scope: Scope) -> bool:
-        """Tell whether there are as many samples as ``scope`` asks for."""
+        """Return whether there are as many samples as ``scope`` asks for."""
         calls = len(self.overhead_s)
         return (
             len(self.warm_s) >= scope.starts

@@ -26,7 +26,7 @@ class Record:
     Parameters
     ----------
     case, arm
-        The instance, and who solved it with which limit.
+        The instance, and the arm that solved it with which limit.
     end_reason, message
         As the service said them.
     optimal

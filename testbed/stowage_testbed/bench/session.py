@@ -35,9 +35,9 @@ class Session:
     library, journal
         Instances and results.
     service
-        Returns who is called; it is started only where something is missing.
+        Returns the service; it is started only where something is missing.
     say
-        Told of each step, in a line.
+        Receives a line for each step.
     """
 
     scope: Scope

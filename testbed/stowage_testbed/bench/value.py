@@ -7,7 +7,7 @@ from collections import Counter
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
 TierValue = tuple[int, int, int]
-"""Minus the evictions of exactly this priority, placed, minus the disturbance."""
+"""Minus the evictions of exactly this priority, placed, minus the disruption."""
 
 Value = tuple[TierValue, ...]
 """One entry a tier, highest first; compared lexicographically, larger is better."""

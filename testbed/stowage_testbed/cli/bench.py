@@ -95,7 +95,7 @@ def compare(
     """Compare all schedulers in bursts and recoveries; say what measuring costs.
 
     Needs the tools of the groups compare and metrics. Comparisons that are there
-    already are gone on with: remove <results>/compare to begin anew.
+    already are resumed: remove <results>/compare to start again.
     """
     from stowage_testbed.bench.compare.benchmark import run_benchmark  # noqa: PLC0415
     from stowage_testbed.bench.compare.scope import SCOPES  # noqa: PLC0415

@@ -10,12 +10,16 @@ import typer
 from stowage_testbed.cli.main import app
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
-from stowage_testbed.cluster.census import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.claim import remove_cluster
 from stowage_testbed.cluster.errors import BackendLacksError
 from stowage_testbed.cluster.folder_cluster import FolderCluster
-from stowage_testbed.cluster.interruption import ending_cleanly, take_down, undisturbed
+from stowage_testbed.cluster.interruption import (
+    ending_cleanly,
+    take_down,
+    uninterrupted,
+)
+from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs
@@ -43,7 +47,7 @@ Port = Annotated[
 
 Kind = Annotated[
     Backend,
-    typer.Option(help="How it is run; `stowage doctor` tells which work here."),
+    typer.Option(help="How it is run; `stowage doctor` shows which work here."),
 ]
 
 
@@ -76,14 +80,14 @@ def up(
 @app.command()
 def down(name: Name = "stowage") -> None:
     """Stop a cluster and remove its folder."""
-    with undisturbed():
+    with uninterrupted():
         remove_cluster(find_cluster(name).workdir)
     typer.echo(f"cluster {name} is gone")
 
 
 @app.command(name="list")
 def list_() -> None:
-    """List the clusters, and whom they belong to."""
+    """List the clusters and their owners."""
     for entry in list_clusters():
         owner = f" by process {entry.owner_pid}" if entry.owner_pid else ""
         port = f"127.0.0.1:{entry.api_port}" if entry.api_port else "-"
@@ -98,7 +102,7 @@ def purge(
     ] = False,
 ) -> None:
     """Remove what interrupted runs left: processes and folders."""
-    with undisturbed():
+    with uninterrupted():
         removed = purge_clusters(everything=everything)
     typer.echo(f"removed {', '.join(removed)}" if removed else "nothing to remove")
 

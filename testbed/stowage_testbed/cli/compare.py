@@ -48,7 +48,7 @@ def compare(
         bool,
         typer.Option("--allow-unfair", help="Compare arms as different as they are."),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Draws who begins.")] = 1,
+    seed: Annotated[int, typer.Option(help="Draws which arm begins.")] = 1,
     variant: Annotated[
         str | None, typer.Option(help="This variant of the scenario.")
     ] = None,
@@ -66,7 +66,7 @@ def compare(
         Path | None,
         typer.Option(
             help="Folder of the bundle, results/compare/<scenario> without; a "
-            "comparison there is gone on with."
+            "comparison there is resumed."
         ),
     ] = None,
 ) -> None:
@@ -82,7 +82,7 @@ def compare(
     from stowage_testbed.compare.catalogue import choose_arms  # noqa: PLC0415
     from stowage_testbed.compare.session import choosing  # noqa: PLC0415
     from stowage_testbed.compare.session.request import CompareRequest  # noqa: PLC0415
-    from stowage_testbed.compare.session.session import compare as carry_out  # noqa: PLC0415
+    from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
     from stowage_testbed.compare.whole_report import write_whole_report  # noqa: PLC0415
 
     try:
@@ -103,7 +103,7 @@ def compare(
         raise typer.Exit(BAD_INPUT) from error
     progress = CompareProgress()
     try:
-        result = carry_out(request, progress)
+        result = execute(request, progress)
     finally:
         progress.close()
     page = write_whole_report(result, request.folder)

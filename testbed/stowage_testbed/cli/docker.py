@@ -9,10 +9,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from stowage_testbed.cli.main import app
-from stowage_testbed.docker.beside import OPTIONAL
-from stowage_testbed.docker.engine import engine_fault
+from stowage_testbed.docker.engine import engine_unavailable_reason
 from stowage_testbed.docker.errors import EngineNotStartableError
-from stowage_testbed.docker.requirements import NAMESPACES, start_faults
+from stowage_testbed.docker.requirements import NAMESPACES, unstartable_reasons
+from stowage_testbed.docker.with_engine import OPTIONAL
 
 
 @app.command()
@@ -29,15 +29,15 @@ def docker(
     An engine of its own lives as long as the command, in a network of its own that
     nobody else sees and that reaches nothing; only its images stay.
     """
-    fault = engine_fault()
-    if not fault:
+    reason = engine_unavailable_reason()
+    if not reason:
         _become(command)
-    faults = start_faults()
-    if not faults:
-        beside = [sys.executable, "-m", "stowage_testbed.docker.beside"]
+    reasons = unstartable_reasons()
+    if not reasons:
+        beside = [sys.executable, "-m", "stowage_testbed.docker.with_engine"]
         flags = [OPTIONAL] if optional else []
         _become([*NAMESPACES, *beside, *flags, "--", *command])
-    error = EngineNotStartableError([fault, *faults])
+    error = EngineNotStartableError([reason, *reasons])
     if not optional:
         raise error
     typer.echo(f"stowage: {error}; what needs one is left out", err=True)

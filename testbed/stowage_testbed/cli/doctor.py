@@ -24,7 +24,7 @@ def doctor(
         bool, typer.Option("--json", help="Print one JSON document.")
     ] = False,
 ) -> None:
-    """Tell which kinds of cluster work here, and what the others lack.
+    """Show which kinds of cluster work here, and what the others lack.
 
     Exits with 1 if one that was named does not, or if none works.
     """
@@ -35,12 +35,12 @@ def doctor(
         typer.echo(json.dumps([asdict(one) for one in found], indent=2))
     else:
         for one in found:
-            word = "does not work here" if one.faults else "works"
+            word = "does not work here" if one.unavailable_reasons else "works"
             typer.echo(f"{one.backend}: {word}")
-            for fault in one.faults:
-                typer.echo(f"  - {fault}")
+            for reason in one.unavailable_reasons:
+                typer.echo(f"  - {reason}")
             for note in one.notes:
                 typer.echo(f"    {note}")
-    fit = [one for one in found if not one.faults]
+    fit = [one for one in found if not one.unavailable_reasons]
     if len(fit) < len(found) if backends else not fit:
         raise typer.Exit(FAULTY)

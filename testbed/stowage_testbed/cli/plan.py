@@ -10,7 +10,7 @@ import typer
 
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cli.main import app
-from stowage_testbed.cluster.census import find_cluster
+from stowage_testbed.cluster.listing import find_cluster
 from stowage_testbed.plan import PlanApi, page_of
 from stowage_testbed.plan.errors import NoClusterError
 

@@ -44,7 +44,7 @@ class Shown:
 
 
 def is_comparison(folder: Path) -> bool:
-    """Tell whether a folder is the bundle of a comparison."""
+    """Return whether a folder is the bundle of a comparison."""
     return (folder / HEAD).is_file()
 
 

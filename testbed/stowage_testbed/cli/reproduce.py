@@ -19,7 +19,7 @@ RESULTS = Path("results")
 reproduce_app = typer.Typer(
     name="reproduce",
     no_args_is_help=True,
-    help="Rebuild the papers' evaluations; what was interrupted is gone on with.",
+    help="Rebuild the papers' evaluations; what was interrupted is resumed.",
 )
 app.add_typer(reproduce_app)
 

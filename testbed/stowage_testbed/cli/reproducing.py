@@ -21,8 +21,8 @@ from stowage_testbed.reproduce.instance.rebuilding import (
     Rebuilding,
     Request,
 )
+from stowage_testbed.reproduce.paper.categorised import Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER
-from stowage_testbed.reproduce.paper.judged import Evaluation
 from stowage_testbed.reproduce.paper.live.running import run_live, sample_of
 from stowage_testbed.reproduce.paper.report import write_report as write_paper
 from stowage_testbed.reproduce.sweep.engines import engine_for

@@ -1,4 +1,4 @@
-"""One call of `stowage run`: who listens to it, what it writes, how it exits."""
+"""One call of `stowage run`: its listeners, what it writes, how it exits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.document import run_document
 from stowage_testbed.report.environment import environment
 from stowage_testbed.report.errors import ResultsFolderError
-from stowage_testbed.report.evidence_keeper import EvidenceKeeper
+from stowage_testbed.report.evidence_writer import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.saved.reading import read_run
@@ -58,12 +58,12 @@ class RunSession(Listener):
         self._environment = environment()
         self._progress = LiveProgress()
         self._bundle = Bundle(results, self._run_id, self._environment)
-        self._keeper = EvidenceKeeper(self._bundle.folder, self._progress.say)
+        self._writer = EvidenceWriter(self._bundle.folder, self._progress.say)
         _make_folders(self._bundle.folder, json_file, junit)
 
     def run(self, request: RunRequest) -> int:
         """Run, report, and return the exit code."""
-        listener = Listeners(self._progress, self._bundle, self._keeper, self)
+        listener = Listeners(self._progress, self._bundle, self._writer, self)
         runner = Runner(request, self._run_id, listener)
         try:
             outcome = runner.run()

@@ -45,10 +45,10 @@ Labels = Annotated[
 
 @scenario_app.command()
 def validate(asked: Asked = None, folder: Folder = SCENARIOS) -> None:
-    """Check scenario files; name every fault by file, line and column."""
+    """Check scenario files; name every issue by file, line and column."""
     found = select(asked or (), folder=folder)
     files = {scenario.path for scenario in found}
-    typer.echo(f"{len(found)} scenarios in {len(files)} files, no faults")
+    typer.echo(f"{len(found)} scenarios in {len(files)} files, no issues")
 
 
 @scenario_app.command("list")

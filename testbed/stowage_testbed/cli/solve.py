@@ -76,7 +76,7 @@ def solve(
         bool, typer.Option("--deterministic", help="Count steps, not seconds.")
     ] = False,
     progress: Annotated[
-        bool, typer.Option("--progress", help="Tell on standard error how far it is.")
+        bool, typer.Option("--progress", help="Report progress on standard error.")
     ] = False,
     objective: ObjectiveOption = ObjectiveName.PLACE,
     max_moves: MovesOption = None,
@@ -111,15 +111,15 @@ def solve(
         max_disruptions_per_owner=max_disruptions_per_owner,
         min_gain_per_move=min_gain_per_move,
     )
-    with _told():
-        told = solve_file(
+    with _reported():
+        text = solve_file(
             snapshot,
             options,
             as_json=as_json,
             progress=progress,
             certificate=certificate,
         )
-        typer.echo(told)
+        typer.echo(text)
 
 
 @app.command("verify")
@@ -136,7 +136,7 @@ def verify(
     certificate: Annotated[
         bool,
         typer.Option(
-            "--certificate", help="Also check the prices of every dual bound anew."
+            "--certificate", help="Also check the prices of every dual bound."
         ),
     ] = False,
 ) -> None:
@@ -153,15 +153,15 @@ def verify(
         max_disruptions_per_owner=max_disruptions_per_owner,
         min_gain_per_move=min_gain_per_move,
     )
-    with _told():
+    with _reported():
         typer.echo(verify_file(snapshot, plan, POLICIES[policy], asked))
         if certificate:
             typer.echo(verify_certificate_file(snapshot, plan, POLICIES[policy]))
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Tell the optimiser's errors as the testbed's own."""
+def _reported() -> Iterator[None]:
+    """Report the optimiser's errors as the testbed's own."""
     try:
         yield
     except OptimizerError as error:

@@ -54,7 +54,7 @@ def whatif(
     from stowage_testbed.compare.tables.terminal import terminal_text  # noqa: PLC0415
     from stowage_testbed.simulate import SchedulerVerifier, Simulator, profile_file  # noqa: PLC0415
     from stowage_testbed.toolchain import install_tools  # noqa: PLC0415
-    from stowage_testbed.whatif.asking import Asking, Wishes  # noqa: PLC0415
+    from stowage_testbed.whatif.asking import Asking, PlanLimits  # noqa: PLC0415
     from stowage_testbed.whatif.from_cluster import read_context  # noqa: PLC0415
     from stowage_testbed.whatif.from_files import read_files, rules_of  # noqa: PLC0415
     from stowage_testbed.whatif.tables import sentences, tables  # noqa: PLC0415
@@ -69,8 +69,8 @@ def whatif(
         running_service() as service,
     ):
         arguments = rules_of(values) if values else {}
-        wishes = Wishes(time_limit_s, max_moves, arguments)
-        found = Asking(verifier, simulator, service).findings(inventory, wishes)
+        limits = PlanLimits(time_limit_s, max_moves, arguments)
+        found = Asking(verifier, simulator, service).findings(inventory, limits)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
         return

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.census import find_cluster
 from stowage_testbed.cluster.errors import ClusterMissingError
 from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.kind.cluster import KindCluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
+from stowage_testbed.cluster.listing import find_cluster
 from stowage_testbed.cluster.owner import read_owner
 
 _KINDS: dict[Backend, type[FolderCluster]] = {

@@ -92,7 +92,7 @@ def remove_drafts(clusters: Path) -> None:
 
 
 def is_leftover(workdir: Path) -> bool:
-    """Tell whether a cluster's folder is of no use to anybody.
+    """Return whether a cluster's folder is of no use to anybody.
 
     Its owner is dead, or it was kept but does not run any more, as after a reboot.
     """

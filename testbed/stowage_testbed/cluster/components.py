@@ -44,12 +44,12 @@ def component_process(workdir: Path, component: str) -> psutil.Process | None:
 
 
 def was_started(workdir: Path, component: str) -> bool:
-    """Tell whether a component was started, whatever has become of it."""
+    """Return whether a component was started, whatever has become of it."""
     return _written_pid(workdir, component) is not None
 
 
 def has_ended(workdir: Path, component: str) -> bool:
-    """Tell whether a component was started and does not run any more."""
+    """Return whether a component was started and does not run any more."""
     started = was_started(workdir, component)
     return started and component_process(workdir, component) is None
 

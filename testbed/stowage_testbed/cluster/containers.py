@@ -9,7 +9,7 @@ from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.errors import ContainersUnreachableError
 from stowage_testbed.cluster.owner import Owner
-from stowage_testbed.docker.engine import docker, engine_fault
+from stowage_testbed.docker.engine import docker, engine_unavailable_reason
 
 _PREFIXES = {Backend.KWOK_DOCKER: "kwok-", Backend.KIND: "stowage-"}
 _LABELS: Mapping[Backend, str] = MappingProxyType(
@@ -36,8 +36,8 @@ def containers(
 
 
 def containers_run(owner: Owner, cluster: str) -> bool:
-    """Tell whether containers of a cluster run; an engine that is away runs none."""
-    if engine_fault(owner.engine):
+    """Return whether containers of a cluster run; an engine that is away runs none."""
+    if engine_unavailable_reason(owner.engine):
         return False
     return bool(containers(owner.backend, cluster, running=True, engine=owner.engine))
 
@@ -52,10 +52,10 @@ def remove_containers(owner: Owner, cluster: str) -> None:
     """
     if owner.backend not in _LABELS:
         return
-    if fault := engine_fault(owner.engine):
+    if reason := engine_unavailable_reason(owner.engine):
         if _is_own(owner.engine):
             return  # that one took them with it when it ended
-        raise ContainersUnreachableError(cluster, owner.engine, fault)
+        raise ContainersUnreachableError(cluster, owner.engine, reason)
     if names := containers(owner.backend, cluster, engine=owner.engine):
         docker("rm", "--force", "--volumes", *names, engine=owner.engine)
     network = project(owner.backend, cluster)

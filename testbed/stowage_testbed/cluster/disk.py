@@ -17,7 +17,7 @@ LEAST_FREE_BYTES = 128 << 20
 seconds."""
 
 
-def disk_fault(
+def disk_full_error(
     folders: Iterable[Path], least_free_bytes: int = LEAST_FREE_BYTES
 ) -> DiskFullError | None:
     """Return what is wrong with the disks of some folders, if anything is."""
@@ -37,7 +37,7 @@ def no_space(error: OSError) -> DiskFullError:
     return DiskFullError(f"there is no room left to write to ({error})", folder)
 
 
-def etcd_fault(workdir: Path) -> DiskFullError | None:
+def etcd_full_error(workdir: Path) -> DiskFullError | None:
     """Return that etcd takes no more writes, if so; its log does not say it."""
     if not (workdir / ETCD_SOCKET).is_socket():
         return None

@@ -125,12 +125,12 @@ class ProcessesSurviveError(StowageError):
 
 
 class NodeSpecError(StowageError):
-    """A short node spec cannot be read; the message has every fault."""
+    """A short node spec cannot be read; the message has every issue."""
 
-    def __init__(self, spec: str, faults: Sequence[str]) -> None:
-        self.faults = tuple(faults)
+    def __init__(self, spec: str, issues: Sequence[str]) -> None:
+        self.issues = tuple(issues)
         super().__init__(
-            f"--nodes {spec!r}: {'; '.join(faults)}. "
+            f"--nodes {spec!r}: {'; '.join(issues)}. "
             "Write for example: count=3,cpu=4,memory=8Gi,zones=a|b"
         )
 
@@ -138,9 +138,9 @@ class NodeSpecError(StowageError):
 class NodePoolError(StowageError):
     """A node pool's sizes make no node."""
 
-    def __init__(self, prefix: str, faults: Sequence[str]) -> None:
-        self.faults = tuple(faults)
-        super().__init__(f"node pool {prefix!r}: {'; '.join(faults)}")
+    def __init__(self, prefix: str, issues: Sequence[str]) -> None:
+        self.issues = tuple(issues)
+        super().__init__(f"node pool {prefix!r}: {'; '.join(issues)}")
 
 
 class NodesNotReadyError(StowageError):

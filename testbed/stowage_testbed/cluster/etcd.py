@@ -36,7 +36,7 @@ def raise_no_space(workdir: Path) -> None:
     """Have etcd behave as when its quota is reached.
 
     The alarm is the one that an etcd raises by itself when its database has grown too
-    large. Until somebody disarms it, every write is refused.
+    large. Until it is disarmed, every write is refused.
 
     Raises
     ------

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stowage_testbed.cluster.backend import CANNOT, TOOLS, Backend
-from stowage_testbed.docker.engine import engine_fault
-from stowage_testbed.docker.requirements import start_faults
+from stowage_testbed.docker.engine import engine_unavailable_reason
+from stowage_testbed.docker.requirements import unstartable_reasons
 from stowage_testbed.images.archive import built_archive
 from stowage_testbed.images.errors import ImageMissingError, RecipesMissingError
 from stowage_testbed.images.recipe import recipe_of, recipes
@@ -21,45 +21,47 @@ class Fitness:
 
     Attributes
     ----------
-    faults
+    unavailable_reasons
         Why it does not work here, each with the way out; none if it does.
     notes
         What must be known to use it.
     """
 
     backend: Backend
-    faults: tuple[str, ...]
+    unavailable_reasons: tuple[str, ...]
     notes: tuple[str, ...]
 
 
 def fitness_of(
     backend: Backend,
-    engine: Callable[[], str] = engine_fault,
-    startable: Callable[[], list[str]] = start_faults,
+    engine: Callable[[], str] = engine_unavailable_reason,
+    startable: Callable[[], list[str]] = unstartable_reasons,
 ) -> Fitness:
     """Look whether a backend works here.
 
     Parameters
     ----------
     engine
-        Tells why no Docker engine answers.
+        Returns why no Docker engine answers.
     startable
-        Tells why none can be started.
+        Returns why none can be started.
     """
-    faults = [*_tool_faults(backend)]
+    unavailable_reasons = [*_tool_unavailable_reasons(backend)]
     notes = [f"no {need}: {why}" for need, why in CANNOT[backend].items()]
     if backend is not Backend.KWOK_BINARY and (why := engine()):
         if reasons := startable():
-            faults.append(f"no Docker engine answers ({why}): {'; '.join(reasons)}")
+            unavailable_reasons.append(
+                f"no Docker engine answers ({why}): {'; '.join(reasons)}"
+            )
         else:
             notes.insert(0, "Docker is started for it: put `stowage docker --` before")
     if backend is Backend.KIND:
-        faults += _image_faults()
+        unavailable_reasons += _image_unavailable_reasons()
         notes.append(_node_note())
-    return Fitness(backend, tuple(faults), tuple(notes))
+    return Fitness(backend, tuple(unavailable_reasons), tuple(notes))
 
 
-def _tool_faults(backend: Backend) -> list[str]:
+def _tool_unavailable_reasons(backend: Backend) -> list[str]:
     manifest = load_manifest()
     missing = [
         manifest.tool(name)
@@ -73,18 +75,18 @@ def _tool_faults(backend: Backend) -> list[str]:
     ]
 
 
-def _image_faults() -> list[str]:
-    faults = []
+def _image_unavailable_reasons() -> list[str]:
+    unavailable_reasons = []
     for recipe in recipes().values():
         if recipe.group != "release":
             continue
         try:
             built_archive(recipe)
         except ImageMissingError as error:
-            faults.append(str(error))
+            unavailable_reasons.append(str(error))
         except RecipesMissingError:
             return []  # an installed package takes what the engine has
-    return faults
+    return unavailable_reasons
 
 
 def _node_note() -> str:

@@ -11,10 +11,10 @@ from stowage_testbed import layout
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.claim import claim_cluster, remove_cluster
-from stowage_testbed.cluster.interruption import undisturbed
+from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.naming import check_name
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
-from stowage_testbed.cluster.release_site import ON_THIS_MACHINE, ReleaseSite
+from stowage_testbed.cluster.release_location import ON_THIS_MACHINE, ReleaseLocation
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -24,7 +24,7 @@ READY_TIMEOUT_S = 120.0
 
 
 class FolderCluster(ABC):
-    """A cluster whose folder tells everything about it.
+    """A cluster whose folder holds all that is known about it.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class FolderCluster(ABC):
         return self.workdir / "logs" / "audit.log"
 
     @property
-    def release_site(self) -> ReleaseSite:
+    def release_location(self) -> ReleaseLocation:
         """Where the pods of a Helm release run."""
         return ON_THIS_MACHINE
 
@@ -97,12 +97,12 @@ class FolderCluster(ABC):
             )
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
-            with undisturbed():
+            with uninterrupted():
                 self.down()
             raise
 
     def _check(self) -> None:  # noqa: B027 - not every kind needs anything
-        """Refuse to start where it would be in vain; nothing is claimed yet."""
+        """Refuse to start where it cannot succeed; nothing is claimed yet."""
 
     @abstractmethod
     def _start(self, owner: Owner) -> None:

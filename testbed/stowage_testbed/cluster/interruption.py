@@ -37,7 +37,7 @@ def take_down(cluster: Cluster) -> None:
     try:
         cluster.down()
     except BaseException:
-        with undisturbed():
+        with uninterrupted():
             cluster.down()
         raise
 
@@ -104,8 +104,8 @@ def _in_main_thread() -> bool:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let a clean-up finish although the user presses Ctrl-C once more."""
+def uninterrupted() -> Iterator[None]:
+    """Let a clean-up finish although the user presses Ctrl-C again."""
     with _handling(dict.fromkeys(_SIGNALS, signal.SIG_IGN)):
         yield
 

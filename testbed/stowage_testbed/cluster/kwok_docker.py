@@ -31,7 +31,7 @@ class KwokDockerCluster(FolderCluster):
     Their images are made of the tools' own binaries. The release's pods are processes
     of this machine, as with `KwokBinaryCluster`.
 
-    Every user of this machine reaches etcd, which asks nobody who they are, at its
+    Every user of this machine reaches etcd, which does not authenticate, at its
     container's address, and can so have a command run as this user.
     """
 

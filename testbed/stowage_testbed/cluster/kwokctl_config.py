@@ -1,4 +1,4 @@
-"""The one file that tells kwokctl everything about a cluster."""
+"""The one file with the whole configuration of a cluster for kwokctl."""
 
 from __future__ import annotations
 

@@ -65,15 +65,15 @@ class NodePool:
             "pods": self.pods,
             **{f"extended {name}": size for name, size in self.extended.items()},
         }
-        faults = [
+        issues = [
             f"{name} is {size}, it must be 1 or more"
             for name, size in sizes.items()
             if size < 1
         ]
         if self.count > MOST_NODES:
-            faults.append(f"count is {self.count}, it must be {MOST_NODES} or less")
-        if faults:
-            raise NodePoolError(self.name_prefix, faults)
+            issues.append(f"count is {self.count}, it must be {MOST_NODES} or less")
+        if issues:
+            raise NodePoolError(self.name_prefix, issues)
 
     def node_names(self) -> list[str]:
         """Return the nodes' names in order."""

@@ -31,7 +31,7 @@ class _Draft:
     taints: list[Taint] = field(default_factory=list)
     zones: tuple[str, ...] = ()
     extended: dict[str, int] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+    issues: list[str] = field(default_factory=list)
 
 
 def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
@@ -46,8 +46,8 @@ def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
     for spec in specs:
         pool = parse_node_spec(spec)
         if pool.name_prefix in {other.name_prefix for other in pools}:
-            fault = f"a second pool is called {pool.name_prefix!r}; give it a name=NAME"
-            raise NodeSpecError(spec, [fault])
+            issue = f"a second pool is called {pool.name_prefix!r}; give it a name=NAME"
+            raise NodeSpecError(spec, [issue])
         pools.append(pool)
     return pools
 
@@ -60,24 +60,24 @@ def parse_node_spec(spec: str) -> NodePool:
     Raises
     ------
     NodeSpecError
-        The spec is malformed; the message names every fault.
+        The spec is malformed; the message names every issue.
     """
     draft = _Draft()
     seen: set[str] = set()
     for part in filter(None, (part.strip() for part in spec.split(","))):
         key, equals, value = part.partition("=")
         if not equals:
-            draft.faults.append(f"{part!r} is not KEY=VALUE")
+            draft.issues.append(f"{part!r} is not KEY=VALUE")
         elif key in seen:
-            draft.faults.append(f"{key} is given twice")
+            draft.issues.append(f"{key} is given twice")
         else:
             _read(draft, key, value)
         seen.add(key)
-    draft.faults += [
+    draft.issues += [
         f"{key} is missing" for key in ("cpu", "memory") if key not in seen
     ]
-    if draft.faults:
-        raise NodeSpecError(spec, draft.faults)
+    if draft.issues:
+        raise NodeSpecError(spec, draft.issues)
     try:
         return NodePool(
             name_prefix=draft.name,
@@ -91,7 +91,7 @@ def parse_node_spec(spec: str) -> NodePool:
             extended=draft.extended,
         )
     except NodePoolError as error:
-        raise NodeSpecError(spec, error.faults) from error
+        raise NodeSpecError(spec, error.issues) from error
 
 
 def _read(draft: _Draft, key: str, value: str) -> None:
@@ -103,7 +103,7 @@ def _read(draft: _Draft, key: str, value: str) -> None:
     elif key == "name" and _NAME.fullmatch(value):
         draft.name = value
     elif key == "name":
-        draft.faults.append(f"name={value!r} cannot begin a node's name")
+        draft.issues.append(f"name={value!r} cannot begin a node's name")
     elif kind == "label" and name:
         draft.labels[name] = value
     elif kind == "taint" and name:
@@ -111,17 +111,17 @@ def _read(draft: _Draft, key: str, value: str) -> None:
     elif kind == "resource" and name:
         draft.extended[name] = _size(draft, key, value, parse_count)
     else:
-        draft.faults.append(f"{key!r} is none of {_KEYS}")
+        draft.issues.append(f"{key!r} is none of {_KEYS}")
 
 
 def _size(draft: _Draft, key: str, value: str, parse: Callable[[str], int]) -> int:
     try:
         size = parse(value)
     except QuantityError as error:
-        draft.faults.append(f"{key}: {error}")
+        draft.issues.append(f"{key}: {error}")
         return 1
     if size < 1:
-        draft.faults.append(f"{key}: {value!r} must be more than 0")
+        draft.issues.append(f"{key}: {value!r} must be more than 0")
     return size
 
 
@@ -130,6 +130,6 @@ def _read_taint(draft: _Draft, key: str, text: str) -> None:
     if effect in _EFFECTS:
         draft.taints.append(Taint(key, effect, value))
     else:
-        draft.faults.append(
+        draft.issues.append(
             f"taint.{key}: {text!r} must end in an effect, one of {', '.join(_EFFECTS)}"
         )

@@ -70,7 +70,7 @@ def _wait_ready(core: CoreV1Api, names: Sequence[str], timeout_s: float) -> None
 
 
 def _is_schedulable(node: V1Node) -> bool:
-    """Tell whether a node is Ready and has lost the taint it was born with.
+    """Return whether a node is Ready and has lost the taint it was born with.
 
     Admission taints every new node; the controller manager takes that back only after
     it has seen the node Ready.

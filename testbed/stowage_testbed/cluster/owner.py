@@ -28,7 +28,7 @@ class Owner:
     kept
         The cluster outlives its process: nobody owns it but the user.
     claim_id
-        Tells this claim of the name from every other one.
+        Distinguishes this claim of the name from every other one.
     ports
         What the cluster listens on, so that clusters started at the same time differ.
     backend
@@ -65,7 +65,7 @@ class Owner:
         )
 
     def is_alive(self) -> bool:
-        """Tell whether the very process that started the cluster still runs."""
+        """Return whether the very process that started the cluster still runs."""
         try:
             process = psutil.Process(self.pid)
             if process.status() == psutil.STATUS_ZOMBIE:

@@ -87,7 +87,7 @@ def port_beside(cluster: str) -> int:
 
 
 def listens(port: int) -> bool:
-    """Tell whether anybody listens on a port of 127.0.0.1."""
+    """Return whether anybody listens on a port of 127.0.0.1."""
     with socket.socket() as probe:
         return probe.connect_ex((LOOPBACK, port)) == 0
 

@@ -90,12 +90,12 @@ def end_gently(process: psutil.Process, timeout_s: float) -> None:
 
 
 def belongs_to(process: psutil.Process, workdir: Path) -> bool:
-    """Tell whether a process is one of the cluster in ``workdir``, by its own mark."""
+    """Return whether a process belongs to the cluster in ``workdir``, by its mark."""
     return _mark(process) == str(workdir)
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Tell whether a process runs; one that only waits to be reaped does not."""
+    """Return whether a process runs; one that only waits to be reaped does not."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.release_site import ReleaseSite
+from stowage_testbed.cluster.release_location import ReleaseLocation
 
 if TYPE_CHECKING:
     # The client takes most of a second to import, which `stowage up` does not need.
@@ -27,7 +27,7 @@ class Cluster(Protocol):
         ...
 
     @property
-    def release_site(self) -> ReleaseSite:
+    def release_location(self) -> ReleaseLocation:
         """Where the pods of a Helm release run; known once it is up."""
         ...
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from stowage_testbed.cluster.components import ETCD, TAIL_LINES, log_file, log_tail
 from stowage_testbed.cluster.disk import (
     LEAST_FREE_BYTES,
-    disk_fault,
-    etcd_fault,
+    disk_full_error,
+    etcd_full_error,
     no_space,
 )
 from stowage_testbed.cluster.errors import (
@@ -147,7 +147,7 @@ class Supervisor:
             return ProcessEndedError(name, how, log, log_tail(log))
         return (
             self._ended_container()
-            or disk_fault(self._folders, self._least_free_bytes)
+            or disk_full_error(self._folders, self._least_free_bytes)
             or self._full_etcd()
         )
 
@@ -155,7 +155,7 @@ class Supervisor:
         """Return that etcd takes no more writes, unless a fault has made it so."""
         if self._expects(ETCD):
             return None
-        found = etcd_fault(self._workdir)
+        found = etcd_full_error(self._workdir)
         # The fault may have begun while etcd was asked.
         return None if self._expects(ETCD) else found
 

@@ -61,7 +61,7 @@ class WatchedProcesses:
         self._expected |= set(components)
 
     def expects(self, component: str) -> bool:
-        """Tell whether its end would be none."""
+        """Return whether its end would be none."""
         return component in self._expected
 
     def descriptors(self) -> list[int]:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.compare.arm_file import load_arm_file
-from stowage_testbed.compare.arms import default, koordinator, own, stowage, yunikorn
+from stowage_testbed.compare.arms import (
+    default,
+    file_arm,
+    koordinator,
+    stowage,
+    yunikorn,
+)
 from stowage_testbed.compare.arms.arm import Arm
 from stowage_testbed.compare.errors import (
     ArmNameTakenError,
@@ -70,7 +76,7 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
         if name not in ARMS:
             raise UnknownArmError(name, list(ARMS))
     arms: list[Arm] = [ARMS[name].make() for name in names]
-    arms += [own.OwnArm(load_arm_file(file)) for file in files]
+    arms += [file_arm.FileArm(load_arm_file(file)) for file in files]
     # A name of the catalogue always means the catalogue's arm, asked for or not.
     taken = set(ARMS) - set(names)
     for arm in arms:
@@ -80,8 +86,8 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
     return arms
 
 
-def hindrance(name: str) -> str:
-    """Return why an arm of the catalogue cannot run here; nothing if it can."""
+def unavailable_reason(name: str) -> str:
+    """Return why an arm of the catalogue cannot run here; empty if it can."""
     entry = ARMS[name]
     try:
         for tool in entry.tools:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.scenario.errors import Fault
+from stowage_testbed.scenario.errors import Issue
 
 
 class ArmStartError(StowageError):
@@ -72,11 +72,11 @@ class ArmFileUnreadableError(StowageError):
         super().__init__(f"cannot read the arm file {path}: {cause}")
 
 
-class ArmFileFaultsError(StowageError):
-    """An arm file has faults; all of them are named."""
+class ArmFileIssuesError(StowageError):
+    """An arm file has issues; all of them are named."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        self.faults = tuple(sorted(set(faults)))
-        noun = "fault" if len(self.faults) == 1 else "faults"
-        lines = "\n".join(f"  {fault}" for fault in self.faults)
-        super().__init__(f"{len(self.faults)} {noun} in the arm file:\n{lines}")
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        self.issues = tuple(sorted(set(issues)))
+        noun = "issue" if len(self.issues) == 1 else "issues"
+        lines = "\n".join(f"  {issue}" for issue in self.issues)
+        super().__init__(f"{len(self.issues)} {noun} in the arm file:\n{lines}")

@@ -1,6 +1,6 @@
 """Memory and CPU time of processes over a window, at no cost while it lasts.
 
-The kernel keeps the peak of a process's resident memory, and forgets it when told to
+The kernel keeps the peak of a process's resident memory, and resets it on request
 (proc(5), ``VmHWM`` and ``clear_refs``): nothing need be sampled.
 """
 

@@ -17,8 +17,8 @@ from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.audit import AuditMark, audit_end
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.catching_up import audit_of, counted
+from stowage_testbed.run.context import RunContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Measurement:
     The observer's journal is the measurement's from `begin` to `end`.
     """
 
-    bench: Bench
+    context: RunContext
     namespace: str
     start: Receipt
     there: tuple[Change, ...]
@@ -36,26 +36,28 @@ class Measurement:
     meter: WindowMeter
 
     @classmethod
-    def begin(cls, bench: Bench, namespace: str, pids: Iterable[int] = ()) -> Self:
+    def begin(
+        cls, context: RunContext, namespace: str, pids: Iterable[int] = ()
+    ) -> Self:
         """Open a window on the pods of a namespace.
 
         Parameters
         ----------
-        bench
+        context
             Its observer watches pods and nodes at least.
         namespace
             Whose pods are the run's.
         pids
             Processes of the scheduler.
         """
-        audit_start = audit_end(bench.cluster.audit_log)
+        audit_start = audit_end(context.cluster.audit_log)
         meter = WindowMeter(pids)
         meter.open()
-        there = bench.observer.restart_journal()
+        there = context.observer.restart_journal()
         return cls(
-            bench,
+            context,
             namespace,
-            bench.observer.clock.now(),
+            context.observer.clock.now(),
             tuple(there),
             audit_start,
             meter,
@@ -71,10 +73,10 @@ class Measurement:
         nodes
             Names of the workload's nodes.
         """
-        observer = self.bench.observer
+        observer = self.context.observer
         stop = observer.clock.now()
         self.meter.close()
-        count = counted(self.bench, self.namespace)
+        count = counted(self.context, self.namespace)
         changes = [*self.there, *observer.take_journal()]
         bodies = observer.read(lambda state: state.bodies("Node"))
         return recorded(
@@ -87,7 +89,7 @@ class Measurement:
                     body for body in bodies if body["metadata"]["name"] in nodes
                 ),
                 changes=changes,
-                audit=audit_of(self.bench, self.audit_start, changes, self.namespace),
+                audit=audit_of(self.context, self.audit_start, changes, self.namespace),
                 count=count,
                 footprint=self.meter.footprint,
             ),

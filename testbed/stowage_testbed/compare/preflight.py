@@ -48,9 +48,9 @@ class UnfairRefusal:
         for row in self.differences:
             values = ", ".join(f"{arm} {value}" for arm, value in row.values.items())
             lines.append(f"  {row.name}: {values}")
-        told = "\n".join(lines)
+        listed = "\n".join(lines)
         return (
-            f"these arms differ in more than how they place pods:\n{told}\n"
+            f"these arms differ in more than how they place pods:\n{listed}\n"
             f"give all the same client limits and feature gates with {EQUAL_LIMITS}, "
             f"or compare them as they are with {ALLOW_UNFAIR}"
         )
@@ -110,8 +110,8 @@ def _rows(settings: Mapping[str, ArmSettings]) -> Iterator[Row]:
     ) -> Row:
         values = {arm: value(one) for arm, one in settings.items()}
         # An arm to which a property does not apply cannot differ in it.
-        told = set(values.values()) - {NOT_APPLICABLE}
-        return Row(name, values, len(told) > 1, decides)
+        stated = set(values.values()) - {NOT_APPLICABLE}
+        return Row(name, values, len(stated) > 1, decides)
 
     yield row("version", lambda one: one.version, decides=False)
     yield row("client QPS", lambda one: _number(one.qps, "no limit"))

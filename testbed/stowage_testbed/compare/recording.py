@@ -38,7 +38,7 @@ class RunLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class Disturbance:
+class Disruption:
     """What the optimiser's plans of a window cost and proved; see `RunRecord`."""
 
     moves: int = 0
@@ -46,7 +46,7 @@ class Disturbance:
     bound_placed: int | None = None
 
 
-UNDISTURBED = Disturbance()
+UNDISRUPTED = Disruption()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Observations:
     audit
         Of the window, and of what was on its way when it began or ended.
     count
-        Taken when the window was over; ``None`` where nobody asked.
+        Taken when the window was over; ``None`` where they were not counted.
     """
 
     namespace: str
@@ -88,7 +88,7 @@ class Observations:
 
 
 def recorded(
-    label: RunLabel, seen: Observations, disturbance: Disturbance = UNDISTURBED
+    label: RunLabel, seen: Observations, disruption: Disruption = UNDISRUPTED
 ) -> RunRecord:
     """Return the record of a window.
 
@@ -117,9 +117,9 @@ def recorded(
         ),
         audit_beyond=clocks.beyond,
         api_pods=seen.count.api if seen.count else None,
-        moves=disturbance.moves,
-        evictions=disturbance.evictions,
-        bound_placed=disturbance.bound_placed,
+        moves=disruption.moves,
+        evictions=disruption.evictions,
+        bound_placed=disruption.bound_placed,
         peak_memory_bytes=seen.footprint.peak_memory_bytes,
         cpu_s=seen.footprint.cpu_s,
         warm=label.warm,

@@ -45,7 +45,7 @@ def write_markdown(result: Result, path: Path) -> None:
 
 
 def summarise_step(result: Result, environment: Mapping[str, str]) -> bool:
-    """Append the tables to the CI step's summary; tell whether there is one."""
+    """Append the tables to the CI step's summary; return whether there is one."""
     return append_step_summary(comparison_markdown(result, whole=False), environment)
 
 

@@ -6,10 +6,10 @@ import gc
 from collections.abc import Iterable
 
 from stowage_testbed.compare.footprint import UNKNOWN, Footprint, FootprintMeter
-from stowage_testbed.run.steps.gauge import Gauge
+from stowage_testbed.run.steps.window_listener import WindowListener
 
 
-class WindowMeter(Gauge):
+class WindowMeter(WindowListener):
     """Reads a scheduler's memory and CPU time, and keeps its own process still.
 
     Parameters

@@ -11,7 +11,7 @@ _STATUS = Path("/proc/self/status")
 
 
 def is_withheld(capability: int, status: Path = _STATUS) -> bool:
-    """Tell whether a capability is outside this process's bounding set."""
+    """Return whether a capability is outside this process's bounding set."""
     for line in status.read_text("ascii", errors="replace").splitlines():
         name, _, value = line.partition(":")
         if name == "CapBnd":

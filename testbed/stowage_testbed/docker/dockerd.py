@@ -15,14 +15,14 @@ import psutil
 from stowage_testbed.cluster.components import log_tail
 from stowage_testbed.docker import oci_runtime
 from stowage_testbed.docker.capability import SYS_RESOURCE, is_withheld
-from stowage_testbed.docker.engine import docker, engine_fault
+from stowage_testbed.docker.engine import docker, engine_unavailable_reason
 from stowage_testbed.docker.errors import EngineFailedError
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 20.0
 CGROUP = "/stowage-docker"
-"""Control group of all containers, so that it can be told from another engine's."""
+"""Control group of all containers, distinct from that of another engine."""
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _RUNTIME = "runc-without-sys-resource"
@@ -115,8 +115,10 @@ class Dockerd:
         try:
             wait_until(
                 "dockerd",
-                lambda: "" if process.poll() is not None else engine_fault(),
-                lambda fault: not fault,
+                lambda: (
+                    "" if process.poll() is not None else engine_unavailable_reason()
+                ),
+                lambda reason: not reason,
                 timeout_s=START_TIMEOUT_S,
             )
         except WaitTimeoutError as error:

@@ -72,7 +72,7 @@ def _run(
         ) from error
 
 
-def engine_fault(engine: str = "") -> str:
+def engine_unavailable_reason(engine: str = "") -> str:
     """Return why no engine answers; empty if one does."""
     version = ("version", "--format", "{{.Server.Version}}")
     try:
@@ -92,7 +92,7 @@ def check_engine() -> None:
     EngineUnreachableError
         None does; says why.
     """
-    if why := engine_fault():
+    if why := engine_unavailable_reason():
         raise EngineUnreachableError(why)
 
 

@@ -27,7 +27,7 @@ NAMESPACES = ("unshare", "--net", "--mount", "--")
 """Before a command that gets a network and mounts of its own."""
 
 
-def namespaces_fault() -> str:
+def namespaces_unavailable_reason() -> str:
     """Return why no namespaces can be made here; empty if they can."""
     program = shutil.which(NAMESPACES[0]) or NAMESPACES[0]
     done = subprocess.run(
@@ -36,24 +36,24 @@ def namespaces_fault() -> str:
     return done.stderr.strip() if done.returncode else ""
 
 
-def start_faults(
+def unstartable_reasons(
     which: Callable[[str], str | None] = shutil.which,
     user: Callable[[], int] = os.geteuid,
     system: Callable[[], str] = platform.system,
-    namespaces: Callable[[], str] = namespaces_fault,
+    namespaces: Callable[[], str] = namespaces_unavailable_reason,
 ) -> list[str]:
-    """Return every reason why no engine can be started here; none if one can."""
+    """Return every reason why no engine can be started here; empty if one can."""
     if system() != "Linux":
         return [f"only Linux has what it needs, and this is {system()}"]
-    faults = []
+    reasons = []
     if user() != ROOT:
-        faults.append("only root may start one")
+        reasons.append("only root may start one")
     missing = [name for name in PROGRAMS if which(name) is None]
     if missing:
         packages = " ".join(sorted({PROGRAMS[name] for name in missing}))
-        faults.append(
+        reasons.append(
             f"{', '.join(missing)} not found (on Debian: apt-get install {packages})"
         )
-    if not faults and (why := namespaces()):
-        faults.append(f"no namespaces can be made here ({why})")
-    return faults
+    if not reasons and (why := namespaces()):
+        reasons.append(f"no namespaces can be made here ({why})")
+    return reasons

@@ -11,18 +11,18 @@ from stowage_testbed.cluster.components import (
 )
 from stowage_testbed.cluster.processes import kill_one
 from stowage_testbed.cluster.supervision import expect_ends
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.errors import ProcessMissingError
-from stowage_testbed.faults.ground import Ground
 from stowage_testbed.faults.processes import kill_scheduler
 
 
-def restart_api_server(ground: Ground) -> None:
-    """Kill the API server; nobody reads or writes until the fault ends."""
-    cluster = _local(ground)
+def restart_api_server(context: FaultContext) -> None:
+    """Kill the API server; all reads and writes fail until the fault ends."""
+    cluster = _local(context)
     process = component_process(cluster.workdir, API_SERVER)
     if process is None:
         raise ProcessMissingError(API_SERVER)
-    ground.mend_with(cluster.start_again)
+    context.on_end(cluster.start_again)
     # Its clients may give up meanwhile.
     expect_ends(cluster, API_SERVER, CONTROLLER_MANAGER, KWOK)
     kill_one(process)
@@ -30,13 +30,13 @@ def restart_api_server(ground: Ground) -> None:
     process.wait()
 
 
-def forget_waiting(ground: Ground) -> None:
+def forget_waiting(context: FaultContext) -> None:
     """Start every client of the API server anew.
 
     They wait for up to a minute after a few failures, and forget them only after two
     healthy minutes, which nobody has whose API server is killed every minute.
     """
-    cluster = _local(ground)
+    cluster = _local(context)
     expect_ends(cluster, CONTROLLER_MANAGER, KWOK)
     for component in (CONTROLLER_MANAGER, KWOK):
         process = component_process(cluster.workdir, component)
@@ -44,11 +44,11 @@ def forget_waiting(ground: Ground) -> None:
             kill_one(process)
             process.wait()
     cluster.start_again()
-    kill_scheduler(ground)
-    ground.mend()
+    kill_scheduler(context)
+    context.end_fault()
 
 
-def _local(ground: Ground) -> KwokBinaryCluster:
-    cluster = ground.bench.cluster
+def _local(context: FaultContext) -> KwokBinaryCluster:
+    cluster = context.run.cluster
     assert isinstance(cluster, KwokBinaryCluster)  # noqa: S101 - others have no processes
     return cluster

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from stowage_testbed.faults.judging import Seen
+from stowage_testbed.faults.evaluation import Seen
 from stowage_testbed.faults.trial import Trial
 
 

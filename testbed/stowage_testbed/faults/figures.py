@@ -12,7 +12,7 @@ from stowage_testbed.bench.figures.figure import (
     at_most,
     figure,
 )
-from stowage_testbed.faults.crowd import CHURN_RATE, FASTEST_PER_S
+from stowage_testbed.faults.other_pods import CHURN_RATE, FASTEST_PER_S
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.observe.plan import BROKEN_PHASES
 

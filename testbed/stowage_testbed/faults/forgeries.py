@@ -1,8 +1,8 @@
-"""Faults by a tenant who wears what others are known by, to get room that is theirs.
+"""Faults by a tenant that forges the identity of others, to get their room.
 
 A plan knows the pods that it expects by their UID or their controller's, a reservation
-its owners by labels, names and namespaces, and both are told by an annotation who has
-taken what. All of that but the UID and the namespace, a tenant can write.
+its owners by labels, names and namespaces, and an annotation tells both which pod has
+taken what. A tenant can write all of that except the UID and the namespace.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from stowage_testbed.errors import StowageError
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.errors import NothingToHitError
-from stowage_testbed.faults.ground import Ground
 from stowage_testbed.faults.tenant import (
     must_be_forbidden,
     settle_tenant,
@@ -46,22 +46,22 @@ SIZE = Workload("forged", REPLICAS, cpu_milli=100, memory_bytes=2 * 10**9)
 RESERVE_TIMEOUT_S = 10.0
 
 
-def prepare_forgery(ground: Ground, _scenario: Scenario) -> None:
+def prepare_forgery(context: FaultContext, _scenario: Scenario) -> None:
     """Let there be a tenant, and a reservation for others."""
-    way = ground.way(*WAYS)
-    settle_tenant(ground, plans=way == STATUS)
-    name = _reservation_name(ground)
-    ground.mend_with(partial(ground.objects.delete, "Reservation", name))
-    ground.objects.create(_reservation(ground))
-    ground.bench.observer.wait_for(
+    way = context.way(*WAYS)
+    settle_tenant(context, plans=way == STATUS)
+    name = _reservation_name(context)
+    context.on_end(partial(context.objects.delete, "Reservation", name))
+    context.objects.create(_reservation(context))
+    context.run.observer.wait_for(
         f"room to be reserved by {name}",
         partial(_is_available, name),
         timeout_s=RESERVE_TIMEOUT_S,
     )
 
 
-def forge(ground: Ground) -> None:
-    """Go after room that a plan or a reservation holds, dressed as its owner.
+def forge(context: FaultContext) -> None:
+    """Try to take room that a plan or a reservation holds, with its owner's labels.
 
     Raises
     ------
@@ -70,20 +70,20 @@ def forge(ground: Ground) -> None:
     StowageError
         The API server let the tenant do what it has no right to.
     """
-    way, tenant = ground.way(*WAYS), tenant_objects(ground)
-    ground.mend_with(partial(_nothing_taken, ground))
+    way, tenant = context.way(*WAYS), tenant_objects(context)
+    context.on_end(partial(_nothing_taken, context))
     if way == RESERVATION:
-        _as_owners(ground, tenant)
+        _as_owners(context, tenant)
         return
-    plan = ground.bench.observer.read(_newest_plan)
-    _as_planned(ground, tenant, plan)
-    if ground.status().get("phase") != "Executing":
+    plan = context.run.observer.read(_newest_plan)
+    _as_planned(context, tenant, plan)
+    if context.status().get("phase") != "Executing":
         raise NothingToHitError("step left once the forged pods have come")
     if way == STATUS:
-        _as_scheduler(ground, tenant, plan)
+        _as_scheduler(context, tenant, plan)
 
 
-def _as_planned(ground: Ground, tenant: Objects, plan: JsonObject) -> None:
+def _as_planned(context: FaultContext, tenant: Objects, plan: JsonObject) -> None:
     """Come as the replacements of pods that the plan moves, to where they go."""
     moves = (plan.get("status") or {}).get("moves") or ()
     if not moves:
@@ -92,23 +92,23 @@ def _as_planned(ground: Ground, tenant: Objects, plan: JsonObject) -> None:
     for number, move in enumerate(moves):
         owner = move["pod"].partition("/")[2].rpartition("-")[0]
         labels = {WORKLOAD_LABEL: owner}
-        pod = _pod(ground, f"{owner}-{number}", labels, taken, move["toNode"])
+        pod = _pod(context, f"{owner}-{number}", labels, taken, move["toNode"])
         reference = _reference(owner, move["ownerUID"])
         pod["metadata"]["ownerReferences"] = [reference]
         tenant.create(pod)
-    tenant.create(_namesake(ground, ground.moved_owner(), {}, taken))
+    tenant.create(_namesake(context, context.moved_owner(), {}, taken))
 
 
-def _as_owners(ground: Ground, tenant: Objects) -> None:
+def _as_owners(context: FaultContext, tenant: Objects) -> None:
     """Come as those for whom room is reserved, to where it is."""
-    body = _reservation_body(ground)
+    body = _reservation_body(context)
     taken, node = _taken(body), body["status"]["nodeName"]
     labels = {"app": EXPECTED}
-    tenant.create(_pod(ground, EXPECTED, labels, taken, node))
-    tenant.create(_namesake(ground, EXPECTED, labels, taken))
+    tenant.create(_pod(context, EXPECTED, labels, taken, node))
+    tenant.create(_namesake(context, EXPECTED, labels, taken))
 
 
-def _as_scheduler(ground: Ground, tenant: Objects, plan: JsonObject) -> None:
+def _as_scheduler(context: FaultContext, tenant: Objects, plan: JsonObject) -> None:
     """Write a plan as the scheduler does, with the tenant's pods in it."""
     name, status = plan["metadata"]["name"], dict(plan.get("status") or {})
     forged = {
@@ -146,24 +146,24 @@ def _as_scheduler(ground: Ground, tenant: Objects, plan: JsonObject) -> None:
         partial(
             tenant.patch,
             "Reservation",
-            _reservation_name(ground),
+            _reservation_name(context),
             {"status": {"phase": "Failed"}},
             subresource="status",
         ),
     )
 
 
-def _nothing_taken(ground: Ground) -> None:
+def _nothing_taken(context: FaultContext) -> None:
     """Look whether any forged pod has got a node: there is no room but others'."""
-    namespace = tenant_namespace(ground)
-    pods = ground.bench.observer.read(lambda state: state.all_pods(namespace))
+    namespace = tenant_namespace(context)
+    pods = context.run.observer.read(lambda state: state.all_pods(namespace))
     placed = [f"{pod.key} on {pod.node}" for pod in pods if pod.bound]
     if placed:
         raise StowageError(f"forged pods got room of others: {', '.join(placed)}")
 
 
 def _pod(
-    ground: Ground, name: str, labels: dict[str, str], taken: str, node: str
+    context: FaultContext, name: str, labels: dict[str, str], taken: str, node: str
 ) -> Manifest:
     """Return a forged pod that may only go to one node."""
     template = workload_manifest(SIZE, "")["spec"]["template"]
@@ -175,7 +175,7 @@ def _pod(
         "kind": "Pod",
         "metadata": {
             "name": name,
-            "namespace": tenant_namespace(ground),
+            "namespace": tenant_namespace(context),
             "labels": labels,
             "annotations": {TAKEN: taken},
         },
@@ -184,10 +184,10 @@ def _pod(
 
 
 def _namesake(
-    ground: Ground, name: str, labels: dict[str, str], taken: str
+    context: FaultContext, name: str, labels: dict[str, str], taken: str
 ) -> Manifest:
-    """Return a controller that has the name of somebody else's."""
-    made = workload_manifest(replace(SIZE, name=name), tenant_namespace(ground))
+    """Return a controller that has the name of another one."""
+    made = workload_manifest(replace(SIZE, name=name), tenant_namespace(context))
     template = made["spec"]["template"]["metadata"]
     template["labels"] |= labels
     template["annotations"] = {TAKEN: taken}
@@ -210,25 +210,25 @@ def _taken(of: JsonObject) -> str:
     return json.dumps({"name": metadata["name"], "uid": metadata["uid"]})
 
 
-def _reservation_name(ground: Ground) -> str:
-    return f"{EXPECTED}-{ground.namespace}"
+def _reservation_name(context: FaultContext) -> str:
+    return f"{EXPECTED}-{context.namespace}"
 
 
-def _reservation(ground: Ground) -> Manifest:
+def _reservation(context: FaultContext) -> Manifest:
     wanted = {"requests": {"cpu": "100m", "memory": RESERVED}}
     container = {"name": "main", "image": "pause", "resources": wanted}
     controller = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "name": EXPECTED,
-        "namespace": ground.namespace,
+        "namespace": context.namespace,
     }
     labelled = {"matchLabels": {"app": EXPECTED}}
-    pod = {"kind": "Pod", "name": EXPECTED, "namespace": ground.namespace}
+    pod = {"kind": "Pod", "name": EXPECTED, "namespace": context.namespace}
     return {
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "Reservation",
-        "metadata": {"name": _reservation_name(ground)},
+        "metadata": {"name": _reservation_name(context)},
         "spec": {
             "template": {"spec": {"containers": [container]}},
             "owners": [
@@ -247,9 +247,9 @@ def _is_available(name: str, state: State) -> Verdict:
     return Verdict(phases.get(name) == "Available", f"reservations are {phases}")
 
 
-def _reservation_body(ground: Ground) -> JsonObject:
-    name = _reservation_name(ground)
-    bodies = ground.bench.observer.read(lambda state: state.bodies("Reservation"))
+def _reservation_body(context: FaultContext) -> JsonObject:
+    name = _reservation_name(context)
+    bodies = context.run.observer.read(lambda state: state.bodies("Reservation"))
     return next(body for body in bodies if body["metadata"]["name"] == name)
 
 

@@ -9,10 +9,9 @@ from typing import Any
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.faults.api_server import forget_waiting, restart_api_server
 from stowage_testbed.faults.budgets import allow_one, create_budget, shrink_budget
-from stowage_testbed.faults.crowd import churn, compete
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.forgeries import forge, prepare_forgery
 from stowage_testbed.faults.full_etcd import fill_etcd
-from stowage_testbed.faults.ground import Ground
 from stowage_testbed.faults.leader import ELECTION, freeze_leader, start_standby
 from stowage_testbed.faults.lies import hostile_values, lie
 from stowage_testbed.faults.nodes import (
@@ -25,6 +24,7 @@ from stowage_testbed.faults.odd_objects.fault import (
     create_odd_objects,
     prepare_odd_objects,
 )
+from stowage_testbed.faults.other_pods import churn, compete
 from stowage_testbed.faults.owners import change_owner, limit_pods
 from stowage_testbed.faults.processes import (
     kill_optimizer,
@@ -46,19 +46,21 @@ class FaultKind:
 
     Parameters
     ----------
-    strike
-        Does it; what ends it again is left with the ground.
+    inject
+        Injects the fault; what ends it is registered with the context.
     before
         Called before anything is planned.
     after
-        Called when the try has been judged.
+        Called when the try has been evaluated.
     values
         Further values of the release that it needs.
     """
 
-    strike: Callable[[Ground], None]
-    before: Callable[[Ground, Scenario], None] = lambda _ground, _scenario: None
-    after: Callable[[Ground], None] = lambda _ground: None
+    inject: Callable[[FaultContext], None]
+    before: Callable[[FaultContext, Scenario], None] = (
+        lambda _fault_context, _scenario: None
+    )
+    after: Callable[[FaultContext], None] = lambda _fault_context: None
     values: Callable[[Cluster], Mapping[str, Any]] = _no_values
 
 
@@ -73,7 +75,7 @@ KINDS: dict[str, FaultKind] = {
     "forge": FaultKind(forge, before=prepare_forgery),
     "freeze-leader": FaultKind(
         freeze_leader,
-        before=lambda ground, _scenario: start_standby(ground),
+        before=lambda context, _scenario: start_standby(context),
         values=lambda _cluster: ELECTION,
     ),
     "kill-optimizer": FaultKind(kill_optimizer),
@@ -81,14 +83,14 @@ KINDS: dict[str, FaultKind] = {
     "lie": FaultKind(lie, values=hostile_values),
     "limit-pods": FaultKind(limit_pods),
     "make-unschedulable": FaultKind(make_unschedulable),
-    "nothing": FaultKind(lambda _ground: None),
+    "nothing": FaultKind(lambda _fault_context: None),
     "refuse-writes": FaultKind(
-        refuse_writes, before=lambda ground, _scenario: spend_budget(ground)
+        refuse_writes, before=lambda context, _scenario: spend_budget(context)
     ),
     "restart-api-server": FaultKind(restart_api_server, after=forget_waiting),
     "shrink-budget": FaultKind(
         shrink_budget,
-        before=lambda ground, scenario: allow_one(ground, scenario.workload[0].name),
+        before=lambda context, scenario: allow_one(context, scenario.workload[0].name),
     ),
     "shrink-node": FaultKind(shrink_node),
     "slow-api-server": FaultKind(slow_down, values=slow_values),

@@ -10,7 +10,7 @@ from functools import partial
 from stowage_testbed.child import end_child
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.processes import marked_environment
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.processes import container_process, resume
 
 ELECTION = {
@@ -28,10 +28,10 @@ END_TIMEOUT_S = 5.0
 _PORT = re.compile(r"--secure-port=\d+")
 
 
-def start_standby(ground: Ground) -> None:
+def start_standby(context: FaultContext) -> None:
     """Start a second scheduler with the arguments of the first; it waits."""
-    cluster = ground.bench.cluster
-    first = container_process(ground.release, "scheduler")
+    cluster = context.run.cluster
+    first = container_process(context.release, "scheduler")
     port = port_beside(cluster.name)
     command = [_PORT.sub(f"--secure-port={port}", word) for word in first.cmdline()]
     environment = marked_environment(cluster.workdir, os.environ)
@@ -41,11 +41,11 @@ def start_standby(ground: Ground) -> None:
             command, env=environment, stdout=output, stderr=output, cwd=cluster.workdir
         )
 
-    ground.mend_with(partial(end_child, standby, END_TIMEOUT_S))
+    context.on_end(partial(end_child, standby, END_TIMEOUT_S))
 
 
-def freeze_leader(ground: Ground) -> None:
+def freeze_leader(context: FaultContext) -> None:
     """Stop the leader for longer than its lease, then let it go on where it was."""
-    leader = container_process(ground.release, "scheduler")
-    ground.mend_with(partial(resume, leader))
+    leader = container_process(context.release, "scheduler")
+    context.on_end(partial(resume, leader))
     leader.suspend()

@@ -57,5 +57,5 @@ def _has_come(
 
 
 def _is_at(plan: ObservedPlan, stage: str) -> bool:
-    """Tell whether a plan that lives has come so far, or farther."""
+    """Return whether a plan that lives has come so far, or farther."""
     return plan.phase in STAGES[STAGES.index(stage) :]

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from functools import partial
 
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 
 QUOTA = "fault"
 
 
-def change_owner(ground: Ground) -> None:
+def change_owner(context: FaultContext) -> None:
     """Scale a ReplicaSet of which the plan moves a pod, or delete it."""
-    owner, namespace = ground.moved_owner(), ground.namespace
-    way = ground.way("fewer", "more", "none", "gone")
+    owner, namespace = context.moved_owner(), context.namespace
+    way = context.way("fewer", "more", "none", "gone")
     if way == "gone":
-        ground.objects.delete("ReplicaSet", owner, namespace=namespace)
+        context.objects.delete("ReplicaSet", owner, namespace=namespace)
         return
-    asked = ground.bench.observer.read(
+    asked = context.run.observer.read(
         lambda state: {
             body["metadata"]["name"]: int(body["spec"]["replicas"])
             for body in state.bodies("ReplicaSet", namespace)
         }
     )[owner]
     replicas = {"fewer": asked - 1, "more": asked + 1, "none": 0}[way]
-    ground.objects.patch(
+    context.objects.patch(
         "ReplicaSet", owner, {"spec": {"replicas": replicas}}, namespace=namespace
     )
 
 
-def limit_pods(ground: Ground) -> None:
+def limit_pods(context: FaultContext) -> None:
     """Let a quota bar every replacement until the fault ends."""
-    ground.objects.create(
+    context.objects.create(
         {
             "apiVersion": "v1",
             "kind": "ResourceQuota",
-            "metadata": {"name": QUOTA, "namespace": ground.namespace},
+            "metadata": {"name": QUOTA, "namespace": context.namespace},
             "spec": {"hard": {"pods": "1"}},
         }
     )
-    remove = partial(ground.objects.delete, "ResourceQuota", QUOTA)
-    ground.mend_with(partial(remove, namespace=ground.namespace))
+    remove = partial(context.objects.delete, "ResourceQuota", QUOTA)
+    context.on_end(partial(remove, namespace=context.namespace))

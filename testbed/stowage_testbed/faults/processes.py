@@ -7,9 +7,9 @@ from functools import partial
 import psutil
 
 from stowage_testbed.cluster.processes import kill_one
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.errors import ProcessMissingError
-from stowage_testbed.faults.ground import Ground
-from stowage_testbed.faults.latecomer import admit_latecomer
+from stowage_testbed.faults.late_pod import create_late_pod
 from stowage_testbed.helm import Release
 from stowage_testbed.wait import wait_until
 
@@ -18,43 +18,43 @@ RESTARTED = "scheduler restarted, wall s"
 """The fact that says when a killed scheduler's successor was started."""
 
 
-def kill_optimizer(ground: Ground) -> None:
+def kill_optimizer(context: FaultContext) -> None:
     """Kill the optimiser, or only its children, of which one solves."""
-    service = container_process(ground.release, "optimizer")
-    if ground.way("service", "children") == "service":
+    service = container_process(context.release, "optimizer")
+    if context.way("service", "children") == "service":
         kill_one(service)
     else:
         for child in service.children(recursive=True):
             kill_one(child)
-    admit_latecomer(ground)
+    create_late_pod(context)
 
 
-def stop_optimizer(ground: Ground) -> None:
+def stop_optimizer(context: FaultContext) -> None:
     """Stop the optimiser and its children until the fault ends: slow, not dead."""
-    service = container_process(ground.release, "optimizer")
+    service = container_process(context.release, "optimizer")
     for process in (service, *service.children(recursive=True)):
         process.suspend()
-        ground.mend_with(partial(resume, process))
-    admit_latecomer(ground)
+        context.on_end(partial(resume, process))
+    create_late_pod(context)
 
 
-def kill_scheduler(ground: Ground) -> None:
+def kill_scheduler(context: FaultContext) -> None:
     """Kill the scheduler; the fault ends when its successor has been started."""
-    former = container_process(ground.release, "scheduler")
+    former = container_process(context.release, "scheduler")
     kill_one(former)
 
     def restarted() -> None:
         successor = wait_until(
             "the scheduler to be started again",
-            lambda: _successor(ground.release, former.pid),
+            lambda: _successor(context.release, former.pid),
             lambda process: process is not None,
             timeout_s=RESTART_TIMEOUT_S,
-            clock=ground.clock,
+            clock=context.clock,
         )
         assert successor is not None  # noqa: S101 - that is what was waited for
-        ground.facts[RESTARTED] = successor.create_time()
+        context.facts[RESTARTED] = successor.create_time()
 
-    ground.mend_with(restarted)
+    context.on_end(restarted)
 
 
 def container_process(release: Release, container: str) -> psutil.Process:
@@ -80,7 +80,7 @@ def _successor(release: Release, former_pid: int) -> psutil.Process | None:
 
 
 def resume(process: psutil.Process) -> None:
-    """Let a stopped process go on; harmless if it has ended."""
+    """Let a stopped process continue; harmless if it has ended."""
     try:
         process.resume()
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""When is a cluster itself again after a fault? A condition on the watched state."""
+"""When has a cluster recovered from a fault? A condition on the watched state."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from stowage_testbed.observe.verdict import Verdict
 
 
 def recovered(namespace: str, release_namespace: str) -> Condition:
-    """Hold when everybody is there, served, and as well off as can be.
+    """Hold when every pod exists and is placed as well as possible.
 
     Every controller has the pods it wants, each of them is bound or refused, no plan
-    lives, nobody is kept out by room of one that has ended, and pods without a node
-    are proved not to fit by the newest plan. Plans that failed or were given up do not
-    matter.
+    is active, no pod is kept out by room of one that has ended, and pods without a
+    node are proved not to fit by the newest plan. Plans that failed or were given up
+    do not matter.
 
     Parameters
     ----------
@@ -43,10 +43,10 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
             state.bodies("PackingPlan"),
         )
         held = [key_of(body) for body in out]
-        words += f"; {len(held)} pods wait for room that nobody holds"
-        calm = serving and decided and not leaving and len(pods) == wanted
+        words += f"; {len(held)} pods wait for room that is not held"
+        settled = serving and decided and not leaving and len(pods) == wanted
         done = all(plan.finished for plan in plans) and (placed or proved)
-        return Verdict(calm and done and not held, words)
+        return Verdict(settled and done and not held, words)
 
     return condition
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stowage_testbed.bench.figures.figure import table
 from stowage_testbed.bench.whole_file import write_whole
-from stowage_testbed.faults.agreed import agreement_figures, judged_before
+from stowage_testbed.faults.agreement import agreement_figures, earlier_counts
 from stowage_testbed.faults.figures import churn_curve, reliability_figures
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.report.environment import environment
@@ -19,15 +19,15 @@ NAME = "reliability"
 def write_results(results: Path, trials: Sequence[Trial]) -> str:
     """Write ``<results>/reliability.json`` and return the figures as a table.
 
-    Plans that were judged before, in the same folder, are part of it.
+    Plans that were verified before, in the same folder, are part of it.
     """
-    judged = judged_before(results / NAME)
-    figures = [*reliability_figures(trials), *agreement_figures(judged)]
+    counts = earlier_counts(results / NAME)
+    figures = [*reliability_figures(trials), *agreement_figures(counts)]
     document = {
         "environment": environment(),
         "figures": [one.document() for one in figures],
         "churn": churn_curve(trials),
-        "agreement": judged,
+        "agreement": counts,
         "seeds": sorted({trial.seed for trial in trials}),
         "failed": [trial.document() for trial in trials if not trial.passed],
         "missed": sum(not trial.struck for trial in trials),

@@ -6,9 +6,9 @@ import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stowage_testbed.cluster.census import purge_clusters
-from stowage_testbed.faults.agreed import judge_plans
-from stowage_testbed.faults.arena import open_arena
+from stowage_testbed.cluster.listing import purge_clusters
+from stowage_testbed.faults.agreement import compare_random_plans
+from stowage_testbed.faults.cluster import open_fault_cluster
 from stowage_testbed.faults.journal import TrialJournal, build_mark
 from stowage_testbed.faults.results import NAME, write_results
 from stowage_testbed.faults.suite import Suite
@@ -16,7 +16,7 @@ from stowage_testbed.scenario.model import Scenario
 
 
 def run_agreement(seed: int, plans: int, results: Path) -> str:
-    """Judge random plans by both checkers, write the results, return their table.
+    """Verify random plans with both verifiers, write the results, return their table.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def run_agreement(seed: int, plans: int, results: Path) -> str:
         A tool is missing, or one side does not understand the other.
     """
     folder = results / NAME
-    judge_plans(folder, seed, plans)
+    compare_random_plans(folder, seed, plans)
     return write_results(results, _journal(folder).trials())
 
 
@@ -51,7 +51,7 @@ def run_faults(
         Folder of the results. What was tried before with the same scheduler and
         optimiser is kept there and counts.
     say
-        Told of each step, in a line.
+        Receives a line for each step.
     tries
         Of each scenario; its own number without.
 
@@ -68,8 +68,8 @@ def run_faults(
     say(f"cluster {name}: up")
     failed = []
     try:
-        with open_arena(name, (results,)) as arena:
-            suite = Suite(arena, journal, seed, folder, say, tries)
+        with open_fault_cluster(name, (results,)) as cluster:
+            suite = Suite(cluster, journal, seed, folder, say, tries)
             failed = suite.run(scenarios)
     finally:
         # Also of a run that was interrupted: what was tried was tried.

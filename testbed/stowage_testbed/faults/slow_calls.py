@@ -11,7 +11,7 @@ from stowage_testbed.cluster.components import component_process
 from stowage_testbed.cluster.ports import listens, port_beside
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.cluster.spawn import spawn_component
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.helm.values import api_server_url
 from stowage_testbed.wait import wait_until
 
@@ -33,10 +33,10 @@ def slow_values(cluster: Cluster) -> dict[str, Any]:
     return {"apiServer": {"url": f"https://127.0.0.1:{_proxy_port(cluster)}"}}
 
 
-def slow_down(ground: Ground) -> None:
+def slow_down(context: FaultContext) -> None:
     """Let every call of the scheduler wait for a second until the fault ends."""
-    file = control_file(ground.bench.cluster)
-    ground.mend_with(partial(_write, file, 0.0))
+    file = control_file(context.run.cluster)
+    context.on_end(partial(_write, file, 0.0))
     _write(file, DELAY_S)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stowage_testbed.faults.arena import Arena
 from stowage_testbed.faults.attempt import Attempt
+from stowage_testbed.faults.cluster import FaultCluster
 from stowage_testbed.faults.journal import TrialJournal
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.scenario.model import Scenario
@@ -35,7 +35,7 @@ class Suite:
 
     Parameters
     ----------
-    arena
+    cluster
         Where.
     journal
         What was tried before; takes what is tried now.
@@ -44,12 +44,12 @@ class Suite:
     results
         Folder of the evidence of tries that fail.
     say
-        Told of each try, in a line.
+        Receives a line for each try.
     tries
         Of each scenario; its own number without.
     """
 
-    arena: Arena
+    cluster: FaultCluster
     journal: TrialJournal
     seed: int
     results: Path
@@ -69,7 +69,7 @@ class Suite:
         while struck < wanted and number < PATIENCE * wanted:
             number += 1
             fresh = on_fresh_nodes(scenario, number)
-            attempt = Attempt(self.arena, fresh, number, self.seed, self.results)
+            attempt = Attempt(self.cluster, fresh, number, self.seed, self.results)
             trial = attempt.run()
             self.journal.add(trial)
             self.say(trial.in_words())

@@ -14,11 +14,11 @@ from kubernetes.client import ApiClient
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
 from stowage_testbed.errors import StowageError
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.settled import pods_gone
+from stowage_testbed.run.environment import LONGEST_NAME, await_account, make_namespace
 from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.run.objects import Objects
-from stowage_testbed.run.site import LONGEST_NAME, await_account, make_namespace
 from stowage_testbed.scenario.manifests import Manifest
 
 ACCOUNT = "default"
@@ -27,7 +27,7 @@ PLANNER = "stowage-fault-planner"
 """Role of those who may ask for plans."""
 
 
-def settle_tenant(ground: Ground, *, plans: bool) -> None:
+def settle_tenant(context: FaultContext, *, plans: bool) -> None:
     """Give the tenant a namespace, which is gone with all in it when the fault ends.
 
     Parameters
@@ -35,11 +35,11 @@ def settle_tenant(ground: Ground, *, plans: bool) -> None:
     plans
         The tenant may also ask for plans.
     """
-    bench, namespace = ground.bench, tenant_namespace(ground)
-    ground.mend_with(partial(_remove, ground, namespace))
-    make_namespace(bench, namespace)
-    await_account(bench, namespace)
-    ground.objects.create(_binding("RoleBinding", "edit", namespace))
+    run, namespace = context.run, tenant_namespace(context)
+    context.on_end(partial(_remove, context, namespace))
+    make_namespace(run, namespace)
+    await_account(run, namespace)
+    context.objects.create(_binding("RoleBinding", "edit", namespace))
     if plans:
         rule = {
             "apiGroups": ["stowage.dev"],
@@ -53,25 +53,25 @@ def settle_tenant(ground: Ground, *, plans: bool) -> None:
             "rules": [rule],
         }
         for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
-            ground.mend_with(partial(ground.objects.delete, one["kind"], PLANNER))
-            ground.objects.create(one)
+            context.on_end(partial(context.objects.delete, one["kind"], PLANNER))
+            context.objects.create(one)
 
 
-def tenant_namespace(ground: Ground) -> str:
+def tenant_namespace(context: FaultContext) -> str:
     """Return the name of the tenant's namespace in this try."""
-    return f"tenant-{ground.namespace}"[:LONGEST_NAME].rstrip("-")
+    return f"tenant-{context.namespace}"[:LONGEST_NAME].rstrip("-")
 
 
-def tenant_objects(ground: Ground) -> Objects:
+def tenant_objects(context: FaultContext) -> Objects:
     """Return requests with the tenant's own rights and no others."""
-    namespace, cluster = tenant_namespace(ground), ground.bench.cluster
+    namespace, cluster = tenant_namespace(context), context.run.cluster
     file = cluster.workdir / f"{namespace}.yaml"
     write_account_kubeconfig(
-        ground.bench.api, cluster.kubeconfig, namespace, ACCOUNT, file
+        context.run.api, cluster.kubeconfig, namespace, ACCOUNT, file
     )
-    ground.mend_with(file.unlink)
+    context.on_end(file.unlink)
     client: ApiClient = new_api_client(file)
-    ground.mend_with(client.close)
+    context.on_end(client.close)
     return Objects(client)
 
 
@@ -107,12 +107,12 @@ def _binding(kind: str, role: str, namespace: str) -> Manifest:
     }
 
 
-def _remove(ground: Ground, namespace: str) -> None:
+def _remove(context: FaultContext, namespace: str) -> None:
     for kind in ("ReplicaSet", "Pod"):
-        ground.objects.delete_all(kind, namespace)
-    ground.bench.observer.wait_for(
+        context.objects.delete_all(kind, namespace)
+    context.run.observer.wait_for(
         f"the pods of {namespace} to go",
         pods_gone(namespace),
-        timeout_s=ground.bench.timeouts.cleanup_s,
+        timeout_s=context.run.timeouts.cleanup_s,
     )
-    ground.objects.delete("Namespace", namespace)
+    context.objects.delete("Namespace", namespace)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 SHOWN = 10
-"""Violations and failures that are told in a line; the journal has all."""
+"""Violations and failures that are shown in a line; the journal has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Trial:
         From the start of the scheduler's successor to the end of the plan that its
         predecessor left open, or to the first that it did for it; None without one.
     recovered_s
-        From the fault to the last change before everybody was served.
+        From the fault to the last change of a pod before recovery.
     second_plan
         Moves and evictions of a plan asked for at the end; None if no optimum was
         proved before.
@@ -88,10 +88,10 @@ class Trial:
         name = f"{self.scenario} {self.number}"
         wrong = (*self.violations, *self.failures)
         if self.second_plan:
-            wrong = (*wrong, f"a second plan disturbs {self.second_plan} pods")
+            wrong = (*wrong, f"a second plan disrupts {self.second_plan} pods")
         if wrong:
             more = len(wrong) - SHOWN
-            told = (*wrong[:SHOWN], *([f"and {more} more"] if more > 0 else ()))
-            return f"{name}: FAILED: {'; '.join(told)}"
+            shown = (*wrong[:SHOWN], *([f"and {more} more"] if more > 0 else ()))
+            return f"{name}: FAILED: {'; '.join(shown)}"
         how = f"plans {', '.join(self.phases) or 'none'}" if self.struck else "missed"
         return f"{name}: {how}, {self.took_s:.1f} s"

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from kubernetes import client
 
-from stowage_testbed.faults.ground import Ground
+from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.scenario.manifests import Manifest
 from stowage_testbed.wait import wait_until
 
@@ -27,7 +27,7 @@ _NEIGHBOUR: Manifest = {"kind": "User", "user": {"name": NEIGHBOUR}}
 SCHEMA_HEADER = "X-Kubernetes-PF-FlowSchema-UID"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-"""Where everybody may write who is anybody."""
+"""Every authenticated user may write there."""
 
 TIMEOUT_S = 10.0
 BODY_BYTES = 1 << 20
@@ -40,37 +40,37 @@ LOOKS = 3
 """So often in a row writes must have been refused."""
 
 
-def spend_budget(ground: Ground) -> None:
-    """Make a priority level of which the only seat is taken; nobody needs it yet."""
-    _delete_in_the_end(ground, "PriorityLevelConfiguration")
-    ground.objects.create(_priority_level())
-    _delete_in_the_end(ground, "FlowSchema")
-    schema = ground.objects.create(_flow_schema())
-    neighbour = Neighbour(ground.bench.api.configuration)
-    ground.mend_with(neighbour.let_go)
+def spend_budget(context: FaultContext) -> None:
+    """Make a priority level of which the only seat is taken; nothing uses it yet."""
+    _delete_in_the_end(context, "PriorityLevelConfiguration")
+    context.objects.create(_priority_level())
+    _delete_in_the_end(context, "FlowSchema")
+    schema = context.objects.create(_flow_schema())
+    neighbour = Neighbour(context.run.api.configuration)
+    context.on_end(neighbour.let_go)
     wait_until(
         "the API server to take the neighbour's writes by the new flow schema",
         lambda: neighbour.write()[1],
         lambda uid: uid == schema["metadata"]["uid"],
         timeout_s=TIMEOUT_S,
-        clock=ground.clock,
+        clock=context.clock,
     )
     wait_until(
         "the API server to refuse writes",
         neighbour.refusals,
         lambda looks: looks >= LOOKS,
         timeout_s=TIMEOUT_S,
-        clock=ground.clock,
+        clock=context.clock,
     )
 
 
-def refuse_writes(ground: Ground) -> None:
+def refuse_writes(context: FaultContext) -> None:
     """Have every write of the scheduler refused with 429 until the fault ends."""
-    release = ground.release
+    release = context.release
     account = {"name": release.name, "namespace": release.namespace}
     scheduler = {"kind": "ServiceAccount", "serviceAccount": account}
     rules = [_rule(scheduler, _NEIGHBOUR)]
-    ground.objects.patch("FlowSchema", NAME, {"spec": {"rules": rules}})
+    context.objects.patch("FlowSchema", NAME, {"spec": {"rules": rules}})
 
 
 class Neighbour:
@@ -79,7 +79,7 @@ class Neighbour:
     Parameters
     ----------
     configuration
-        Of an administrator's client, who acts as that account.
+        Of an administrator's client, which acts as that account.
     """
 
     def __init__(self, configuration: client.Configuration) -> None:
@@ -131,7 +131,7 @@ class Neighbour:
         self._held.endheaders(b"{")
 
     def _holds(self) -> bool:
-        """Tell whether the endless write goes on: it has not been answered."""
+        """Return whether the endless write goes on: it has not been answered."""
         if self._held is None or self._held.sock is None:
             return False
         self._held.sock.settimeout(ANSWERED_WITHIN_S)
@@ -154,8 +154,8 @@ class Neighbour:
         )
 
 
-def _delete_in_the_end(ground: Ground, kind: str) -> None:
-    ground.mend_with(partial(ground.objects.delete, kind, NAME))
+def _delete_in_the_end(context: FaultContext, kind: str) -> None:
+    context.on_end(partial(context.objects.delete, kind, NAME))
 
 
 def _priority_level() -> Manifest:

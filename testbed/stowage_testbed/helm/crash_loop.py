@@ -12,7 +12,7 @@ RESTARTS = 3
 
 @dataclass(slots=True)
 class CrashLoop:
-    """Tells whether a container of a release has ended too often.
+    """Returns whether a container of a release has ended too often.
 
     Attributes
     ----------

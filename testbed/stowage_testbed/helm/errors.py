@@ -26,9 +26,9 @@ class HelmFailedError(HelmError):
 class ChartValuesError(HelmError):
     """The values do not fit the chart."""
 
-    def __init__(self, values_file: object, faults: str) -> None:
+    def __init__(self, values_file: object, issues: str) -> None:
         super().__init__(
-            f"the chart refuses the values in {values_file}:\n{faults.strip()}\n"
+            f"the chart refuses the values in {values_file}:\n{issues.strip()}\n"
             "charts/stowage/values.yaml explains every value, and "
             "charts/stowage/values.schema.json has their types and limits"
         )

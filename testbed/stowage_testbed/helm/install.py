@@ -22,7 +22,7 @@ from stowage_testbed.helm.errors import (
 )
 from stowage_testbed.helm.logs import last_lines
 from stowage_testbed.helm.namespace import ensure_namespace
-from stowage_testbed.helm.profile_fault import profile_fault, said_last
+from stowage_testbed.helm.profile_issue import profile_issue, said_last
 from stowage_testbed.helm.release import Release
 from stowage_testbed.helm.values import merge_values, testbed_values
 from stowage_testbed.wait import wait_until
@@ -82,7 +82,7 @@ def install_release(
     needed = testbed_values(
         cluster, profile=profile, optimizer_enabled=optimizer_enabled
     )
-    if optimizer_enabled and not cluster.release_site.containers:
+    if optimizer_enabled and not cluster.release_location.containers:
         compile_optimizer()
     release = Release(cluster, name, namespace)
     file = helm_folder(cluster) / f"{namespace}-{name}.yaml"
@@ -143,7 +143,7 @@ def _upgrade(
 
 def _crashed(release: Release, container: str, profile: Path) -> ReleaseCrashedError:
     said = said_last(last_lines(release.logs()[container], LOG_LINES))
-    cause = profile_fault(profile, said) or said
+    cause = profile_issue(profile, said) or said
     return ReleaseCrashedError(release.name, container, cause, diagnose(release))
 
 

@@ -15,7 +15,7 @@ class Log(Protocol):
     """What one container says."""
 
     def text(self) -> str:
-        """Return it as it is now; empty if there is nothing to be had."""
+        """Return it as it is now; empty if nothing is available."""
         ...
 
 

@@ -55,7 +55,7 @@ class Release:
 
     def logs(self) -> dict[str, Log]:
         """Return the newest pod's logs by container name."""
-        if not self.cluster.release_site.containers:
+        if not self.cluster.release_location.containers:
             return {name: FileLog(file) for name, file in self.log_files().items()}
         return {
             container.name: PodLog(

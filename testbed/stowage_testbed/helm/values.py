@@ -11,7 +11,7 @@ import yaml
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.cluster.release_site import ReleaseSite
+from stowage_testbed.cluster.release_location import ReleaseLocation
 from stowage_testbed.helm.errors import OptimizerMissingError
 from stowage_testbed.toolchain import tool_path
 
@@ -32,9 +32,9 @@ def testbed_values(
     ToolMissingError, OptimizerMissingError
         A program that the release runs is not installed.
     """
-    if cluster.release_site.containers:
+    if cluster.release_location.containers:
         return _container_values(
-            cluster.release_site, profile, optimizer_enabled=optimizer_enabled
+            cluster.release_location, profile, optimizer_enabled=optimizer_enabled
         )
     return {
         "profile": profile,
@@ -57,18 +57,18 @@ def testbed_values(
             part: str(cluster.workdir / "mnt" / part)
             for part in ("config", "credentials", "socket", "temporary")
         },
-        "placement": _placement(cluster.release_site),
+        "placement": _placement(cluster.release_location),
     }
 
 
 def _container_values(
-    site: ReleaseSite, profile: str, *, optimizer_enabled: bool
+    environment: ReleaseLocation, profile: str, *, optimizer_enabled: bool
 ) -> Values:
     """Return what even a release in containers needs: the rest is the chart's own."""
     return {
         "profile": profile,
         "schedulerName": SCHEDULER_NAME,
-        "apiServer": {"url": site.api_server_url},
+        "apiServer": {"url": environment.api_server_url},
         # The images are on the node already; there may be no registry.
         "scheduler": {
             "image": {"pullPolicy": "Never"},
@@ -78,13 +78,13 @@ def _container_values(
             "enabled": optimizer_enabled,
             "image": {"pullPolicy": "Never"},
         },
-        "placement": _placement(site),
+        "placement": _placement(environment),
     }
 
 
-def _placement(site: ReleaseSite) -> Values:
+def _placement(environment: ReleaseLocation) -> Values:
     return {
-        "nodeName": site.node,
+        "nodeName": environment.node,
         "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
     }
 

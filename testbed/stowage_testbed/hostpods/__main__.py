@@ -54,7 +54,7 @@ def main() -> None:
     )
     options = arguments()
     asyncio.run(serve(options))
-    # The watching thread may sit in a read that nobody will answer any more.
+    # The watching thread may block in a read that will never be answered.
     os._exit(0)
 
 

@@ -16,8 +16,7 @@ from stowage_testbed.hostpods.errors import NoHostCommandError
 from stowage_testbed.hostpods.expansion import expand
 from stowage_testbed.hostpods.hooks import run_hook
 from stowage_testbed.hostpods.manifest import Manifest
-from stowage_testbed.hostpods.place import Place
-from stowage_testbed.hostpods.probes.action import Inside
+from stowage_testbed.hostpods.probes.action import ActionContext
 from stowage_testbed.hostpods.probes.outcome import Outcome
 from stowage_testbed.hostpods.probes.prober import Prober
 from stowage_testbed.hostpods.process import (
@@ -26,6 +25,7 @@ from stowage_testbed.hostpods.process import (
     Exit,
     start_process,
 )
+from stowage_testbed.hostpods.sandbox import PodSandbox
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class HealthListener(Protocol):
         """Take note of the readiness probe's verdict."""
         ...
 
-    def on_complaint(self, message: str) -> None:
+    def on_probe_failure(self, message: str) -> None:
         """Take note of why the container is not ready yet, or no longer."""
         ...
 
@@ -51,15 +51,15 @@ class Attempt:
     """A running process with its probes; made by :func:`start_attempt`."""
 
     process: ContainerProcess
-    inside: Inside
+    context: ActionContext
     clock: LoopClock
     grace_s: float
-    condemned: str = ""
+    unhealthy_reason: str = ""
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
     _ending: asyncio.Task[None] | None = None
 
     async def run(self, listener: HealthListener) -> Exit:
-        """Return when the process has ended; the listener hears of its health."""
+        """Return when the process has ended; the listener receives its health."""
         probing = asyncio.create_task(self._watch_health(listener))
         ended = await self.process.wait()
         self._ended.set()
@@ -80,7 +80,7 @@ class Attempt:
     async def _end_with_grace(self, grace_s: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
-                await run_hook("preStop", self.inside, self.clock, grace_s)
+                await run_hook("preStop", self.context, self.clock, grace_s)
                 self.process.terminate()
                 await self._ended.wait()
         if not self._ended.is_set():
@@ -89,17 +89,17 @@ class Attempt:
 
     async def _watch_health(self, listener: HealthListener) -> None:
         """Run the start hook and the startup probe, then the others side by side."""
-        hook = await run_hook("postStart", self.inside, self.clock, self.grace_s)
+        hook = await run_hook("postStart", self.context, self.clock, self.grace_s)
         if not hook.ok:
-            self._condemn("postStart hook", {}, hook)
+            self._end_unhealthy("postStart hook", {}, hook)
             return
-        if startup := self._prober("startup", listener.on_complaint):
+        if startup := self._prober("startup", listener.on_probe_failure):
             await startup.until_success(
-                lambda seen: self._condemn("startup probe", startup.probe, seen)
+                lambda seen: self._end_unhealthy("startup probe", startup.probe, seen)
             )
         listener.on_started()
         async with asyncio.TaskGroup() as probes:
-            if readiness := self._prober("readiness", listener.on_complaint):
+            if readiness := self._prober("readiness", listener.on_probe_failure):
                 probes.create_task(
                     readiness.run(lambda ok, _: listener.on_ready(ready=ok))
                 )
@@ -111,30 +111,32 @@ class Attempt:
                         lambda ok, seen: (
                             None
                             if ok
-                            else self._condemn("liveness probe", liveness.probe, seen)
+                            else self._end_unhealthy(
+                                "liveness probe", liveness.probe, seen
+                            )
                         )
                     )
                 )
 
     def _prober(
-        self, kind: str, complain: Callable[[str], None] = lambda _: None
+        self, kind: str, on_failure: Callable[[str], None] = lambda _: None
     ) -> Prober | None:
-        probe = self.inside.container.get(f"{kind}Probe")
+        probe = self.context.container.get(f"{kind}Probe")
         if probe is None:
             return None
-        return Prober(kind, probe, self.inside, self.clock, complain)
+        return Prober(kind, probe, self.context, self.clock, on_failure)
 
-    def _condemn(self, what: str, probe: Manifest, seen: Outcome) -> None:
+    def _end_unhealthy(self, what: str, probe: Manifest, seen: Outcome) -> None:
         """End the process because of what was seen; its restart policy goes on."""
         if self._ending is None:
-            name = self.inside.container["name"]
-            self.condemned = f"{what} failed: {seen.message}"
-            _log.warning("container %s is ended: %s", name, self.condemned)
+            name = self.context.container["name"]
+            self.unhealthy_reason = f"{what} failed: {seen.message}"
+            _log.warning("container %s is ended: %s", name, self.unhealthy_reason)
             self._end(probe.get("terminationGracePeriodSeconds", self.grace_s))
 
 
 async def start_attempt(
-    pod: Manifest, container: Manifest, place: Place, grace_s: float
+    pod: Manifest, container: Manifest, sandbox: PodSandbox, grace_s: float
 ) -> Attempt:
     """Start a container's command with its mounts, variables and log.
 
@@ -145,16 +147,16 @@ async def start_attempt(
     """
     if not container.get("command"):
         raise NoHostCommandError(container["name"], container.get("image", ""))
-    place.mounts.link(container)
-    env = await container_environment(pod, container, place.around)
+    sandbox.mounts.link(container)
+    env = await container_environment(pod, container, sandbox.node)
     words = [*container["command"], *container.get("args", ())]
     argv = [expand(word, env) for word in words]
-    cwd = Path(container.get("workingDir") or place.folder)
-    log = place.folder / f"{container['name']}.log"
+    cwd = Path(container.get("workingDir") or sandbox.folder)
+    log = sandbox.folder / f"{container['name']}.log"
     process = await start_process(Command(argv, env, cwd), log)
-    pid_file = place.folder / f"{container['name']}.pid"
+    pid_file = sandbox.folder / f"{container['name']}.pid"
     # Whole at once: others may read it at any moment.
     draft = pid_file.with_suffix(".pid.new")
     draft.write_text(f"{process.pid}\n", "ascii")
     draft.replace(pid_file)
-    return Attempt(process, Inside(container, env, cwd), place.clock, grace_s)
+    return Attempt(process, ActionContext(container, env, cwd), sandbox.clock, grace_s)

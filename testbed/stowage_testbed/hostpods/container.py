@@ -12,7 +12,7 @@ from stowage_testbed.hostpods.backoff import Backoff
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
-from stowage_testbed.hostpods.place import Place
+from stowage_testbed.hostpods.sandbox import PodSandbox
 from stowage_testbed.hostpods.states import (
     ContainerRecord,
     Running,
@@ -36,7 +36,7 @@ class ContainerRunner:
         The container's line in the status; this runner is its only writer.
     policy
         ``Always``, ``OnFailure`` or ``Never``.
-    place
+    sandbox
         Where it runs.
     changed
         Called after each change of the record.
@@ -48,7 +48,7 @@ class ContainerRunner:
         container: Manifest,
         record: ContainerRecord,
         policy: str,
-        place: Place,
+        sandbox: PodSandbox,
         *,
         changed: Callable[[], None],
     ) -> None:
@@ -56,9 +56,9 @@ class ContainerRunner:
         self._container = container
         self.record = record
         self._policy = policy
-        self._place = place
+        self._sandbox = sandbox
         self._changed = changed
-        self._backoff = Backoff(place.backoff)
+        self._backoff = Backoff(sandbox.backoff)
         self._stopping = asyncio.Event()
         self._attempt: Attempt | None = None
         self._idle = asyncio.Event()
@@ -69,13 +69,13 @@ class ContainerRunner:
     async def run(self) -> None:
         """Return when the container has ended and must not start again."""
         while not self._stopping.is_set():
-            began = self._place.clock.now()
+            began = self._sandbox.clock.now()
             self._idle.clear()
             code = await self._try_once()
             self._idle.set()
             if self._stopping.is_set() or not self._starts_again(code):
                 return
-            await self._back_off(self._place.clock.now() - began)
+            await self._back_off(self._sandbox.clock.now() - began)
 
     async def stop(self, grace_s: float) -> None:
         """End the container for good; after the grace period by force."""
@@ -95,13 +95,13 @@ class ContainerRunner:
         """Take note of the readiness probe's verdict."""
         if self.record.ready != ready:
             self.record.ready = ready
-            self.record.complaint = "" if ready else self.record.complaint
+            self.record.probe_failure = "" if ready else self.record.probe_failure
             self._changed()
 
-    def on_complaint(self, message: str) -> None:
+    def on_probe_failure(self, message: str) -> None:
         """Take note of why the container is not ready yet, or no longer."""
-        if self.record.complaint != message:
-            self.record.complaint = message
+        if self.record.probe_failure != message:
+            self.record.probe_failure = message
             self._changed()
 
     def _starts_again(self, code: int | None) -> bool:
@@ -116,35 +116,39 @@ class ContainerRunner:
         )
         try:
             attempt = await start_attempt(
-                self._pod, self._container, self._place, grace_s
+                self._pod, self._container, self._sandbox, grace_s
             )
         except HostPodsError as error:
             _log.warning("container %s waits: %s", self.record.name, error)
             self._show(Waiting(error.reason, str(error)))
             return None
         self._attempt = attempt
-        since = self._place.clock.wall()
+        since = self._sandbox.clock.wall()
         _log.info("container %s runs as %d", self.record.name, attempt.process.pid)
         self._show(Running(since))
-        if self._stopping.is_set():  # told to stop while it was being started
+        if self._stopping.is_set():  # asked to stop while starting
             attempt.process.kill()
         ended = await attempt.run(self)
         self._attempt = None
         _log.info("container %s ended with %d", self.record.name, ended.code)
-        if self.record.ready and not self._stopping.is_set() and not attempt.condemned:
-            self._tell_of_end(ended.code)
+        if (
+            self.record.ready
+            and not self._stopping.is_set()
+            and not attempt.unhealthy_reason
+        ):
+            self._report_end(ended.code)
         self.record.ready = self.record.started = False
-        until = self._place.clock.wall()
-        self._show(Terminated(ended.code, since, until, attempt.condemned))
+        until = self._sandbox.clock.wall()
+        self._show(Terminated(ended.code, since, until, attempt.unhealthy_reason))
         return ended.code
 
-    def _tell_of_end(self, code: int) -> None:
-        folder, name = self._place.folder, self.record.name
+    def _report_end(self, code: int) -> None:
+        folder, name = self._sandbox.folder, self.record.name
         ended = EndedContainer(pod_key(self._pod), name, code, f"{folder}/{name}.log")
         EndedContainers(folder.parents[1]).add(ended)
 
     async def _back_off(self, ran_s: float) -> None:
-        """Wait as long as the failures so far call for, or until told to stop."""
+        """Wait as long as the back-off requires, or until asked to stop."""
         delay_s = self._backoff.after_run(ran_s)
         ended = isinstance(self.record.state, Terminated)
         if isinstance(self.record.state, Terminated):
@@ -152,7 +156,7 @@ class ContainerRunner:
             if delay_s:
                 message = f"back-off {delay_s:g} s before container is started again"
                 self._show(Waiting("CrashLoopBackOff", message))
-        pause = asyncio.ensure_future(self._place.clock.pause(delay_s))
+        pause = asyncio.ensure_future(self._sandbox.clock.pause(delay_s))
         stop = asyncio.ensure_future(self._stopping.wait())
         await asyncio.wait({pause, stop}, return_when=asyncio.FIRST_COMPLETED)
         for waiting in (pause, stop):

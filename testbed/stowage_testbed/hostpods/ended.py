@@ -1,7 +1,7 @@
-"""The containers that ended although nobody had asked them to, for who relies on them.
+"""The containers that ended without being asked to, for those that rely on them.
 
-One line of JSON each, in the work directory: whoever is told of an end by the API
-server is told late, or not at all if the pod's folder has gone meanwhile.
+One line of JSON each, in the work directory: clients of the API server learn of an
+end late, or not at all if the pod's folder has gone meanwhile.
 """
 
 from __future__ import annotations

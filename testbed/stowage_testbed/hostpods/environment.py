@@ -21,7 +21,7 @@ HOST_VARIABLES = ("PATH", "LANG")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class NodeEnvironment:
     """What the node adds to every container.
 
     Attributes
@@ -40,7 +40,7 @@ class Surroundings:
 
 
 async def container_environment(
-    pod: Manifest, container: Manifest, around: Surroundings
+    pod: Manifest, container: Manifest, node: NodeEnvironment
 ) -> dict[str, str]:
     """Return the variables in the kubelet's order: node, ``envFrom``, ``env``.
 
@@ -54,12 +54,12 @@ async def container_environment(
     variables = {
         name: os.environ[name] for name in HOST_VARIABLES if name in os.environ
     }
-    variables |= _api_variables(around.api_url)
+    variables |= _api_variables(node.api_url)
     for source in container.get("envFrom", ()):
-        variables |= await _all_keys(pod, source, around.objects)
+        variables |= await _all_keys(pod, source, node.objects)
     for entry in container.get("env", ()):
         if "valueFrom" in entry:
-            value = await _value_from(pod, container, entry["valueFrom"], around)
+            value = await _value_from(pod, container, entry["valueFrom"], node)
         else:
             value = expand(entry.get("value", ""), variables)
         if value is not None:
@@ -87,18 +87,18 @@ async def _all_keys(
 
 
 async def _value_from(
-    pod: Manifest, container: Manifest, source: Manifest, around: Surroundings
+    pod: Manifest, container: Manifest, source: Manifest, node: NodeEnvironment
 ) -> str | None:
     """Return the value, or ``None`` for an optional one that is not there."""
     if "fieldRef" in source:
         return pod_field(pod, source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
         reference = source["resourceFieldRef"]
-        return resource_field(container, reference, around.capacity)
+        return resource_field(container, reference, node.capacity)
     for kind in ("configMapKeyRef", "secretKeyRef"):
         if kind in source:
             reference = source[kind]
-            data = await _read(pod, kind, reference, around.objects)
+            data = await _read(pod, kind, reference, node.objects)
             key = reference["key"]
             if key not in data and not reference.get("optional"):
                 raise EnvironmentSourceError(

@@ -25,20 +25,20 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class EventTeller:
-    """Tells each new state of a pod's containers once; best effort, as events are."""
+class EventReporter:
+    """Reports each new state of a pod's containers once; best effort, as events are."""
 
     api: ApiServer
     clock: LoopClock
-    _told: dict[str, State] = field(default_factory=dict)
+    _reported: dict[str, State] = field(default_factory=dict)
     _sending: set[asyncio.Task[None]] = field(default_factory=set)
 
-    def tell(self, pod: Manifest, record: ContainerRecord) -> None:
-        """Tell the container's state if it is news."""
+    def report(self, pod: Manifest, record: ContainerRecord) -> None:
+        """Report the container's state if it is new."""
         state = record.state
-        if self._told.get(record.name) == state:
+        if self._reported.get(record.name) == state:
             return
-        self._told[record.name] = state
+        self._reported[record.name] = state
         match state:
             case Waiting(reason, message) if reason not in QUIET:
                 self._send(pod, record, "Warning", reason, message)

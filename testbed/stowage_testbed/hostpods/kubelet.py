@@ -15,13 +15,13 @@ from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.archive import forget_old_folders
 from stowage_testbed.hostpods.backoff import BackoffLimits
 from stowage_testbed.hostpods.clock import LoopClock
-from stowage_testbed.hostpods.environment import Surroundings
+from stowage_testbed.hostpods.environment import NodeEnvironment
 from stowage_testbed.hostpods.manifest import Manifest, pod_key, short_uid
 from stowage_testbed.hostpods.mounts import Mounts
-from stowage_testbed.hostpods.node import NodeKeeper
+from stowage_testbed.hostpods.node import NodeHeartbeat
 from stowage_testbed.hostpods.objects import ApiObjects
-from stowage_testbed.hostpods.place import Place
-from stowage_testbed.hostpods.pod import PodHome, PodRunner
+from stowage_testbed.hostpods.pod import PodContext, PodRunner
+from stowage_testbed.hostpods.sandbox import PodSandbox
 from stowage_testbed.hostpods.unenforced import unenforced_settings
 from stowage_testbed.hostpods.volumes.contents import VolumeContents
 from stowage_testbed.hostpods.volumes.folder import VolumesFolder
@@ -56,16 +56,16 @@ class HostKubelet:
 
     def __init__(self, node: HostNode) -> None:
         self._node = node
-        self._keeper = NodeKeeper(node.api, node.name, node.clock)
+        self._heartbeat = NodeHeartbeat(node.api, node.name, node.clock)
         self._runners: dict[str, PodRunner] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._pods = node.workdir / "hostpods"
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop; no process of a pod is left then."""
+        """Work until asked to stop; no process of a pod is left then."""
         self._pods.mkdir(parents=True, exist_ok=True)
         (self._node.workdir / "mnt").mkdir(exist_ok=True)
-        keeping = asyncio.create_task(self._keeper.run())
+        keeping = asyncio.create_task(self._heartbeat.run())
         keeping.add_done_callback(lambda _: stop.set())
         self._start_watching(stop)
         await stop.wait()
@@ -127,7 +127,7 @@ class HostKubelet:
         _log.info("pod %s begins in %s", pod_key(pod), short_uid(pod))
         if ignored := unenforced_settings(pod):
             _log.info("not enforced on the host: %s", ", ".join(ignored))
-        runner = PodRunner(pod, self._home(pod))
+        runner = PodRunner(pod, self._context(pod))
         self._runners[uid] = runner
         task = asyncio.create_task(runner.run(), name=pod_key(pod))
         self._tasks[uid] = task
@@ -140,18 +140,20 @@ class HostKubelet:
         if not task.cancelled() and (error := task.exception()):
             _log.error("pod %s failed the daemon", task.get_name(), exc_info=error)
 
-    def _home(self, pod: Manifest) -> PodHome:
+    def _context(self, pod: Manifest) -> PodContext:
         node = self._node
         folder = self._pods / short_uid(pod)
         folder.mkdir(exist_ok=True)
         objects = ApiObjects(node.api)
-        capacity = self._keeper.capacity
-        place = Place(
+        capacity = self._heartbeat.capacity
+        sandbox = PodSandbox(
             folder=folder,
             mounts=Mounts(node.workdir / "mnt", folder / "volumes"),
-            around=Surroundings(objects, node.api.url, capacity),
+            node=NodeEnvironment(objects, node.api.url, capacity),
             clock=node.clock,
             backoff=node.backoff,
         )
         contents = VolumeContents(objects, TokenSource(objects, node.clock), capacity)
-        return PodHome(node.api, place, VolumesFolder(folder / "volumes", contents))
+        return PodContext(
+            node.api, sandbox, VolumesFolder(folder / "volumes", contents)
+        )

@@ -61,7 +61,7 @@ class Log:
 
 
 def report(**fields: object) -> None:
-    """Tell the daemon; a daemon that is gone is not an error."""
+    """Report to the daemon; a daemon that is gone is not an error."""
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(json.dumps(fields) + "\n")
         sys.stdout.flush()
@@ -96,7 +96,7 @@ def children() -> list[int]:
 
 
 def kill_descendants() -> None:
-    """Kill until nobody is left: orphans turn up here when their parent dies."""
+    """Kill until none is left: orphans turn up here when their parent dies."""
     while remaining := children():
         for pid in remaining:
             with contextlib.suppress(ProcessLookupError):
@@ -157,7 +157,7 @@ class Supervisor:
             self._selector.unregister(fd)
 
     def _obey(self, data: bytes) -> None:
-        """Do as told; an end of the pipe means that the daemon is gone."""
+        """Obey the daemon; the end of the pipe means that the daemon is gone."""
         if not data or b"KILL" in data:
             os.kill(self._pid, signal.SIGKILL)  # run() then clears away the rest
         elif b"TERM" in data:

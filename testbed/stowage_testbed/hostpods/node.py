@@ -39,8 +39,8 @@ def host_capacity() -> Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeKeeper:
-    """Creates the node and keeps it Ready, also after somebody deleted it."""
+class NodeHeartbeat:
+    """Creates the node and keeps it Ready, also after it was deleted."""
 
     api: ApiServer
     name: str

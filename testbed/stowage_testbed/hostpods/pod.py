@@ -11,12 +11,12 @@ from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.backoff import Backoff
 from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner
 from stowage_testbed.hostpods.errors import HostPodsError
-from stowage_testbed.hostpods.events import EventTeller
+from stowage_testbed.hostpods.events import EventReporter
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
-from stowage_testbed.hostpods.place import Place
 from stowage_testbed.hostpods.reporter import StatusReporter
+from stowage_testbed.hostpods.sandbox import PodSandbox
 from stowage_testbed.hostpods.states import Terminated, Waiting, first_record
-from stowage_testbed.hostpods.status import Picture, StatusComposer
+from stowage_testbed.hostpods.status import PodState, StatusComposer
 from stowage_testbed.hostpods.volumes.folder import VolumesFolder
 
 VOLUME_REFRESH_S = 30.0
@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class PodHome:
+class PodContext:
     """What the node gives to one pod."""
 
     api: ApiServer
-    place: Place
+    sandbox: PodSandbox
     volumes: VolumesFolder
 
 
@@ -41,21 +41,21 @@ class PodRunner:
     ----------
     pod
         The pod as first seen.
-    home
+    context
         Its folder and the node's services.
     """
 
-    def __init__(self, pod: Manifest, home: PodHome) -> None:
+    def __init__(self, pod: Manifest, context: PodContext) -> None:
         self._pod = pod
-        self._home = home
-        self._clock = home.place.clock
+        self._context = context
+        self._clock = context.sandbox.clock
         self._deleted = asyncio.Event()
         self._volumes_ready = False
         self._initialized = False
         self._finished = False
         self._composer = StatusComposer(self._clock.wall())
-        self._reporter = StatusReporter(home.api, self._clock, pod, self._status)
-        self._events = EventTeller(home.api, self._clock)
+        self._reporter = StatusReporter(context.api, self._clock, pod, self._status)
+        self._events = EventReporter(context.api, self._clock)
         policy = pod["spec"].get("restartPolicy", "Always")
         self._init = self._runners(
             "initContainers", "OnFailure" if policy == "Always" else policy
@@ -93,7 +93,7 @@ class PodRunner:
         """Stop the containers without a word to the API server: the daemon ends."""
         runners = [*self._init, *self._main]
         await asyncio.gather(*(runner.stop(grace_s) for runner in runners))
-        self._home.place.mounts.unlink()
+        self._context.sandbox.mounts.unlink()
 
     async def _end(self, living: asyncio.Task[None], grace_s: float) -> None:
         """Stop everything and clear away what only the pod used."""
@@ -103,8 +103,8 @@ class PodRunner:
         with contextlib.suppress(asyncio.CancelledError):
             await living
         self._finished = True
-        self._home.place.mounts.unlink()
-        self._home.volumes.remove()
+        self._context.sandbox.mounts.unlink()
+        self._context.volumes.remove()
 
     async def _live(self) -> None:
         """Bring the pod up and keep it; end when every container has ended."""
@@ -124,10 +124,10 @@ class PodRunner:
 
     async def _first_fill(self) -> None:
         """Fill the volumes; whatever is missing may still come."""
-        backoff = Backoff(self._home.place.backoff)
+        backoff = Backoff(self._context.sandbox.backoff)
         while True:
             try:
-                await self._home.volumes.fill(self._pod)
+                await self._context.volumes.fill(self._pod)
             except HostPodsError as error:
                 _log.warning("pod %s waits: %s", pod_key(self._pod), error)
                 self._all_wait(Waiting(error.reason, str(error)))
@@ -155,7 +155,7 @@ class PodRunner:
         while True:
             await self._clock.pause(VOLUME_REFRESH_S)
             try:
-                await self._home.volumes.fill(self._pod)
+                await self._context.volumes.fill(self._pod)
             except HostPodsError as error:
                 _log.warning("volumes of %s stay old: %s", pod_key(self._pod), error)
 
@@ -171,7 +171,7 @@ class PodRunner:
                 container,
                 first_record(container, former.get(container["name"])),
                 container.get("restartPolicy", policy),
-                self._home.place,
+                self._context.sandbox,
                 changed=self._changed,
             )
             for container in self._pod["spec"].get(key, ())
@@ -184,15 +184,15 @@ class PodRunner:
 
     def _changed(self) -> None:
         for runner in (*self._init, *self._main):
-            self._events.tell(self._pod, runner.record)
+            self._events.report(self._pod, runner.record)
         self._reporter.changed()
 
     def _status(self) -> Manifest:
-        picture = Picture(
+        state = PodState(
             volumes_ready=self._volumes_ready,
             initialized=self._initialized,
             init=[runner.record for runner in self._init],
             containers=[runner.record for runner in self._main],
             finished=self._finished,
         )
-        return self._composer.compose(self._pod, picture, self._clock.wall())
+        return self._composer.compose(self._pod, state, self._clock.wall())

@@ -61,7 +61,7 @@ State = Waiting | Running | Terminated
 class ContainerRecord:
     """One container's line in the pod's status.
 
-    ``complaint`` is what the last failed startup or readiness probe said.
+    ``probe_failure`` is the message of the last failed startup or readiness probe.
     """
 
     name: str
@@ -71,7 +71,7 @@ class ContainerRecord:
     restarts: int = 0
     started: bool = False
     ready: bool = False
-    complaint: str = ""
+    probe_failure: str = ""
 
     def manifest(self) -> Manifest:
         """Return the container's status as the API writes it."""

@@ -18,7 +18,7 @@ from stowage_testbed.hostpods.states import (
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PodState:
     """All that a status is made of, at one moment."""
 
     volumes_ready: bool
@@ -29,10 +29,10 @@ class Picture:
     message: str = ""
 
 
-def phase(picture: Picture) -> str:
-    """Return the phase that the picture amounts to."""
-    if picture.finished:
-        records = [*picture.init, *picture.containers]
+def phase(state: PodState) -> str:
+    """Return the phase that follows from the state."""
+    if state.finished:
+        records = [*state.init, *state.containers]
         failed = any(
             isinstance(record.state, Terminated) and record.state.code != 0
             for record in records
@@ -41,9 +41,9 @@ def phase(picture: Picture) -> str:
         return "Failed" if failed or unfinished else "Succeeded"
     began = [
         record.last is not None or isinstance(record.state, Running | Terminated)
-        for record in picture.containers
+        for record in state.containers
     ]
-    return "Running" if picture.initialized and all(began) else "Pending"
+    return "Running" if state.initialized and all(began) else "Pending"
 
 
 @dataclass(slots=True)
@@ -53,35 +53,35 @@ class StatusComposer:
     started: datetime
     _since: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def compose(self, pod: Manifest, picture: Picture, now: datetime) -> Manifest:
+    def compose(self, pod: Manifest, state: PodState, now: datetime) -> Manifest:
         """Return the status as the API writes it."""
         return {
             "observedGeneration": pod["metadata"].get("generation", 0),
-            "phase": phase(picture),
-            "message": picture.message,
+            "phase": phase(state),
+            "message": state.message,
             "startTime": timestamp(self.started),
             "hostIP": POD_IP,
             "hostIPs": [{"ip": POD_IP}],
             "podIP": POD_IP,
             "podIPs": [{"ip": POD_IP}],
-            "conditions": self._conditions(pod, picture, now),
-            "initContainerStatuses": [record.manifest() for record in picture.init],
-            "containerStatuses": [record.manifest() for record in picture.containers],
+            "conditions": self._conditions(pod, state, now),
+            "initContainerStatuses": [record.manifest() for record in state.init],
+            "containerStatuses": [record.manifest() for record in state.containers],
         }
 
     def _conditions(
-        self, pod: Manifest, picture: Picture, now: datetime
+        self, pod: Manifest, state: PodState, now: datetime
     ) -> list[Manifest]:
-        lacking = [record for record in picture.containers if not record.ready]
+        lacking = [record for record in state.containers if not record.ready]
         unready = [record.name for record in lacking]
-        ready = picture.initialized and not unready and not picture.finished
-        words = [f"; {r.name}: {r.complaint}" for r in lacking if r.complaint]
+        ready = state.initialized and not unready and not state.finished
+        words = [f"; {r.name}: {r.probe_failure}" for r in lacking if r.probe_failure]
         why = f"containers with unready status: {unready}" if unready else ""
         why += "".join(words)
         gates = ready and _gates_open(pod)
         return [
-            self._condition("PodReadyToStartContainers", picture.volumes_ready, now),
-            self._condition("Initialized", picture.initialized, now),
+            self._condition("PodReadyToStartContainers", state.volumes_ready, now),
+            self._condition("Initialized", state.initialized, now),
             self._condition("Ready", gates, now, why or "a readiness gate is closed"),
             self._condition("ContainersReady", ready, now, why),
             self._condition("PodScheduled", True, now),

@@ -104,7 +104,7 @@ class RecoverySettings:
     ----------
     aligned
         Start the load just after a scrape: by chance, it would come anywhere between
-        two of them, and runs would differ by up to a period for no fault of theirs.
+        two of them, and runs would differ by up to a period for that reason alone.
     """
 
     service: WebService = field(default_factory=WebService)

@@ -48,7 +48,7 @@ def archive_of(recipe: Recipe, base: str = "") -> Archive:
     Raises
     ------
     RecipesMissingError
-        This is no checkout, so that nobody can tell.
+        This is no checkout, so the commit is unknown.
     """
     key = content_key(recipe, recipes_home(), base)
     return Archive(recipe, layout.images_folder() / recipe.name / f"{key}.tar")

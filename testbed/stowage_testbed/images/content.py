@@ -15,7 +15,7 @@ from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import load_manifest
 
 EPOCH = "SOURCE_DATE_EPOCH"
-"""The agreed variable for the time that files of a reproducible build bear."""
+"""The agreed variable for the timestamp of the files of a reproducible build."""
 
 _WITHOUT_GIT = 1_600_000_000
 
@@ -41,7 +41,7 @@ def content_key(recipe: Recipe, checkout: Path, base: str = "") -> str:
 
 
 def source_epoch(recipe: Recipe, checkout: Path) -> int:
-    """Return the time in seconds that an image's files bear.
+    """Return the timestamp of an image's files, in seconds.
 
     It is what the environment says, or that of the last commit that changed what the
     image is made of.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from stowage_testbed.docker.engine import docker, engine_fault, image_id
+from stowage_testbed.docker.engine import docker, engine_unavailable_reason, image_id
 from stowage_testbed.docker.errors import DockerCommandError
 from stowage_testbed.images.archive import Archive
 from stowage_testbed.images.recipe import Recipe
@@ -13,7 +13,7 @@ PULL_TIMEOUT_S = 900.0
 
 
 def load_image(archive: Archive) -> bool:
-    """Load an image unless the engine has that very one; tell whether it was needed.
+    """Load an image unless the engine has that very one; return whether it was needed.
 
     Raises
     ------
@@ -25,21 +25,21 @@ def load_image(archive: Archive) -> bool:
         return False
     docker("load", "--quiet", "--input", str(archive.file))
     if before:
-        # Nobody would look for it again, and it may be a gigabyte.
+        # It would never be used again, and it may be a gigabyte.
         with suppress(DockerCommandError):
             docker("image", "rm", before)
     return True
 
 
 def is_published(recipe: Recipe) -> bool:
-    """Tell whether the engine has, or can pull, the image that does the same.
+    """Return whether the engine has, or can pull, the image that does the same.
 
     Raises
     ------
     EngineUnreachableError
         The pull hangs.
     """
-    if not recipe.published or engine_fault():
+    if not recipe.published or engine_unavailable_reason():
         return False
     if image_id(recipe.published):
         return True

@@ -31,7 +31,7 @@ class Demand:
 def no_budget_broken(history: History) -> Iterator[Violation]:
     """Yield evictions that left a budget with fewer ready pods than it demands.
 
-    What is counted is who was ready just before, of the pods that the budget selects;
+    Counted are the pods that the budget selects and that were ready just before;
     what is demanded is what the budget itself last said before the server granted it.
     """
     budgets = [_demand(history, position) for position in range(len(history.changes))]
@@ -67,7 +67,7 @@ def _demands(
     """Return what was demanded when each eviction was granted."""
     demands: list[list[Demand]] = [[] for _ in history.evictions]
     present: dict[Selector, dict[str, Demand]] = {}
-    told: dict[str, Selector] = {}
+    selectors: dict[str, Selector] = {}
     turns = _in_turn(history, lambda evicted: evicted.granted)
     for position, numbers in turns:
         for number in numbers:
@@ -79,10 +79,10 @@ def _demands(
         change, demand = history.changes[position], budgets[position]
         if change.kind != "PodDisruptionBudget":
             continue
-        if change.uid in told:
-            del present[told.pop(change.uid)][change.uid]
+        if change.uid in selectors:
+            del present[selectors.pop(change.uid)][change.uid]
         if demand is not None:
-            told[change.uid] = demand.selector
+            selectors[change.uid] = demand.selector
             present.setdefault(demand.selector, {})[change.uid] = demand
     return demands
 
@@ -151,7 +151,7 @@ class _ReadyPods:
             self._count.update(selectors)
 
     def ready(self, evicted: Evicted) -> bool:
-        """Tell whether a pod is ready; of one that is not there, whether it was."""
+        """Return whether a pod is ready; of one that is not there, whether it was."""
         return (self._known.get(evicted.uid) or pod_facts(evicted.body)).ready
 
     def others(self, uid: str, selector: Selector) -> int:

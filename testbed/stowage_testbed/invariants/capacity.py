@@ -42,8 +42,8 @@ class Room:
 def no_overcommit(history: History) -> Iterator[Violation]:
     """Yield the pods that came to a node without room for them.
 
-    A node that shrinks may be over its capacity until its pods go, but nobody else may
-    come who asks for what is short, unless he was sent before. Pods that terminate
+    A node that shrinks may be over its capacity until its pods go, but no other pod
+    may come that asks for what is short, unless it was bound before. Terminating pods
     still take their room.
     """
     nodes: dict[str, Room] = {}
@@ -76,10 +76,10 @@ def _take_node(nodes: dict[str, Room], change: Change) -> None:
 
 
 def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
-    """Tell whether the pod has just come to its node.
+    """Return whether the pod has just come to its node.
 
-    Of one that a list shows for the first time nobody knows when it came. One that had
-    no node before came while nobody watched.
+    When a pod that a list shows for the first time was bound is unknown. One that had
+    no node before was bound while no watch was open.
     """
     if known is None and verb is Verb.LISTED:
         return False

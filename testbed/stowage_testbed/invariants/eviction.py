@@ -95,9 +95,9 @@ def _distance_ns(life: Life, entry: AuditEntry) -> int:
 
 
 def _position(life: Life, entry: AuditEntry, changes: Sequence[Change]) -> int:
-    """Return how many changes come before, by the watch itself where it tells.
+    """Return how many changes come before, by the watch itself where it shows it.
 
-    It may tell of the deletion before the eviction's answer is in the log.
+    It may show the deletion before the eviction's answer is in the log.
     """
     if life.leaves_at is not None:
         return life.leaves_at

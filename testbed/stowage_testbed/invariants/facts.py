@@ -31,7 +31,7 @@ from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, ui
 from stowage_testbed.observe.raw_body import RawBody
 
 SHAPES = 4096
-"""Templates whose requests and labels are kept; every other is read anew."""
+"""Templates whose requests and labels are kept; every other is read again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What became of each pod. Names are used again, so that only its UID tells it."""
+"""The life of each pod. Names are reused, so only the UID identifies a pod."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Life:
     seen_ns
         Wall time at which it was first seen.
     granted_at
-        How many of the history's changes come before the one that tells that an
+        How many of the history's changes come before the one that shows that an
         eviction was granted, which the server writes into the pod before it deletes it;
         ``None`` if none does.
     leaves_at
-        The same for the one that tells of its deletion.
+        The same for the one that shows its deletion.
     leaves_ns, gone_ns
         Wall time at which its deletion was seen to have begun, and to be done.
     """
@@ -54,7 +54,7 @@ class Life:
 
 
 Bearers = dict[tuple[str, str], dict[str, Life]]
-"""The pods that bore each namespace and name, one after the other, by UID."""
+"""The pods that had each namespace and name, one after the other, by UID."""
 
 
 def pod_lives(changes: Iterable[Change], facts: Iterable[PodFacts | None]) -> Bearers:

@@ -43,7 +43,7 @@ def _moment(change: Change) -> Receipt:
 
 
 def shows_a_plan(change: Change) -> bool:
-    """Tell whether a change shows a plan of this run.
+    """Return whether a change shows a plan of this run.
 
     One that goes, or was over before anybody looked, may be of an earlier run.
     """

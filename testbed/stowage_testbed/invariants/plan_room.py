@@ -1,4 +1,4 @@
-"""Nobody takes the room that a plan needs for its own pods."""
+"""No other pod takes the room that a plan needs for its own pods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from stowage_testbed.observe.receipt import NS_PER_S
 
 RULE = "plan-room-taken"
 UNDER_WAY_NS = NS_PER_S // 2
-"""How long a pod that comes, or a node that changes, may be told of late."""
+"""How late a new pod or a changed node may be reported."""
 
 BOUND_WITHIN_NS = 30 * NS_PER_S
 """How long the binding of a pod may take that was decided before the plan began."""
@@ -34,7 +34,7 @@ BOUND_WITHIN_NS = 30 * NS_PER_S
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place of a plan on a node, and who is expected there."""
+    """A place of a plan on a node, and the pod that is expected there."""
 
     node: str
     uids: frozenset[str]
@@ -43,7 +43,7 @@ class Place:
     requests: Amounts
 
     def expects(self, pod: JsonObject) -> bool:
-        """Tell whether the pod may take the place."""
+        """Return whether the pod may take the place."""
         metadata = pod["metadata"]
         if metadata["uid"] in self.uids:
             return True
@@ -60,7 +60,7 @@ class Executing:
     places: Mapping[str, tuple[Place, ...]]
 
     def expects(self, pod: JsonObject) -> bool:
-        """Tell whether the plan has a place for the pod on any node."""
+        """Return whether the plan has a place for the pod on any node."""
         return any(one.expects(pod) for some in self.places.values() for one in some)
 
     def needed(self, node: str, there: list[JsonObject], priority: int) -> Counter[str]:
@@ -82,8 +82,8 @@ class Executing:
 
 
 @dataclass(slots=True)
-class _World:
-    """What is where at one moment of the history."""
+class _ClusterState:
+    """The pods, nodes and plans at one moment of the history."""
 
     plans: dict[str, Executing] = field(default_factory=dict)
     room: dict[str, Amounts] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class _World:
         self.room[change.name] = room
 
     def take_pod(self, change: Change) -> bool:
-        """Take in a pod, and tell whether the scheduler has just given it a node."""
+        """Take in a pod, and return whether the scheduler has just given it a node."""
         known = self.pods.pop(change.uid, None)
         if known is not None:
             self.on_node.get(node_of(known), {}).pop(change.uid, None)
@@ -128,37 +128,37 @@ class _World:
 def no_plan_room_taken(history: History) -> Iterator[Violation]:
     """Yield pods that were bound into room that a plan being carried out still needs.
 
-    Who is none of the plan's pods, of whatever profile, may only take what is free
+    A pod that is not the plan's, of whatever profile, may only take what is free
     beside it, unless its priority is higher. Pods that may have been on their way
     when the plan began do not count.
     """
-    world = _World()
+    cluster = _ClusterState()
     for change in history.of("Node", "Pod", "PackingPlan"):
         if change.kind == "PackingPlan":
-            world.take_plan(change)
+            cluster.take_plan(change)
         elif change.kind == "Node":
-            world.take_node(change)
-        elif world.take_pod(change) and world.plans:
-            yield from _taken(world, change)
+            cluster.take_node(change)
+        elif cluster.take_pod(change) and cluster.plans:
+            yield from _taken(cluster, change)
 
 
-def _taken(world: _World, change: Change) -> Iterator[Violation]:
+def _taken(cluster: _ClusterState, change: Change) -> Iterator[Violation]:
     pod, node, now = change.body, node_of(change.body), change.receipt.monotonic_ns
     against = [
         plan
-        for plan in world.plans.values()
+        for plan in cluster.plans.values()
         if node in plan.places
         and not plan.expects(pod)
-        and _after(plan.since_ns, world.seen_ns[change.uid], now)
+        and _after(plan.since_ns, cluster.seen_ns[change.uid], now)
     ]
-    steady = now - world.changed_ns.get(node, 0) > UNDER_WAY_NS
-    if not against or node not in world.room or not steady:
+    steady = now - cluster.changed_ns.get(node, 0) > UNDER_WAY_NS
+    if not against or node not in cluster.room or not steady:
         return
-    others = [b for uid, b in world.on_node[node].items() if uid != change.uid]
+    others = [b for uid, b in cluster.on_node[node].items() if uid != change.uid]
     needed: Counter[str] = Counter()
     for plan in against:
         needed.update(plan.needed(node, others, priority_of(pod)))
-    free = Counter(world.room[node])
+    free = Counter(cluster.room[node])
     for body in others:
         free.subtract(requests_of(body))
     for resource, amount in requests_of(pod).items():
@@ -173,7 +173,7 @@ def _taken(world: _World, change: Change) -> Iterator[Violation]:
 
 
 def _after(began_ns: int, seen_ns: int, bound_ns: int) -> bool:
-    """Tell whether the pod got its node by a decision after the plan had begun."""
+    """Return whether the pod got its node by a decision after the plan had begun."""
     return seen_ns - began_ns > UNDER_WAY_NS or bound_ns - began_ns > BOUND_WITHIN_NS
 
 

@@ -46,7 +46,7 @@ def evicted_once(history: History) -> Iterator[Violation]:
 def _first_stored_ns(history: History) -> dict[str, int]:
     """Return since when a plan that names it was stored, by the UID of each pod.
 
-    The watch tells what a status said, if a little late; the audit log tells when one
+    The watch shows what a status said, if a little late; the audit log shows when one
     was written. The first status that names pods is the second one written: the first
     says `Solving`.
     """
@@ -79,7 +79,7 @@ def _status_writes_ns(audit: Sequence[AuditEntry]) -> dict[str, list[int]]:
 
 
 def _named(plan: JsonObject) -> Iterator[str]:
-    """Yield the UIDs of the pods that a plan disturbs."""
+    """Yield the UIDs of the pods that a plan disrupts."""
     status = plan.get("status") or {}
     for step in (*(status.get("moves") or ()), *(status.get("evictions") or ())):
         yield step["podUID"]

@@ -29,29 +29,29 @@ def node_of(body: JsonObject) -> str:
 
 
 def takes_room(body: JsonObject) -> bool:
-    """Tell whether the pod takes room on its node, also while it terminates."""
+    """Return whether the pod takes room on its node, also while it terminates."""
     phase = (body.get("status") or {}).get("phase")
     return bool(node_of(body)) and phase not in FINISHED
 
 
 def terminating(body: JsonObject) -> bool:
-    """Tell whether the pod's deletion has begun."""
+    """Return whether the pod's deletion has begun."""
     return bool(body["metadata"].get("deletionTimestamp"))
 
 
 def live(body: JsonObject) -> bool:
-    """Tell whether the pod counts for its controller."""
+    """Return whether the pod counts for its controller."""
     phase = (body.get("status") or {}).get("phase")
     return not terminating(body) and phase not in FINISHED
 
 
 def ready(body: JsonObject) -> bool:
-    """Tell whether the pod is Ready, and so counts for budgets."""
+    """Return whether the pod is Ready, and so counts for budgets."""
     return live(body) and is_ready(body.get("status") or {})
 
 
 def to_be_evicted(body: JsonObject) -> bool:
-    """Tell whether the server has granted an eviction of the pod."""
+    """Return whether the server has granted an eviction of the pod."""
     conditions = (body.get("status") or {}).get("conditions") or ()
     return any(
         one["type"] == "DisruptionTarget"

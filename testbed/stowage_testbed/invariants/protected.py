@@ -66,7 +66,7 @@ PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
 
 
 def no_protected_pod_evicted(history: History) -> Iterator[Violation]:
-    """Yield evictions of pods that must never be disturbed."""
+    """Yield evictions of pods that must never be disrupted."""
     for evicted in history.evictions:
         for why, applies in PROTECTED.items():
             if applies(evicted.body):

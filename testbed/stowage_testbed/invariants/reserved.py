@@ -1,4 +1,4 @@
-"""The books of reservations balance, and nobody waits for room that nobody holds."""
+"""Reservations report what their pods take, and no pod waits for room that is free."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ TAKEN = "stowage.dev/reservation-allocated"
 KEPT_OUT = "the room that is free is reserved for others"
 """What the plugin Reservations says of a node that it refuses."""
 
-TOLD_AFTER_NS = 5 * NS_PER_S
-"""How long a pod may still tell of room that is free again: it is tried at once."""
+REPORTED_AFTER_NS = 5 * NS_PER_S
+"""How long a pod may still report room that is free again: it is retried at once."""
 
 
 def reservations_balance(history: History) -> Iterator[Violation]:
@@ -48,23 +48,23 @@ def reservations_balance(history: History) -> Iterator[Violation]:
         for pod in claims.get(metadata["uid"], ()):
             if node_of(pod) == status.get("nodeName") and _owns(body, pod):
                 taken.update(_without_pods(requests_of(pod)))
-        told = +Counter(amounts_of(status.get("allocated") or {}))
-        if told != +taken:
+        reported = +Counter(amounts_of(status.get("allocated") or {}))
+        if reported != +taken:
             yield Violation(
                 "reservation-books",
                 metadata["name"],
-                f"it tells {dict(told)}, its pods take {dict(+taken)}",
+                f"it reports {dict(reported)}, its pods take {dict(+taken)}",
             )
 
 
 def no_room_left_held(history: History) -> Iterator[Violation]:
-    """Yield pods that are kept out at the end of room that nobody holds any more."""
+    """Yield pods that are kept out at the end of room that is not held any more."""
     ended_ns = last_ns = 0
     for change in history.changes:
         last_ns = change.receipt.monotonic_ns
         if change.kind in {"Reservation", "PackingPlan"}:
             ended_ns = last_ns
-    if last_ns - ended_ns < TOLD_AFTER_NS:
+    if last_ns - ended_ns < REPORTED_AFTER_NS:
         return
     pods = history.present("Pod").values()
     held = [*history.present("Reservation").values()]

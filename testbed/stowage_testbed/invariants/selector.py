@@ -9,8 +9,8 @@ from typing import Any, Self
 from stowage_testbed.observe.change import JsonObject, namespace_of
 
 Anchor = tuple[str, str, str | None] | str
-"""A label in a namespace that whatever a selector selects bears, with its value or with
-any; or the namespace alone, where there is no such label."""
+"""A label in a namespace that everything a selector selects has, with its value or
+with any; or the namespace alone, where there is no such label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Requirement:
     values: tuple[str, ...]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether labels meet it."""
+        """Return whether labels meet it."""
         match self.operator:
             case "In":
                 return labels.get(self.name) in self.values
@@ -49,7 +49,7 @@ def requirements_of(selector: Mapping[str, Any]) -> tuple[Requirement, ...]:
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Tell whether a label selector holds for labels."""
+    """Return whether a label selector holds for labels."""
     return all(one.holds(labels) for one in requirements_of(selector))
 
 
@@ -62,14 +62,14 @@ class Selector:
 
     @classmethod
     def of(cls, budget: JsonObject) -> Self | None:
-        """Return a budget's selector; without one it is nobody's, and this `None`."""
+        """Return a budget's selector; ``None`` if it selects no pod."""
         found: Mapping[str, Any] | None = (budget.get("spec") or {}).get("selector")
         if found is None:
             return None
         return cls(namespace_of(budget), requirements_of(found))
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether a pod of its namespace with these labels is selected."""
+        """Return whether a pod of its namespace with these labels is selected."""
         return all(one.holds(labels) for one in self.requirements)
 
     def anchors(self) -> list[Anchor]:

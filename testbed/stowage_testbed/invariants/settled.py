@@ -36,7 +36,7 @@ def never_fewer_placed(history: History) -> Iterator[Violation]:
     nothing is said.
     """
     before = _at_first_plan(history)
-    if before is None or _disturbed_by_others(history):
+    if before is None or _disrupted_by_others(history):
         return
     after = history.pods().values()
     if _asked(before) != _asked(after):
@@ -62,8 +62,8 @@ def _at_first_plan(history: History) -> Collection[PodFacts] | None:
     return None
 
 
-def _disturbed_by_others(history: History) -> bool:
-    """Tell whether nodes changed in a way that can cost places after the first plan."""
+def _disrupted_by_others(history: History) -> bool:
+    """Return whether a node change after the first plan could cost placements."""
     planned = False
     seen: dict[str, object] = {}
     for change in history.of("Node", "PackingPlan"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def not_worse(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
-    """Tell whether ``after`` places at least as well as ``before``.
+    """Return whether ``after`` places at least as well as ``before``.
 
     Both map a priority to its number of bound pods. Compared from the highest priority
     down: the first priority whose numbers differ decides, as in the order of the

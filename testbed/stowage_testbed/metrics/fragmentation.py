@@ -27,7 +27,7 @@ def largest_fit(room: FreeRoom, of: Iterable[Shape]) -> Shape | None:
     """Return the largest shape that fits some node; ``None`` if none does.
 
     The larger of two shapes is the one with the larger dominant share of the capacity;
-    equals are told apart by cpu, then memory.
+    equal ones are ordered by cpu, then memory.
     """
 
     def size(shape: Shape) -> tuple[Fraction, int, int]:

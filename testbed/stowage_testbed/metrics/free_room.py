@@ -45,14 +45,14 @@ class FreeRoom:
     capacity: Mapping[Resource, int]
 
     def has(self, resource: Resource, request: int) -> Marks:
-        """Tell, for each node, whether it has a pod's slot and so much of a resource.
+        """Return, for each node, whether it has a pod's slot and so much of a resource.
 
         A node that takes no more pods has nothing to give, whatever lies there.
         """
         return (self.pods >= 1) & (self.free[resource] >= request)
 
     def fits(self, shape: Shape) -> Marks:
-        """Tell, for each node, whether a pod of the shape fits there."""
+        """Return, for each node, whether a pod of the shape fits there."""
         return self.has("cpu", shape.cpu_milli) & self.has("memory", shape.memory_bytes)
 
 

@@ -58,18 +58,18 @@ class _Step(IntEnum):
 
 def inversions(record: RunRecord) -> Inversions:
     """Count the inversions of a run; pods times distinct pods is what it costs."""
-    room, crowd = _Room(record), _Crowd(record.pods)
+    room, waiting = _Room(record), _WaitingPods(record.pods)
     found = []
     for _, step, pod in _history(record):
         match step:
             case _Step.WAITS:
-                crowd.change(pod, 1)
+                waiting.change(pod, 1)
             case _Step.WAITS_NO_MORE:
-                crowd.change(pod, -1)
+                waiting.change(pod, -1)
             case _Step.RELEASED:
                 room.change(pod, -1)
             case _Step.BOUND:
-                found.append(crowd.overtaken(pod, room))
+                found.append(waiting.overtaken(pod, room))
             case _Step.TAKEN:
                 room.change(pod, 1)
     return Inversions(sum(found), sum(1 for pairs in found if pairs), len(found))
@@ -147,7 +147,7 @@ class _Room:
             free.pods -= held
 
 
-class _Crowd:
+class _WaitingPods:
     """How many pods of each kind wait; a kind is a priority and a shape."""
 
     def __init__(self, pods: Iterable[PodRecord]) -> None:

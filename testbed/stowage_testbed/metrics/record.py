@@ -67,7 +67,7 @@ class RunRecord:
         Creations and bindings whose lag is off the median by more than the tolerance:
         on these the two clocks disagree (see `stowage_testbed.observe.agreement`).
     api_pods
-        Pods that the API server counts at the end; ``None`` where nobody asked.
+        Pods that the API server counts at the end; ``None`` if they were not counted.
     moves, evictions
         Over all plans of the window.
     bound_placed

@@ -46,7 +46,7 @@ class AuditEntry:
     uid: str = ""
 
     def creates(self, resource: str, subresource: str) -> bool:
-        """Tell whether something of this kind was created with success."""
+        """Return whether something of this kind was created with success."""
         return (
             self.verb == "create"
             and self.resource == resource
@@ -204,7 +204,7 @@ def binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
 def creation_times_ns(entries: Iterable[AuditEntry], namespace: str) -> list[int]:
     """Return when pods of a namespace were created with success, in order.
 
-    Which pod each of them is, the log does not tell: a controller leaves the name to
+    The log does not show which pod each of them is: a controller leaves the name to
     the server, and the log has the request's.
     """
     return sorted(

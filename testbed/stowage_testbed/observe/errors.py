@@ -8,7 +8,7 @@ from stowage_testbed.errors import StowageError
 
 
 class WatchFailedError(StowageError):
-    """A watch ended for a reason that a new list cannot mend."""
+    """A watch ended for a reason that a new list cannot fix."""
 
     def __init__(self, kind: str, cause: str) -> None:
         self.kind = kind

@@ -254,5 +254,5 @@ class Observer:
 
 
 def _deletion(source: Source, body: JsonObject, receipt: Receipt) -> Change:
-    """Return the deletion that happened while nobody watched."""
+    """Return the deletion that happened while no watch was open."""
     return Change(source.kind, Verb.DELETED, receipt, body)

@@ -44,7 +44,7 @@ class ObservedPlan:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more will come of the plan, save at somebody's wish."""
+        """Whether the plan has ended, or is a proposal that waits for a user."""
         rests = self.phase == "Proposed" and self.mode == "DryRun"
         return rests or self.phase in FINISHED_PHASES
 

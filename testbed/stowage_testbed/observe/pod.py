@@ -131,7 +131,7 @@ def _read(body: JsonObject) -> ObservedPod:
 
 
 def is_ready(status: Mapping[str, Any]) -> bool:
-    """Tell whether a pod's condition ``Ready`` holds."""
+    """Return whether a pod's condition ``Ready`` holds."""
     return any(
         condition["type"] == "Ready" and condition["status"] == "True"
         for condition in status.get("conditions") or ()

@@ -25,7 +25,7 @@ from stowage_testbed.errors import StowageError
 T = TypeVar("T")
 
 HOT = 64
-"""Objects that are kept parsed, for those who look more than once."""
+"""Objects that are kept parsed, as they are often read more than once."""
 
 ROLL_BYTES = 256 * 2**20
 """How long a file may be before a new one is begun, where one may be."""
@@ -169,7 +169,7 @@ class BodyStore:
         return RawBody(file, file.append(raw), len(raw), names)
 
     def roll(self) -> bool:
-        """Begin a new file if the one in use is long; tell whether it was.
+        """Begin a new file if the one in use is long; return whether it was.
 
         The former one goes with the last body in it, so that who lives long must be
         `moved`.

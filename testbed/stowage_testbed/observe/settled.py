@@ -89,7 +89,7 @@ def plan_finished(name: str) -> Condition:
 
 
 def objects_gone(kind: str, names: Collection[str]) -> Condition:
-    """Hold when no object of a kind bears one of these names."""
+    """Hold when no object of a kind has one of these names."""
     unwanted = frozenset(names)
 
     def condition(state: State) -> Verdict:

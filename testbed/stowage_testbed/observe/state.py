@@ -1,4 +1,4 @@
-"""The state of the cluster as the watches last told it."""
+"""The state of the cluster as the watches last reported it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class State:
 
     def all_pods(self, namespace: str) -> list[ObservedPod]:
         """Return every pod of a namespace, also those that go, by name."""
-        # Read when somebody looks: what a burst changes in between is never parsed.
+        # Read on demand: what a burst changes in between is never parsed.
         chosen = (observed_pod(body) for body in self.bodies("Pod", namespace))
         return sorted(chosen, key=lambda pod: pod.name)
 

@@ -34,7 +34,7 @@ class PlanMissingError(StowageError):
 
 
 class PlanKindMissingError(StowageError):
-    """The cluster has never heard of PackingPlans."""
+    """The cluster does not know PackingPlans."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -8,11 +8,11 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.pytest.dressing import dressed_for
+from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.kinds import Kind
 from stowage_testbed.pytest.manifests import Given, Manifest, read_manifests
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.pytest.stage import Stage
+from stowage_testbed.pytest.pod_overrides import with_overrides_for
 from stowage_testbed.run.api_request import HTTP_NOT_FOUND, ask
 from stowage_testbed.wait import wait_until
 
@@ -27,7 +27,7 @@ class Applier:
 
     Parameters
     ----------
-    stage
+    environment
         The session's cluster.
     namespace
         Where objects go that name none.
@@ -35,8 +35,10 @@ class Applier:
         Where relative paths begin.
     """
 
-    def __init__(self, stage: Stage, namespace: str, folder: Path) -> None:
-        self._stage = stage
+    def __init__(
+        self, environment: SessionEnvironment, namespace: str, folder: Path
+    ) -> None:
+        self._environment = environment
         self._namespace = namespace
         self._folder = folder
         self._outside: list[str] = []
@@ -66,7 +68,7 @@ class Applier:
         """Delete what was made outside the test's namespace, the last first."""
         for path in reversed(self._outside):
             ask(
-                self._stage.api,
+                self._environment.api,
                 "DELETE",
                 path,
                 f"delete {path}",
@@ -75,20 +77,22 @@ class Applier:
             )
 
     def _apply(self, manifest: Manifest) -> Manifest:
-        kind = self._stage.kinds.kind(manifest["apiVersion"], manifest["kind"])
+        kind = self._environment.kinds.kind(manifest["apiVersion"], manifest["kind"])
         metadata = dict(manifest["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", self._namespace)
-        body = dressed_for({**manifest, "metadata": metadata}, self._stage.dress)
+        body = with_overrides_for(
+            {**manifest, "metadata": metadata}, self._environment.pod_overrides
+        )
         made = self._send(kind, body)
         if kind.name == "Namespace":
-            await_account(self._stage, metadata["name"])
+            await_account(self._environment, metadata["name"])
         if kind.name == "CustomResourceDefinition":
             self._await_definition(kind.path(name=metadata["name"]))
         return made
 
     def _send(self, kind: Kind, body: Manifest) -> Manifest:
-        metadata, api = body["metadata"], self._stage.api
+        metadata, api = body["metadata"], self._environment.api
         namespace = metadata.get("namespace", "")
         if not metadata.get("name"):
             what = f"create {kind.name} {metadata['generateName']}"
@@ -104,7 +108,9 @@ class Applier:
 
     def _await_definition(self, path: str) -> None:
         def established() -> list[str]:
-            status = ask(self._stage.api, "GET", path, f"read {path}").get("status")
+            status = ask(self._environment.api, "GET", path, f"read {path}").get(
+                "status"
+            )
             conditions = (status or {}).get("conditions") or ()
             return [one["type"] for one in conditions if one["status"] == "True"]
 
@@ -114,10 +120,10 @@ class Applier:
             lambda held: "Established" in held,
             timeout_s=_PATIENCE_S,
         )
-        self._stage.kinds.look_again()
+        self._environment.kinds.look_again()
 
 
-def fresh_namespace(stage: Stage, test: str) -> str:
+def fresh_namespace(environment: SessionEnvironment, test: str) -> str:
     """Make a namespace for a test, and return its name when it takes pods."""
     words = re.sub(r"[^a-z0-9]+", "-", test.lower()).strip("-")
     name = f"{words[:_LONGEST].strip('-') or 'test'}-{secrets.token_hex(2)}"
@@ -126,18 +132,18 @@ def fresh_namespace(stage: Stage, test: str) -> str:
         "kind": "Namespace",
         "metadata": {"name": name},
     }
-    ask(stage.api, "POST", "/api/v1/namespaces", f"create Namespace {name}", body)
-    await_account(stage, name)
+    ask(environment.api, "POST", "/api/v1/namespaces", f"create Namespace {name}", body)
+    await_account(environment, name)
     return name
 
 
-def await_account(stage: Stage, namespace: str) -> None:
+def await_account(environment: SessionEnvironment, namespace: str) -> None:
     """Wait for a namespace's default account, without which it takes no pods."""
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
     wait_until(
         f"the default account of namespace {namespace}",
         lambda: ask(
-            stage.api, "GET", path, f"read {path}", allowed={HTTP_NOT_FOUND}
+            environment.api, "GET", path, f"read {path}", allowed={HTTP_NOT_FOUND}
         ).get("kind", "not there"),
         lambda kind: kind == "ServiceAccount",
         timeout_s=_PATIENCE_S,

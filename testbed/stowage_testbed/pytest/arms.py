@@ -11,7 +11,7 @@ import psutil
 
 from stowage_testbed.cluster.processes import kill_one, processes_of
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.arm import Arm, Dress, RunningArm
+from stowage_testbed.compare.arms.arm import Arm, PodOverrides, RunningArm
 from stowage_testbed.compare.errors import ArmEndedError
 
 _OPTIMIZER = "PriorityOptimizer"
@@ -23,18 +23,18 @@ class SchedulerArm:
 
     Attributes
     ----------
-    dress
-        What a pod must wear to be placed by it; `apply` sees to that.
+    pod_overrides
+        What it overrides in every pod that it places; `apply` sees to that.
     """
 
     name: str
-    dress: Dress
+    pod_overrides: PodOverrides
     running: RunningArm
 
     @property
     def scheduler_name(self) -> str:
         """What its pods have as `schedulerName`."""
-        return self.dress.scheduler_name
+        return self.pod_overrides.scheduler_name
 
     @property
     def configuration(self) -> str:
@@ -52,7 +52,7 @@ class SchedulerArm:
         return _OPTIMIZER in self.configuration
 
 
-class ArmStage:
+class SessionArms:
     """Keeps the scheduler that was asked for last, until another one is.
 
     Parameters
@@ -83,7 +83,10 @@ class ArmStage:
         self._started += 1
         folder = self._folder / f"{self._started:03d}-{arm.name}"
         running = self._ending.enter_context(arm.running(self._cluster, folder, None))
-        self._arm, self._serving = arm, SchedulerArm(arm.name, arm.dress, running)
+        self._arm, self._serving = (
+            arm,
+            SchedulerArm(arm.name, arm.pod_overrides, running),
+        )
         return self._serving
 
     def end(self) -> None:

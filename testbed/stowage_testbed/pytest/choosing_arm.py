@@ -6,10 +6,10 @@ from pathlib import Path
 
 from stowage_testbed.compare.catalogue import choose_arms
 from stowage_testbed.pytest.arms import SchedulerArm
+from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.errors import NoFileError
 from stowage_testbed.pytest.manifests import SUFFIXES
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.pytest.stage import Stage
 
 
 class ArmChooser:
@@ -17,14 +17,14 @@ class ArmChooser:
 
     Parameters
     ----------
-    stage
+    environment
         The session's cluster.
     folder
         Where relative paths begin.
     """
 
-    def __init__(self, stage: Stage, folder: Path) -> None:
-        self._stage = stage
+    def __init__(self, environment: SessionEnvironment, folder: Path) -> None:
+        self._environment = environment
         self._folder = folder
 
     @plain
@@ -50,9 +50,9 @@ class ArmChooser:
         """
         if Path(arm).suffix not in SUFFIXES:
             (chosen,) = choose_arms([str(arm)])
-            return self._stage.use(chosen)
+            return self._environment.use(chosen)
         file = self._folder / arm
         if not file.is_file():
             raise NoFileError(file)
         (chosen,) = choose_arms((), [file])
-        return self._stage.use(chosen)
+        return self._environment.use(chosen)

@@ -37,7 +37,7 @@ def pytest_collect_file(
 
 
 class ScenarioFile(pytest.File):
-    """A scenario file; its faults are collection errors without a traceback."""
+    """A scenario file; its issues are collection errors without a traceback."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for the default run and for each variant."""
@@ -60,7 +60,7 @@ class ScenarioFile(pytest.File):
             yield item
 
     def _is_asked_for(self) -> bool:
-        """Tell whether `-m` speaks of long scenarios, or this very file is named."""
+        """Return whether `-m` speaks of long scenarios, or this very file is named."""
         config = self.config
         named = [
             config.invocation_params.dir / arg.split("::")[0] for arg in config.args
@@ -70,8 +70,8 @@ class ScenarioFile(pytest.File):
 
 def _test_of(scenario: Scenario) -> Callable[[ScenarioSession], None]:
     def run(stowage_scenarios: ScenarioSession) -> None:
-        faults = stowage_scenarios.faults(scenario)
-        if faults:
-            pytest.fail(faults, pytrace=False)
+        failures = stowage_scenarios.failures(scenario)
+        if failures:
+            pytest.fail(failures, pytrace=False)
 
     return run

@@ -74,7 +74,7 @@ def _of_job(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
 
 
 def _is_seen(body: JsonObject) -> bool:
-    """Tell whether the controller has seen the object as it is now."""
+    """Return whether the controller has seen the object as it is now."""
     seen = (body.get("status") or {}).get("observedGeneration", 0)
     return bool(seen >= body["metadata"].get("generation", 1))
 

@@ -31,9 +31,9 @@ class SharedClusterError(StowageError):
 class ManifestError(StowageError):
     """What was to be applied is no manifest."""
 
-    def __init__(self, place: str, fault: str) -> None:
+    def __init__(self, place: str, issue: str) -> None:
         super().__init__(
-            f"{place}: {fault}; apply() takes paths, YAML text and dicts of Kubernetes "
+            f"{place}: {issue}; apply() takes paths, YAML text and dicts of Kubernetes "
             "objects, each with apiVersion, kind and metadata.name"
         )
 
@@ -49,11 +49,11 @@ class UnknownKindError(StowageError):
 
 
 class NoSchedulerError(StowageError):
-    """Nobody would place the pods of a test."""
+    """No scheduler would place the pods of a test."""
 
     def __init__(self, namespace: str) -> None:
         super().__init__(
-            f"nobody places the pods of {namespace}: this test asks for no scheduler; "
+            f"no scheduler places the pods of {namespace}: this test asks for none; "
             'call scheduler_arm("default") or stowage_release() in it, or in a fixture '
             "that it uses"
         )
@@ -62,9 +62,9 @@ class NoSchedulerError(StowageError):
 class ScenarioMarkError(StowageError):
     """The mark `scenario` does not say what to run."""
 
-    def __init__(self, test: str, fault: str) -> None:
+    def __init__(self, test: str, issue: str) -> None:
         super().__init__(
-            f'{test}: {fault}; write @pytest.mark.scenario("file.yaml") with a file '
+            f'{test}: {issue}; write @pytest.mark.scenario("file.yaml") with a file '
             'beside the test, or a name such as "paper/figure-1" or '
             '"paper/priorities@mixed"'
         )

@@ -7,8 +7,8 @@ from kubernetes.client import ApiException
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_spec
 from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.pytest.stage import Stage
 from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 
@@ -18,12 +18,12 @@ class FakeNodes:
 
     Parameters
     ----------
-    stage
+    environment
         The session's cluster.
     """
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, environment: SessionEnvironment) -> None:
+        self._environment = environment
 
     @plain
     def __call__(self, *pools: NodePool | str) -> list[str]:
@@ -38,7 +38,7 @@ class FakeNodes:
         Raises
         ------
         NodeSpecError
-            A text is malformed; names every fault.
+            A text is malformed; names every issue.
         ApiRefusedError
             The server refuses a node; the name is taken, say.
         NodesNotReadyError
@@ -47,7 +47,7 @@ class FakeNodes:
         read = [parse_node_spec(one) if isinstance(one, str) else one for one in pools]
         timeout_s = DEFAULT_TIMEOUTS.nodes_s(sum(pool.count for pool in read))
         try:
-            return create_nodes(self._stage.api, read, timeout_s=timeout_s)
+            return create_nodes(self._environment.api, read, timeout_s=timeout_s)
         except ApiException as error:
             raise ApiRefusedError(
                 "create the nodes", error.status or 0, error.body or ""

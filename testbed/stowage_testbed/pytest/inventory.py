@@ -16,7 +16,7 @@ RELEASE_NAMESPACE = "stowage-system"
 DEFAULT_NAMESPACE = "default"
 
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-"""Thousands of nodes are read before and after every test; nobody needs their status.
+"""Thousands of nodes are read before and after every test; their status is not needed.
 """
 
 CLUSTER_WIDE = ("PackingPlan", "Reservation", "PriorityClass", "Node", "Namespace")

@@ -1,4 +1,4 @@
-"""The kinds of objects that a cluster serves, as it tells itself."""
+"""The kinds of objects that a cluster serves, as its API reports them."""
 
 from __future__ import annotations
 

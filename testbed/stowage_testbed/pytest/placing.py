@@ -10,9 +10,9 @@ from stowage_testbed.observe.source import PACKING_PLANS, PODS
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.pytest.completeness import CONTROLLERS, missing_pods
+from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.errors import NoSchedulerError
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.pytest.stage import Stage
 from stowage_testbed.run.workload import QUIET_S
 
 TIMEOUT_S = 60.0
@@ -24,14 +24,14 @@ class Placements:
 
     Parameters
     ----------
-    stage
+    environment
         The session's cluster.
     namespace
         The test's own.
     """
 
-    def __init__(self, stage: Stage, namespace: str) -> None:
-        self._stage = stage
+    def __init__(self, environment: SessionEnvironment, namespace: str) -> None:
+        self._environment = environment
         self._namespace = namespace
 
     @plain
@@ -72,11 +72,11 @@ class Placements:
             A plan failed.
         """
         where = namespace or self._namespace
-        if not self._stage.has_scheduler:
+        if not self._environment.has_scheduler:
             raise NoSchedulerError(where)
-        optimizes = self._stage.optimizes
+        optimizes = self._environment.optimizes
         sources = [PODS, *CONTROLLERS, *([PACKING_PLANS] if optimizes else [])]
-        with Observer(self._stage.api, sources) as observer:
+        with Observer(self._environment.api, sources) as observer:
             observer.wait_for(
                 f"the pods of {where} to be placed or found unschedulable",
                 all_decided(where, optimizes=optimizes, pods=pods, placed=placed),
@@ -127,7 +127,7 @@ def _is_decided(pod: ObservedPod) -> bool:
 
 
 def _concluded(pods: list[ObservedPod], plans: list[ObservedPlan]) -> bool:
-    """Tell whether a plan has spoken of pods that have no node."""
+    """Return whether a plan has spoken of pods that have no node."""
     pending = any(pod.unschedulable for pod in pods)
     return not pending or (bool(plans) and plans[-1].conclusive)
 

@@ -22,14 +22,14 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
     """
 
     @functools.wraps(function)
-    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+    def reporting(*args: P.args, **kwargs: P.kwargs) -> R:
         __tracebackhide__ = True
         try:
             return function(*args, **kwargs)
         except StowageError as error:
             raise error.with_traceback(None) from None
 
-    return told
+    return reporting
 
 
 @contextmanager
@@ -38,5 +38,5 @@ def failing_plainly() -> Iterator[None]:
     try:
         yield
     except StowageError as error:
-        # What pytest.fail raises would tell the error a second time.
+        # What pytest.fail raises would show the error a second time.
         raise pytest.fail.Exception(str(error), pytrace=False) from None

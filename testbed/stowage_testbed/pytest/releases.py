@@ -58,7 +58,7 @@ class Releases:
         return release
 
     def changed(self) -> None:
-        """Take note that somebody else made another release of it."""
+        """Note that the release was changed from outside."""
         self._changed = True
 
     def restore(self) -> None:
@@ -67,9 +67,9 @@ class Releases:
             self.install(self._wanted)
 
     def set_aside(self) -> None:
-        """Remove the release until it is wanted again: two schedulers would quarrel.
+        """Remove the release until it is wanted again: two schedulers would conflict.
 
-        One that somebody else put on their cluster stays.
+        A release that the session did not install stays.
         """
         if not self._owned and self._wanted is None:
             return
@@ -81,7 +81,7 @@ class Releases:
             self._changed = True
 
     def end(self) -> None:
-        """Leave no release on a cluster that is somebody else's."""
+        """Leave no release on a cluster that is not the session's own."""
         if not self._owned and self._wanted is not None:
             self._remove()
 

@@ -13,8 +13,8 @@ from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.environment import environment
-from stowage_testbed.report.evidence_keeper import EvidenceKeeper
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.report.evidence_writer import EvidenceWriter
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.divergence import divergences
 from stowage_testbed.run.listener import Listeners
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
@@ -28,7 +28,7 @@ class ScenarioSession:
 
     Parameters
     ----------
-    bench
+    context
         The cluster and its watches.
     bundle
         Takes the results.
@@ -37,32 +37,32 @@ class ScenarioSession:
     """
 
     def __init__(
-        self, bench: Bench, bundle: Bundle, beforehand: Callable[[], None]
+        self, context: RunContext, bundle: Bundle, beforehand: Callable[[], None]
     ) -> None:
-        self._bench = bench
+        self._context = context
         self._beforehand = beforehand
         self._said: list[str] = []
-        keeper = EvidenceKeeper(bundle.folder, self._said.append)
-        self._listener = Listeners(bundle, keeper)
+        writer = EvidenceWriter(bundle.folder, self._said.append)
+        self._listener = Listeners(bundle, writer)
         self._rounds: dict[str, int] = {}
         self.outcomes: list[ScenarioOutcome] = []
 
     def run(self, scenario: Scenario) -> ScenarioOutcome:
-        """Run a scenario once more and return its outcome."""
+        """Run a scenario again and return its outcome."""
         self._beforehand()
         name = scenario.scenario_id
         self._rounds[name] = self._rounds.get(name, 0) + 1
         outcome = run_scenario(
-            self._bench, scenario, self._rounds[name], self._listener
+            self._context, scenario, self._rounds[name], self._listener
         )
         self.outcomes.append(outcome)
         return outcome
 
-    def faults(self, scenario: Scenario) -> str:
+    def failures(self, scenario: Scenario) -> str:
         """Run a scenario and return what went wrong; empty if nothing did."""
-        return self.judged(scenario)[1]
+        return self.run_checked(scenario)[1]
 
-    def judged(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
+    def run_checked(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
         """Run a scenario; return its outcome, and in words what went wrong.
 
         A test of a scenario that needs what the cluster lacks is skipped with that.
@@ -89,8 +89,8 @@ def scenario_session(
     started = datetime.now(tz=UTC).isoformat(timespec="seconds")
     bundle = Bundle(results, run_id, environment())
     with cluster.api_client() as api, Observer(api) as observer:
-        bench = Bench(cluster, api, observer, tag=run_id[-4:], lasting=True)
-        session = ScenarioSession(bench, bundle, beforehand)
+        context = RunContext(cluster, api, observer, tag=run_id[-4:], lasting=True)
+        session = ScenarioSession(context, bundle, beforehand)
         try:
             yield session
         finally:

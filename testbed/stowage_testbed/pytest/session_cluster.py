@@ -14,10 +14,10 @@ from urllib3.exceptions import HTTPError
 
 from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.census import list_clusters
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
+from stowage_testbed.cluster.listing import list_clusters
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.pytest.ending import ending_session
 from stowage_testbed.pytest.errors import SessionBusyError, SharedClusterError
@@ -102,7 +102,7 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
     StowageError
         It does not come up.
     """
-    # By the time that this leaves the block, pytest has told of it and ends.
+    # By the time that this leaves the block, pytest has reported it and ends.
     with suppress(RunEndedError), ExitStack() as stack:
         name = options.named
         if name is not None and options.workers > 1:

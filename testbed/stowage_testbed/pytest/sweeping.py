@@ -36,7 +36,7 @@ def sweep(
     Raises
     ------
     WaitTimeoutError
-        Something did not go: it has a finaliser that nobody serves; names it.
+        Something did not go: it has a finaliser that nothing removes; names it.
     """
     # The test may have brought the definition of a kind.
     kinds.look_again()
@@ -91,7 +91,7 @@ def _delete(api: ApiClient, one: Thing) -> None:
 def _delete_collection(
     api: ApiClient, kind: Kind, namespace: str, selector: str = ""
 ) -> bool:
-    """Delete the objects of a kind in a namespace, and tell whether there were any."""
+    """Delete a namespace's objects of a kind, and return whether there were any."""
     answer = ask(
         api,
         "DELETE",

@@ -20,7 +20,7 @@ GIT_TIMEOUT_S = 10
 
 
 def machine() -> dict[str, Any]:
-    """Return what of the machine bears on a figure."""
+    """Return what of the machine affects a figure."""
     return {
         "system": platform.platform(),
         "architecture": platform.machine(),

@@ -1,4 +1,4 @@
-"""Who stands where, phase by phase: for scenarios small enough to read."""
+"""Which pod is where, phase by phase: for scenarios small enough to read."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What stands on the screen when a run is over."""
+"""What is shown on the screen when a run is over."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from stowage_testbed.report.faults_table import faults_table
+from stowage_testbed.report.failures_table import failures_table
 from stowage_testbed.report.lateness import lateness_note
 from stowage_testbed.report.placement_table import placement_table
 from stowage_testbed.report.summary_table import summary_note, summary_table
@@ -14,13 +14,13 @@ from stowage_testbed.run.outcome import RunOutcome
 
 
 def screen(outcome: RunOutcome, folder: Path) -> str:
-    """Return placements, summary, faults, time, and the bundle's folder."""
+    """Return placements, summary, failures, time, and the bundle's folder."""
     return "\n\n".join(_parts(outcome, folder))
 
 
 def _parts(outcome: RunOutcome, folder: Path) -> Iterator[str]:
     for item in outcome.outcomes:
-        # Later rounds must place alike; if one does not, the faults say so.
+        # Later rounds must place alike; if one does not, the failures show it.
         table = placement_table(item) if item.repeat == 1 else ""
         if table:
             yield table
@@ -30,9 +30,9 @@ def _parts(outcome: RunOutcome, folder: Path) -> Iterator[str]:
     late = lateness_note(outcome.outcomes)
     if late:
         yield late
-    faults = faults_table(outcome)
-    if faults:
-        yield faults
+    failures = failures_table(outcome)
+    if failures:
+        yield failures
     yield _verdict(outcome, folder)
 
 

@@ -18,19 +18,19 @@ from stowage_testbed.observe.audit import (
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.errors import AuditLogMissingError
 from stowage_testbed.observe.timeline import pod_timelines
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 CATCH_UP_S = 10.0
 """How long watch and audit log may take to show what is already done."""
 
 
-def counted(bench: Bench, namespace: str) -> PodCount:
+def counted(context: RunContext, namespace: str) -> PodCount:
     """Return both counts of a namespace, as soon as they are equal or as they stay."""
-    core = CoreV1Api(bench.api)
+    core = CoreV1Api(context.api)
 
     def look() -> PodCount:
-        watched = bench.observer.read(lambda state: len(state.all_pods(namespace)))
+        watched = context.observer.read(lambda state: len(state.all_pods(namespace)))
         return PodCount(pod_count(core, namespace), watched)
 
     try:
@@ -46,7 +46,7 @@ def counted(bench: Bench, namespace: str) -> PodCount:
 
 
 def audit_of(
-    bench: Bench, start: AuditMark, changes: Iterable[Change], namespace: str
+    context: RunContext, start: AuditMark, changes: Iterable[Change], namespace: str
 ) -> list[AuditEntry]:
     """Return a window's entries; a binding is logged after it is answered.
 
@@ -62,7 +62,7 @@ def audit_of(
         for line in pod_timelines(changes, namespace)
         if line.bound
     }
-    log, entries = AuditReader(bench.cluster.audit_log, start), list[AuditEntry]()
+    log, entries = AuditReader(context.cluster.audit_log, start), list[AuditEntry]()
 
     def look() -> int:
         try:

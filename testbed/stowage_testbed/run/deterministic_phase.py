@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.capture import capture
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.measure import measured
 from stowage_testbed.run.outcome import PhaseOutcome
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import switch_release
-from stowage_testbed.run.site import Site
 from stowage_testbed.run.workload import submit
 from stowage_testbed.scenario.check import check_deterministic
 from stowage_testbed.scenario.model import Scenario
@@ -17,22 +17,25 @@ PROFILE = "deterministic"
 
 
 def run_deterministic(
-    bench: Bench, scenario: Scenario, site: Site, diary: Diary
+    context: RunContext,
+    scenario: Scenario,
+    environment: ScenarioEnvironment,
+    recorder: RunRecorder,
 ) -> PhaseOutcome:
     """Submit the workload to the scheduler alone and return the settled state."""
-    with diary.step("release deterministic"):
-        diary.released(switch_release(bench, PROFILE, optimizer_enabled=False))
-    with diary.step("deterministic"):
-        submit(bench, scenario, site)
-    state = bench.observer.read(
-        lambda seen: capture(seen, scenario, site.namespace, site.nodes)
+    with recorder.step("release deterministic"):
+        recorder.released(switch_release(context, PROFILE, optimizer_enabled=False))
+    with recorder.step("deterministic"):
+        submit(context, scenario, environment)
+    state = context.observer.read(
+        lambda seen: capture(seen, scenario, environment.namespace, environment.nodes)
     )
     return measured(
-        bench,
+        context,
         state,
-        diary.changes(),
-        site.namespace,
-        diary.audit_start,
-        duration_s=diary.durations_s["deterministic"],
+        recorder.changes(),
+        environment.namespace,
+        recorder.audit_start,
+        duration_s=recorder.durations_s["deterministic"],
         checks=check_deterministic(scenario, state),
     )

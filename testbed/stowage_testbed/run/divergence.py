@@ -1,4 +1,4 @@
-"""Whether all rounds of a scenario place alike, and if not, who differs first."""
+"""Whether all rounds of a scenario place alike, and if not, which pod differs first."""
 
 from __future__ import annotations
 

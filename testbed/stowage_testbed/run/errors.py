@@ -57,8 +57,10 @@ class ClusterNeedsError(StowageError):
     exit_code = 2
 
     def __init__(self, needs: Mapping[str, str]) -> None:
-        told = "; ".join(f"{scenario} needs {need}" for scenario, need in needs.items())
+        listed = "; ".join(
+            f"{scenario} needs {need}" for scenario, need in needs.items()
+        )
         super().__init__(
-            f"no cluster suits all of them: {told}; run them apart, as in "
+            f"no cluster suits all of them: {listed}; run them apart, as in "
             "`stowage run SCENARIO --variant VARIANT`"
         )

@@ -11,8 +11,8 @@ from stowage_testbed.observe.source import (
     RESERVATIONS,
     STATEFUL_SETS,
 )
-from stowage_testbed.run.bench import Bench
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.scenario.check import CheckResult
 
 WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS, STATEFUL_SETS)
@@ -21,12 +21,14 @@ WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS, STATEFUL_SETS)
 NAME = "invariants"
 
 
-def invariant_checks(bench: Bench, diary: Diary) -> tuple[CheckResult, ...]:
+def invariant_checks(
+    context: RunContext, recorder: RunRecorder
+) -> tuple[CheckResult, ...]:
     """Check a run that has come to rest; every violation is a failed check."""
-    entries = audit_entries(bench.cluster.audit_log, diary.audit_start)
+    entries = audit_entries(context.cluster.audit_log, recorder.audit_start)
     # What was there comes first: a change that was on its way then was stamped earlier.
-    changes = sorted(diary.changes(), key=lambda change: change.receipt)
-    violations = check(History((*diary.there_before, *changes), tuple(entries)))
+    changes = sorted(recorder.changes(), key=lambda change: change.receipt)
+    violations = check(History((*recorder.there_before, *changes), tuple(entries)))
     if not violations:
         return (CheckResult(NAME, passed=True, expected="kept", actual="kept"),)
     return tuple(

@@ -1,4 +1,4 @@
-"""Who wants to know how a run goes: progress, bundle, evidence."""
+"""Listeners to the progress of a run: progress bar, bundle, evidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stowage_testbed.scenario.model import Scenario
 
 
 class Listener:
-    """Is told of every step, in order, from the run's own thread.
+    """Receives every step, in order, in the run's own thread.
 
     Does nothing by itself: a listener overrides what it cares for.
     """
@@ -39,31 +39,31 @@ class Listeners(Listener):
         self._listeners = listeners
 
     def run_started(self, run_id: str, total: int) -> None:
-        """Tell every listener."""
+        """Notify every listener."""
         for listener in self._listeners:
             listener.run_started(run_id, total)
 
     def stage(self, text: str) -> None:
-        """Tell every listener."""
+        """Notify every listener."""
         for listener in self._listeners:
             listener.stage(text)
 
     def scenario_started(self, scenario: Scenario, repeat: int) -> None:
-        """Tell every listener."""
+        """Notify every listener."""
         for listener in self._listeners:
             listener.scenario_started(scenario, repeat)
 
     def phase(self, text: str) -> None:
-        """Tell every listener."""
+        """Notify every listener."""
         for listener in self._listeners:
             listener.phase(text)
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
-        """Tell every listener."""
+        """Notify every listener."""
         for listener in self._listeners:
             listener.scenario_finished(outcome, material)
 
     def run_finished(self, outcome: RunOutcome) -> None:
-        """Tell every listener."""
+        """Notify every listener."""
         for listener in self._listeners:
             listener.run_finished(outcome)

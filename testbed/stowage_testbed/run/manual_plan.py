@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.settled import plan_finished
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.manifests import Manifest
 from stowage_testbed.scenario.model import Scenario
 
@@ -12,7 +12,7 @@ from stowage_testbed.scenario.model import Scenario
 def manual_plan(
     metadata: Manifest, *, time_limit_s: float, mode: str = "Execute"
 ) -> Manifest:
-    """Return the PackingPlan of a person who asks for one."""
+    """Return a PackingPlan as a user creates it."""
     return {
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "PackingPlan",
@@ -25,7 +25,7 @@ def manual_plan(
     }
 
 
-def carry_out_manual_plan(bench: Bench, scenario: Scenario) -> ObservedPlan:
+def execute_manual_plan(context: RunContext, scenario: Scenario) -> ObservedPlan:
     """Create a PackingPlan, and return it when it is finished.
 
     Raises
@@ -33,16 +33,16 @@ def carry_out_manual_plan(bench: Bench, scenario: Scenario) -> ObservedPlan:
     NotSettledError
         It did not finish in time.
     """
-    made = bench.objects.create(
+    made = context.objects.create(
         manual_plan(
             {"generateName": "manual-"}, time_limit_s=scenario.optimizer.time_limit_s
         )
     )
     name = made["metadata"]["name"]
-    bench.observer.wait_for(
+    context.observer.wait_for(
         f"the manual plan {name} to finish",
         plan_finished(name),
-        timeout_s=bench.timeouts.plan_s(scenario),
+        timeout_s=context.timeouts.plan_s(scenario),
     )
-    plans = bench.observer.read(lambda state: state.plans())
+    plans = context.observer.read(lambda state: state.plans())
     return next(plan for plan in plans if plan.name == name)

@@ -16,14 +16,14 @@ from stowage_testbed.observe.timeline import (
     bind_latencies_s,
     pod_timelines,
 )
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.latency import latency_of
 from stowage_testbed.run.outcome import PhaseOutcome
 from stowage_testbed.scenario.check import CheckResult
 
 
 def measured(
-    bench: Bench,
+    context: RunContext,
     state: ClusterState,
     changes: Sequence[Change],
     namespace: str,
@@ -39,7 +39,7 @@ def measured(
         utilisation=utilisation(state),
         placement_hash=placement_hash(state),
         latency=latency_of(
-            bind_latencies_s(timelines), _audit_lags_s(bench, timelines, audit_start)
+            bind_latencies_s(timelines), _audit_lags_s(context, timelines, audit_start)
         ),
         duration_s=duration_s,
         checks=checks,
@@ -47,10 +47,10 @@ def measured(
 
 
 def _audit_lags_s(
-    bench: Bench, timelines: Sequence[PodTimeline], audit_start: AuditMark
+    context: RunContext, timelines: Sequence[PodTimeline], audit_start: AuditMark
 ) -> list[float]:
     try:
-        entries = audit_entries(bench.cluster.audit_log, audit_start)
+        entries = audit_entries(context.cluster.audit_log, audit_start)
         return binding_lags_s(timelines, binding_times_ns(entries))
     except AuditLogMissingError:
         return []

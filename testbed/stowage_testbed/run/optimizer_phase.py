@@ -9,15 +9,15 @@ from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.settled import Condition, at_rest, packed
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.capture import capture
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks
-from stowage_testbed.run.manual_plan import carry_out_manual_plan
+from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.measure import measured
 from stowage_testbed.run.outcome import PhaseOutcome
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import switch_release
-from stowage_testbed.run.site import Site
 from stowage_testbed.scenario.check import OptimizerRecord, check_optimizer
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario
 from stowage_testbed.simulate import NO_PROTECTION
@@ -32,36 +32,44 @@ _POLICIES = {"strict": "Strict", "paper": "Paper"}
 
 
 def run_optimizer(
-    bench: Bench, scenario: Scenario, site: Site, diary: Diary, before: ClusterState
+    context: RunContext,
+    scenario: Scenario,
+    environment: ScenarioEnvironment,
+    recorder: RunRecorder,
+    before: ClusterState,
 ) -> PhaseOutcome:
     """Put the optimiser beside the scheduler, wait for its last plan, and measure."""
     values = optimizer_values(scenario.optimizer)
-    seen = len(diary.changes())
-    with diary.step("release optimizer"):
-        diary.read_logs()
-        diary.released(
-            switch_release(bench, PROFILE, optimizer_enabled=True, values=values)
+    seen = len(recorder.changes())
+    with recorder.step("release optimizer"):
+        recorder.read_logs()
+        recorder.released(
+            switch_release(context, PROFILE, optimizer_enabled=True, values=values)
         )
         for source in WATCHED:
-            bench.observer.watch(source)
-    with diary.step("optimizer"):
+            context.observer.watch(source)
+    with recorder.step("optimizer"):
         if scenario.optimizer.trigger == "manual":
-            carry_out_manual_plan(bench, scenario)
+            execute_manual_plan(context, scenario)
             # One plan was asked for, and one is made, whether it is the best or not.
-            _await(bench, scenario, at_rest(site.namespace, scenario.pod_count))
+            _await(
+                context, scenario, at_rest(environment.namespace, scenario.pod_count)
+            )
         else:
-            _await(bench, scenario, packed(site.namespace, scenario.pod_count))
-    after, plans = bench.observer.read(lambda state: _read(state, scenario, site))
+            _await(context, scenario, packed(environment.namespace, scenario.pod_count))
+    after, plans = context.observer.read(
+        lambda state: _read(state, scenario, environment)
+    )
     return measured(
-        bench,
+        context,
         after,
-        diary.changes()[seen:],
-        site.namespace,
-        diary.audit_start,
-        duration_s=diary.durations_s["optimizer"],
+        recorder.changes()[seen:],
+        environment.namespace,
+        recorder.audit_start,
+        duration_s=recorder.durations_s["optimizer"],
         checks=(
             *check_optimizer(scenario, before, after, optimizer_record(plans)),
-            *invariant_checks(bench, diary),
+            *invariant_checks(context, recorder),
         ),
     )
 
@@ -91,17 +99,19 @@ def optimizer_record(plans: list[ObservedPlan]) -> OptimizerRecord:
     )
 
 
-def _await(bench: Bench, scenario: Scenario, condition: Condition) -> None:
-    bench.observer.wait_for(
+def _await(context: RunContext, scenario: Scenario, condition: Condition) -> None:
+    context.observer.wait_for(
         f"the optimiser to be done with {scenario.scenario_id}",
         condition,
-        timeout_s=bench.timeouts.plan_s(scenario),
+        timeout_s=context.timeouts.plan_s(scenario),
         quiet_s=scenario.optimizer.settle_s + QUIET_MARGIN_S,
         quiet_kinds=("Pod", "PackingPlan"),
     )
 
 
 def _read(
-    state: State, scenario: Scenario, site: Site
+    state: State, scenario: Scenario, environment: ScenarioEnvironment
 ) -> tuple[ClusterState, list[ObservedPlan]]:
-    return capture(state, scenario, site.namespace, site.nodes), state.plans()
+    return capture(
+        state, scenario, environment.namespace, environment.nodes
+    ), state.plans()

@@ -14,7 +14,7 @@ PROBLEMS = (StowageError, ApiException, HTTPError)
 
 
 def in_words(problem: Exception) -> str:
-    """Return one of ``PROBLEMS`` as a run's record tells it."""
+    """Return one of ``PROBLEMS`` as text for a run's record."""
     if isinstance(problem, StowageError):
         return str(problem)
     return f"the API server failed: {problem}"

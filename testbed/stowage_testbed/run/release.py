@@ -1,4 +1,4 @@
-"""Putting the chart's release on the bench, profile by profile."""
+"""Installing the chart's release on the cluster, profile by profile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubernetes.client import CoreV1Api
 
 from stowage_testbed.helm import Release, install_release
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Serving:
 
 
 def switch_release(
-    bench: Bench,
+    context: RunContext,
     profile: str,
     *,
     optimizer_enabled: bool,
@@ -38,13 +38,13 @@ def switch_release(
 ) -> Serving:
     """Install the release, or bring it to another profile, and wait until it serves."""
     release = install_release(
-        bench.cluster,
+        context.cluster,
         profile=profile,
         optimizer_enabled=optimizer_enabled,
         values=values,
-        timeout_s=bench.timeouts.release_s,
+        timeout_s=context.timeouts.release_s,
     )
-    config = CoreV1Api(bench.api).read_namespaced_config_map(
+    config = CoreV1Api(context.api).read_namespaced_config_map(
         release.name, release.namespace
     )
     asked = {"profile": profile, "optimizer": {"enabled": optimizer_enabled}}

@@ -97,7 +97,7 @@ def choose_scenarios(
 
 
 def _names(word: str, scenario: Scenario) -> bool:
-    """Tell whether a word means this very scenario, and not one of many."""
+    """Return whether a word means this very scenario, and not one of many."""
     path = Path(word)
     if path.suffix in {".yaml", ".yml"}:
         return scenario.path is not None and path.resolve() == scenario.path.resolve()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from stowage_testbed.clock import Clock
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.divergence import divergences
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
@@ -27,7 +27,7 @@ class Runner:
     run_id
         Name of the run.
     listener
-        Is told of every step.
+        Receives every step.
     clock
         Times the steps of the run.
     """
@@ -50,13 +50,14 @@ class Runner:
     def run(self) -> RunOutcome:
         """Run every scenario in every round.
 
-        An error that ends the run early is part of the outcome, with what was had until
-        then. An interrupt is raised, after the cluster is down and the outcome told.
+        An error that ends the run early is part of the outcome, with the results so
+        far.
+        An interrupt is raised after the cluster is down and the outcome is reported.
 
         Raises
         ------
         StowageError
-            The run ended early, and nobody could write that down.
+            The run ended early, and that could not be written.
         """
         self._listener.run_started(self._run_id, self._request.total)
         try:
@@ -82,7 +83,7 @@ class Runner:
                 stopwatch.step("scenarios"),
             ):
                 self._run_rounds(
-                    Bench(
+                    RunContext(
                         cluster,
                         api,
                         observer,
@@ -91,10 +92,10 @@ class Runner:
                     )
                 )
 
-    def _run_rounds(self, bench: Bench) -> None:
+    def _run_rounds(self, context: RunContext) -> None:
         for repeat in range(1, self._request.repeat + 1):
             for scenario in self._request.scenarios:
-                outcome = run_scenario(bench, scenario, repeat, self._listener)
+                outcome = run_scenario(context, scenario, repeat, self._listener)
                 self._outcomes.append(outcome)
 
     def _finished(self, error: str = "", code: int = 1) -> RunOutcome:

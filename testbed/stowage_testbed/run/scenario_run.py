@@ -1,26 +1,26 @@
-"""One scenario, once: prepare, place, optimise, tell, clean up."""
+"""One scenario, once: prepare, place, optimise, report, clean up."""
 
 from __future__ import annotations
 
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.ending import EndingInterrupt, await_end
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.cluster_needs import missing_at
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.deterministic_phase import run_deterministic
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.environment import clear, namespace_of, prepare
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.optimizer_phase import run_optimizer
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.problem import PROBLEMS, in_words
-from stowage_testbed.run.site import clear, namespace_of, prepare
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.stepped_phase import run_stepped
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.scenario.model import Scenario
 
 
 def run_scenario(
-    bench: Bench, scenario: Scenario, repeat: int, listener: Listener
+    context: RunContext, scenario: Scenario, repeat: int, listener: Listener
 ) -> ScenarioOutcome:
     """Run a scenario on a cluster and leave the cluster as it was.
 
@@ -29,46 +29,50 @@ def run_scenario(
     An error of the scenario is part of its outcome. One in the clean-up is raised: the
     next scenario would not find a fresh cluster.
     """
-    if missing := missing_at(bench.cluster.backend, scenario):
+    if missing := missing_at(context.cluster.backend, scenario):
         listener.stage(f"{scenario.scenario_id}: skipped: {missing}")
         return ScenarioOutcome(scenario, repeat, skipped=missing)
     listener.scenario_started(scenario, repeat)
-    diary = Diary(bench, listener)
+    recorder = RunRecorder(context, listener)
     try:
-        with needing_host_pods(bench.cluster):
-            outcome = _carried_out(bench, scenario, repeat, diary)
+        with needing_host_pods(context.cluster):
+            outcome = _executed(context, scenario, repeat, recorder)
             if outcome.error:
                 await_end(PATIENCE_S)
     except EndingInterrupt:
-        # Nobody is there to clear anything.
+        # The process is being ended; there is no time to clear anything.
         raise
     except (KeyboardInterrupt, SystemExit):
-        if bench.lasting:
-            clear(bench, scenario, repeat)
+        if context.lasting:
+            clear(context, scenario, repeat)
         raise
-    namespace = namespace_of(bench, scenario, repeat)
-    listener.scenario_finished(outcome, diary.material(namespace))
-    with diary.step("clean up"):
-        clear(bench, scenario, repeat)
+    namespace = namespace_of(context, scenario, repeat)
+    listener.scenario_finished(outcome, recorder.material(namespace))
+    with recorder.step("clean up"):
+        clear(context, scenario, repeat)
     return outcome
 
 
-def _carried_out(
-    bench: Bench, scenario: Scenario, repeat: int, diary: Diary
+def _executed(
+    context: RunContext, scenario: Scenario, repeat: int, recorder: RunRecorder
 ) -> ScenarioOutcome:
     before = after = end = None
     stepped: SteppedOutcome | None = None
     metrics: tuple[Metric, ...] = ()
     error = ""
     try:
-        with diary.step("prepare"):
-            site = prepare(bench, scenario, repeat)
+        with recorder.step("prepare"):
+            environment = prepare(context, scenario, repeat)
         if scenario.steps:
-            stepped, end, metrics = run_stepped(bench, scenario, site, diary)
+            stepped, end, metrics = run_stepped(
+                context, scenario, environment, recorder
+            )
             error = stepped.error
         else:
-            before = run_deterministic(bench, scenario, site, diary)
-            after = run_optimizer(bench, scenario, site, diary, before.state)
+            before = run_deterministic(context, scenario, environment, recorder)
+            after = run_optimizer(
+                context, scenario, environment, recorder, before.state
+            )
     except PROBLEMS as problem:
         error = in_words(problem)
     return ScenarioOutcome(
@@ -79,7 +83,7 @@ def _carried_out(
         end=end,
         stepped=stepped,
         metrics=metrics,
-        plans=tuple(bench.observer.read(lambda state: state.plans())),
+        plans=tuple(context.observer.read(lambda state: state.plans())),
         error=error,
-        durations_s=diary.durations_s,
+        durations_s=recorder.durations_s,
     )

@@ -8,15 +8,15 @@ from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.run.bench import Bench
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks
 from stowage_testbed.run.measure import measured
 from stowage_testbed.run.optimizer_phase import optimizer_values
 from stowage_testbed.run.outcome import PhaseOutcome
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import switch_release
-from stowage_testbed.run.site import Site
-from stowage_testbed.run.steps.carrying_out import run_steps
+from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.check import CheckResult
@@ -28,28 +28,39 @@ ARM = "release"
 
 
 def run_stepped(
-    bench: Bench, scenario: Scenario, site: Site, diary: Diary
+    context: RunContext,
+    scenario: Scenario,
+    environment: ScenarioEnvironment,
+    recorder: RunRecorder,
 ) -> tuple[SteppedOutcome, PhaseOutcome, tuple[Metric, ...]]:
     """Install the release, carry the steps out, and measure.
 
     Bounds on metrics and the invariants are checked besides what the steps expect.
     """
-    _release(bench, scenario, diary)
-    stepped = run_steps(bench, scenario, site, None, diary)
+    _release(context, scenario, recorder)
+    stepped = run_steps(context, scenario, environment, None, recorder)
     label = RunLabel(scenario.scenario_id, ARM)
-    record = window_record(bench, scenario, site, stepped, diary, label=label)
+    record = window_record(
+        context, scenario, environment, stepped, recorder, label=label
+    )
     window, metrics = stepped.window, metrics_of(record) if record else ()
     end = measured(
-        bench,
+        context,
         stepped.state,
-        [one for one in diary.changes() if window is None or window.holds(one.receipt)],
-        site.namespace,
-        diary.audit_start,
-        duration_s=window.length_s if window else diary.durations_s.get("steps", 0.0),
+        [
+            one
+            for one in recorder.changes()
+            if window is None or window.holds(one.receipt)
+        ],
+        environment.namespace,
+        recorder.audit_start,
+        duration_s=window.length_s
+        if window
+        else recorder.durations_s.get("steps", 0.0),
         checks=(
             *stepped.checks,
             *_metric_checks(scenario, stepped, metrics),
-            *invariant_checks(bench, diary),
+            *invariant_checks(context, recorder),
         ),
     )
     return stepped, end, metrics
@@ -66,17 +77,17 @@ def _metric_checks(
     )
 
 
-def _release(bench: Bench, scenario: Scenario, diary: Diary) -> None:
+def _release(context: RunContext, scenario: Scenario, recorder: RunRecorder) -> None:
     """Install the release that the scenario names, and watch what it brings."""
     settings = scenario.scheduler
     of_optimizer = optimizer_values(scenario.optimizer) if settings.optimizer else {}
-    with diary.step(f"release {settings.profile}"):
+    with recorder.step(f"release {settings.profile}"):
         serving = switch_release(
-            bench,
+            context,
             settings.profile,
             optimizer_enabled=settings.optimizer,
             values=merge_values(of_optimizer, settings.values),
         )
-        diary.released(serving)
+        recorder.released(serving)
         for source in WATCHED:
-            bench.observer.watch(source)
+            context.observer.watch(source)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from stowage_testbed.compare.footprint import UNKNOWN, Footprint
 from stowage_testbed.compare.recording import (
-    Disturbance,
+    Disruption,
     Observations,
     PodCount,
     RunLabel,
@@ -16,27 +16,27 @@ from stowage_testbed.compare.recording import (
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.metrics.record_state import state_at_end
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.catching_up import audit_of
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.optimizer_phase import optimizer_record
-from stowage_testbed.run.site import Site
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.scenario.model import Scenario
 
 
 def window_record(
-    bench: Bench,
+    context: RunContext,
     scenario: Scenario,
-    site: Site,
+    environment: ScenarioEnvironment,
     stepped: SteppedOutcome,
-    diary: Diary,
+    recorder: RunRecorder,
     *,
     label: RunLabel,
     footprint: Footprint = UNKNOWN,
     count: PodCount | None = None,
 ) -> RunRecord | None:
-    """Return what the diary has of the window, as metrics are made from it.
+    """Return what the recorder has of the window, as metrics are made from it.
 
     ``None`` is returned where the steps measured none.
 
@@ -45,7 +45,7 @@ def window_record(
     label
         What the run is called.
     footprint
-        Memory and CPU time of the scheduler in the window, if they were gauged.
+        Memory and CPU time of the scheduler in the window, if they were measured.
     count
         The pods of the API server and of the watch, if they were counted.
 
@@ -57,22 +57,22 @@ def window_record(
     if window is None:
         return None
     ours = {name for pool in scenario.node_pools for name in pool.node_names()}
-    bodies, plans = bench.observer.read(
+    bodies, plans = context.observer.read(
         lambda state: (state.bodies("Node"), state.plans())
     )
-    changes = [*diary.there_before, *diary.changes()]
+    changes = [*recorder.there_before, *recorder.changes()]
     of_plans = optimizer_record(plans)
     seen = Observations(
-        namespace=site.namespace,
+        namespace=environment.namespace,
         start=window.start,
         stop=window.stop,
         nodes=node_records(b for b in bodies if b["metadata"]["name"] in ours),
         changes=changes,
-        audit=audit_of(bench, diary.audit_start, changes, site.namespace),
+        audit=audit_of(context, recorder.audit_start, changes, environment.namespace),
         count=count,
         footprint=footprint,
     )
-    record = recorded(label, seen, Disturbance(of_plans.moves, of_plans.evictions))
+    record = recorded(label, seen, Disruption(of_plans.moves, of_plans.evictions))
     return replace(
         record, bound_placed=_bound(record, plans), recovery=stepped.recovery
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.scenario.errors import Fault
+from stowage_testbed.scenario.errors import Issue
 
 DEEPEST = 40
 MOST_BY_ALIASES = 10_000
@@ -32,7 +32,7 @@ class _Value:
         self.height = max(self.height, 1 + inner.height)
 
 
-def alias_fault(path: Path, text: str) -> Fault | None:
+def alias_issue(path: Path, text: str) -> Issue | None:
     """Return where a file becomes too deep, or its aliases too large, if it does.
 
     Raises
@@ -45,7 +45,7 @@ def alias_fault(path: Path, text: str) -> Fault | None:
         if message := file.take(event):
             mark = event.start_mark
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            return Fault(path, line, column, message)
+            return Issue(path, line, column, message)
     return None
 
 

@@ -1,7 +1,7 @@
 """Which scenarios are meant: by file, by folder, by name, by label.
 
 A name is looked up in the user's folder first, then among the scenarios that come with
-Stowage. Who has no folder of scenarios has those.
+Stowage. Without a folder of scenarios those are used.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ def check_metrics(
 ) -> Iterator[CheckResult]:
     """Yield a result for each bound; a metric without a value does not keep it.
 
-    The message tells where the bound comes from: one that is broken may be the bound's
-    own fault.
+    The message says where the bound comes from: if it does not hold, the bound itself
+    may be wrong.
 
     Parameters
     ----------

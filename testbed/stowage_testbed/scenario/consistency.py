@@ -1,6 +1,6 @@
 """What no schema can say: whether the parts of one scenario fit each other.
 
-Each rule is a function from a draft to complaints; `RULES` is all of them.
+Each rule is a function from a draft to issues; `RULES` is all of them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from stowage_testbed.quantity import format_cpu, format_memory
-from stowage_testbed.scenario.complaints import Complaint, unknown_name
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
+from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
 from stowage_testbed.scenario.metric_rules import METRIC_RULES
 from stowage_testbed.scenario.model import NodePool, Workload
 from stowage_testbed.scenario.steps.form_rules import FORM_RULES
@@ -21,22 +21,22 @@ from stowage_testbed.scenario.steps.order_rules import ORDER_RULES
 from stowage_testbed.scenario.steps.setting_rules import SETTING_RULES
 
 
-def one_source_of_pods(draft: Draft) -> Iterator[Complaint]:
+def one_source_of_pods(draft: Draft) -> Iterator[DocumentIssue]:
     """Nodes and workload are either written down or generated."""
     written = [key for key in ("nodes", "workload") if key in _data(draft)]
     if "instance" in _data(draft):
         for key in (*written, *(["order"] if "order" in _data(draft) else [])):
             message = f"`instance` brings nodes and workload; remove {key!r} or it"
-            yield Complaint((key,), message, of_key=True)
+            yield DocumentIssue((key,), message, of_key=True)
         return
     # Traces bring pods too.
     for key in ("nodes",) if draft.stepped else ("nodes", "workload"):
         if key not in written:
             message = f"the scenario lacks {key!r}; write it, or an `instance`"
-            yield Complaint((), message)
+            yield DocumentIssue((), message)
 
 
-def unique_workloads(draft: Draft) -> Iterator[Complaint]:
+def unique_workloads(draft: Draft) -> Iterator[DocumentIssue]:
     """No two workloads have one name."""
     first: dict[str, Place] = {}
     items = _data(draft).get("workload")
@@ -48,11 +48,11 @@ def unique_workloads(draft: Draft) -> Iterator[Complaint]:
         if name in first:
             line = draft.document.mark(first[name]).line
             message = f"workload {name!r} stands already in line {line}"
-            yield Complaint(place, f"{message}; choose another name")
+            yield DocumentIssue(place, f"{message}; choose another name")
         first.setdefault(name, place)
 
 
-def unique_nodes(draft: Draft) -> Iterator[Complaint]:
+def unique_nodes(draft: Draft) -> Iterator[DocumentIssue]:
     """No two kinds of nodes make a node of one name."""
     taken: dict[str, Place] = {}
     for place, pool in draft.pools.items():
@@ -60,11 +60,11 @@ def unique_nodes(draft: Draft) -> Iterator[Complaint]:
         if clash:
             line = draft.document.mark(taken[clash]).line
             message = f"node {clash!r} comes already from line {line}"
-            yield Complaint(place, f"{message}; give one of them another prefix")
+            yield DocumentIssue(place, f"{message}; give one of them another prefix")
         taken |= dict.fromkeys(pool.node_names(), place)
 
 
-def order_is_a_permutation(draft: Draft) -> Iterator[Complaint]:
+def order_is_a_permutation(draft: Draft) -> Iterator[DocumentIssue]:
     """`order` names every workload once."""
     order = _data(draft).get("order")
     if not draft.workload_whole or not isinstance(order, list) or draft.instance:
@@ -74,17 +74,19 @@ def order_is_a_permutation(draft: Draft) -> Iterator[Complaint]:
         if not isinstance(name, str):
             continue
         if name not in names:
-            yield Complaint(("order", number), unknown_name("workload", name, names))
+            yield DocumentIssue(
+                ("order", number), unknown_name("workload", name, names)
+            )
         elif name in order[:number]:
             message = f"workload {name!r} is named twice; keep one"
-            yield Complaint(("order", number), message)
+            yield DocumentIssue(("order", number), message)
     for place, workload in draft.workload.items():
         if workload.name not in order:
             message = f"workload {workload.name!r} is not in `order` and never applied"
-            yield Complaint((*place, "name"), f"{message}; add or remove it")
+            yield DocumentIssue((*place, "name"), f"{message}; add or remove it")
 
 
-def one_source_of_requests(draft: Draft) -> Iterator[Complaint]:
+def one_source_of_requests(draft: Draft) -> Iterator[DocumentIssue]:
     """Own containers bring own requests and images."""
     for place, workload in draft.workload.items():
         if "containers" not in workload.pod or place[0] != "workload":
@@ -92,7 +94,7 @@ def one_source_of_requests(draft: Draft) -> Iterator[Complaint]:
         item = _data(draft)["workload"][place[1]]
         for key in ("cpu", "memory", "image"):
             if key in item:
-                yield Complaint(
+                yield DocumentIssue(
                     (*place, key),
                     f"workload {workload.name!r} has its own `pod.containers`; "
                     f"move {key!r} into one of them",
@@ -100,7 +102,7 @@ def one_source_of_requests(draft: Draft) -> Iterator[Complaint]:
                 )
 
 
-def every_pod_fits(draft: Draft) -> Iterator[Complaint]:
+def every_pod_fits(draft: Draft) -> Iterator[DocumentIssue]:
     """Every pod fits on some empty node, unless the scenario says otherwise."""
     whole = draft.nodes_whole and draft.steps_whole
     if draft.expect.allow_unplaceable or not (whole and draft.pools):
@@ -109,7 +111,7 @@ def every_pod_fits(draft: Draft) -> Iterator[Complaint]:
         if any(_fits(workload, pool) for pool in draft.pools.values()):
             continue
         largest = max(draft.pools.values(), key=lambda p: (p.memory_bytes, p.cpu_milli))
-        yield Complaint(
+        yield DocumentIssue(
             place,
             f"a pod of workload {workload.name!r} "
             f"({_size(workload)}) is larger than any node "
@@ -118,7 +120,7 @@ def every_pod_fits(draft: Draft) -> Iterator[Complaint]:
         )
 
 
-RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
+RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     one_source_of_pods,
     unique_workloads,
     unique_nodes,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.scenario.aliases import alias_fault
-from stowage_testbed.scenario.errors import Fault
+from stowage_testbed.scenario.aliases import alias_issue
+from stowage_testbed.scenario.errors import Issue
 
 Key = str | int
 Place = tuple[Key, ...]
@@ -44,24 +44,24 @@ class Document:
         return self.values.get(place, Mark(1, 1))
 
 
-def compose(path: Path, text: str) -> tuple[yaml.Node | None, list[Fault]]:
-    """Parse a text; faults are broken YAML, duplicate keys, and endless aliases."""
+def compose(path: Path, text: str) -> tuple[yaml.Node | None, list[Issue]]:
+    """Parse a text; issues are broken YAML, duplicate keys, and endless aliases."""
     try:
-        if too_large := alias_fault(path, text):
+        if too_large := alias_issue(path, text):
             return None, [too_large]
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         message = f"this is not YAML: {error.problem}; check indentation and quotes"
-        return None, [Fault(path, line, column, message)]
+        return None, [Issue(path, line, column, message)]
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         message = f"this is not text: {error.reason}; remove the character"
-        return None, [Fault(path, line, 1, message)]
+        return None, [Issue(path, line, 1, message)]
     if root is None:
         message = "the file is empty; start it with `name:` and `description:`"
-        return None, [Fault(path, 1, 1, message)]
+        return None, [Issue(path, 1, 1, message)]
     return root, list(_duplicate_keys(path, root))
 
 
@@ -84,7 +84,7 @@ def entries(node: yaml.Node | None) -> Mapping[str, tuple[yaml.Node, yaml.Node]]
     return {str(key.value): (key, value) for key, value in node.value}
 
 
-def _duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Fault]:
+def _duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Issue]:
     unseen, met = [root], {id(root)}
     while unseen:
         node = unseen.pop()
@@ -95,7 +95,7 @@ def _duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Fault]:
             name = str(key.value)
             if name in lines:
                 message = f"key {name!r} stands already in line {lines[name]}; keep one"
-                yield Fault(path, here.line, here.column, message)
+                yield Issue(path, here.line, here.column, message)
             lines.setdefault(name, here.line)
             inner.append(value)
         # What several aliases name is looked at once.

@@ -1,4 +1,4 @@
-"""A scenario on its way: the parts of a file that could be read, with their places."""
+"""A partly read scenario: the valid parts of a file, with their places."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from stowage_testbed.scenario import build, build_expectations
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
-from stowage_testbed.scenario.complaints import Complaint
 from stowage_testbed.scenario.document import Document, Place
 from stowage_testbed.scenario.instances import generate
+from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import (
     Expectations,
     InstanceSpec,
@@ -20,9 +20,9 @@ from stowage_testbed.scenario.model import (
     Workload,
     pods_brought,
 )
+from stowage_testbed.scenario.steps.additions import replayed_owners
 from stowage_testbed.scenario.steps.build import action
 from stowage_testbed.scenario.steps.model import AddNodes, Step
-from stowage_testbed.scenario.steps.world import replayed_owners
 
 _UNIT_DEPTH = {
     "nodes": 2,
@@ -39,12 +39,12 @@ _UNIT_DEPTH = {
 class Draft:
     """The readable parts of one scenario.
 
-    ``nodes_whole`` and so on tell whether none had to be left out: only then can
+    ``nodes_whole`` and so on say whether none had to be left out: only then can
     something be called missing.
     """
 
     document: Document
-    sound: Mapping[str, Any]
+    valid: Mapping[str, Any]
     nodes: dict[Place, NodePool] = field(default_factory=dict)
     workload: dict[Place, Workload] = field(default_factory=dict)
     expect: Expectations = field(default_factory=Expectations)
@@ -95,41 +95,41 @@ class Draft:
 
 
 def draft(
-    document: Document, complaints: Sequence[Complaint], folder: Path = Path()
+    document: Document, schema_issues: Sequence[DocumentIssue], folder: Path = Path()
 ) -> Draft:
     """Build what can be built of a document, given what the schema said of it.
 
     The files that it names are looked up in ``folder``.
     """
-    gone = {c.place if c.harmless else _unit(c.place) for c in complaints}
+    gone = {c.place if c.harmless else _unit(c.place) for c in schema_issues}
     sections = {place[0] for place in gone if place}
     data = document.data if isinstance(document.data, Mapping) else {}
-    sound = _without(data, (), gone - {()})
+    valid = _without(data, (), gone - {()})
     made = Draft(
         document,
-        sound,
+        valid,
         nodes_whole=not sections & {"nodes", "instance"},
         workload_whole=not sections & {"workload", "instance"},
         objects_whole="objects" not in sections,
         steps_whole="steps" not in sections,
     )
-    for place, item in _items(sound, "nodes"):
+    for place, item in _items(valid, "nodes"):
         made.nodes[place] = build.node_pool(item)
-    for place, item in _items(sound, "workload"):
+    for place, item in _items(valid, "workload"):
         made.workload[place] = build.workload(item)
-    if "instance" in sound:
-        _expand(made, build.instance_spec(sound["instance"]))
-    for name, item in sound.get("objects", {}).items():
+    if "instance" in valid:
+        _expand(made, build.instance_spec(valid["instance"]))
+    for name, item in valid.get("objects", {}).items():
         made.objects[name] = build.object_spec(name, item)
     _take_steps(made, folder)
-    made.expect = build_expectations.expectations(sound.get("expect", {}))
+    made.expect = build_expectations.expectations(valid.get("expect", {}))
     return made
 
 
 def _take_steps(made: Draft, folder: Path) -> None:
     items = [
         (place, kind, plain)
-        for place, item in _items(made.sound, "steps")
+        for place, item in _items(made.valid, "steps")
         for kind, plain in item.items()
     ]
     for _, kind, plain in items:
@@ -142,7 +142,7 @@ def _take_steps(made: Draft, folder: Path) -> None:
         line = made.document.mark(place).line
         does = action(kind, plain, controllers, rows)
         made.steps.append(Step(int(place[1]) + 1, kind, line, does))
-    if any(trace.faults or trace.unreadable for trace in made.traces.values()):
+    if any(trace.issues or trace.unreadable for trace in made.traces.values()):
         made.steps_whole = False
 
 
@@ -176,7 +176,7 @@ def _without(value: Any, place: Place, gone: set[Place]) -> Any:
     return value
 
 
-def _items(sound: Mapping[str, Any], section: str) -> Iterator[tuple[Place, Any]]:
-    for number, item in enumerate(sound.get(section, ())):
+def _items(valid: Mapping[str, Any], section: str) -> Iterator[tuple[Place, Any]]:
+    for number, item in enumerate(valid.get(section, ())):
         if item is not None:
             yield (section, number), item

@@ -10,8 +10,8 @@ from stowage_testbed.errors import StowageError
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Fault:
-    """One fault of a scenario file; lines and columns count from 1."""
+class Issue:
+    """One issue of a scenario file; lines and columns count from 1."""
 
     path: Path
     line: int
@@ -22,14 +22,14 @@ class Fault:
         return f"{self.path}:{self.line}:{self.column}: {self.message}"
 
 
-class ScenarioFaultsError(StowageError):
-    """Scenario files have faults; all of them are named."""
+class ScenarioIssuesError(StowageError):
+    """Scenario files have issues; all of them are named."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        self.faults = tuple(sorted(set(faults)))
-        count = len(self.faults)
-        noun = "fault" if count == 1 else "faults"
-        lines = "\n".join(f"  {fault}" for fault in self.faults)
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        self.issues = tuple(sorted(set(issues)))
+        count = len(self.issues)
+        noun = "issue" if count == 1 else "issues"
+        lines = "\n".join(f"  {issue}" for issue in self.issues)
         super().__init__(f"{count} {noun} in the scenario files:\n{lines}")
 
 
@@ -55,7 +55,7 @@ class ScenarioUnknownError(StowageError):
 
 
 class ScenarioNameError(StowageError):
-    """A scenario cannot bear a name."""
+    """A scenario cannot have a name."""
 
     exit_code = 2
 

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from stowage_testbed.scenario.complaints import Complaint, unknown_name
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
+from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
+from stowage_testbed.scenario.steps.additions import replayed_pods, triggered_plans
 from stowage_testbed.scenario.steps.demand import most_pods_each
 from stowage_testbed.scenario.steps.model import Check
-from stowage_testbed.scenario.steps.world import replayed_pods, triggered_plans
 
 _BOUNDED = ("placed", "pods_per_node", "moves", "evictions", "solves")
 
 
-def expected_workloads_exist(draft: Draft) -> Iterator[Complaint]:
+def expected_workloads_exist(draft: Draft) -> Iterator[DocumentIssue]:
     """An expectation names only workloads that the scenario has."""
     if not _pods_known(draft):
         return
@@ -25,10 +25,10 @@ def expected_workloads_exist(draft: Draft) -> Iterator[Complaint]:
         for place, name in _workloads_named(base, state):
             if name not in known:
                 message = unknown_name("workload", name, known)
-                yield Complaint(place, message, of_key=True)
+                yield DocumentIssue(place, message, of_key=True)
 
 
-def expected_nodes_exist(draft: Draft) -> Iterator[Complaint]:
+def expected_nodes_exist(draft: Draft) -> Iterator[DocumentIssue]:
     """Placements name only nodes that the scenario has."""
     if not (draft.nodes_whole and draft.steps_whole):
         return
@@ -37,15 +37,15 @@ def expected_nodes_exist(draft: Draft) -> Iterator[Complaint]:
         for name, one in state.get("objects", {}).items():
             if one.get("nodeName", known[0]) not in known:
                 place = (*base, "objects", name, "nodeName")
-                yield Complaint(place, unknown_name("node", one["nodeName"], known))
+                yield DocumentIssue(place, unknown_name("node", one["nodeName"], known))
         for name, nodes in state.get("placements", {}).items():
             for number, node in enumerate(nodes):
                 if node not in known:
                     place = (*base, "placements", name, number)
-                    yield Complaint(place, unknown_name("node", node, known))
+                    yield DocumentIssue(place, unknown_name("node", node, known))
 
 
-def expected_objects_exist(draft: Draft) -> Iterator[Complaint]:
+def expected_objects_exist(draft: Draft) -> Iterator[DocumentIssue]:
     """An expectation names only objects and plans that the scenario has."""
     if not (draft.objects_whole and draft.steps_whole):
         return
@@ -54,10 +54,10 @@ def expected_objects_exist(draft: Draft) -> Iterator[Complaint]:
         for name in state.get("objects", {}):
             if name not in known:
                 message = unknown_name("object", name, known)
-                yield Complaint((*base, "objects", name), message, of_key=True)
+                yield DocumentIssue((*base, "objects", name), message, of_key=True)
 
 
-def expected_counts_are_possible(draft: Draft) -> Iterator[Complaint]:
+def expected_counts_are_possible(draft: Draft) -> Iterator[DocumentIssue]:
     """No expectation counts more pods than the scenario has."""
     scaled = any(o.kind == "HorizontalPodAutoscaler" for o in draft.objects.values())
     if not _pods_known(draft) or scaled:
@@ -80,10 +80,10 @@ def expected_counts_are_possible(draft: Draft) -> Iterator[Complaint]:
                 have = replicas.get(str(place[-1]), count)
             if count > have:
                 message = f"{whose} has only {have} pods; expect no more of them"
-                yield Complaint(place, message)
+                yield DocumentIssue(place, message)
 
 
-def bounds_are_not_empty(draft: Draft) -> Iterator[Complaint]:
+def bounds_are_not_empty(draft: Draft) -> Iterator[DocumentIssue]:
     """`min` is not above `max`."""
     for base, state in _phases(draft):
         named = {(*base, key): state[key] for key in _BOUNDED if key in state}
@@ -94,10 +94,10 @@ def bounds_are_not_empty(draft: Draft) -> Iterator[Complaint]:
                 low, high = bounds["min"], bounds["max"]
                 if low > high:
                     message = f"min {low} is above max {high}; exchange them"
-                    yield Complaint(place, message)
+                    yield DocumentIssue(place, message)
 
 
-EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
+EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     expected_workloads_exist,
     expected_nodes_exist,
     expected_objects_exist,
@@ -107,13 +107,13 @@ EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
 
 
 def _phases(draft: Draft) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    expect = draft.sound.get("expect", {})
+    expect = draft.valid.get("expect", {})
     for phase in ("deterministic", "optimizer", "end"):
         yield ("expect", phase), expect.get(phase, {})
     for step in draft.steps:
         if isinstance(step.action, Check):
             index = step.number - 1
-            yield ("steps", index, "check"), draft.sound["steps"][index]["check"]
+            yield ("steps", index, "check"), draft.valid["steps"][index]["check"]
 
 
 def _pods_known(draft: Draft) -> bool:

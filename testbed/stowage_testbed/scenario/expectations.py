@@ -14,7 +14,7 @@ class Bounds:
     maximum: int | None = None
 
     def holds(self, value: int) -> bool:
-        """Tell whether ``value`` lies in the range."""
+        """Return whether ``value`` lies in the range."""
         if self.minimum is not None and value < self.minimum:
             return False
         return self.maximum is None or value <= self.maximum
@@ -160,7 +160,7 @@ class MetricBound:
     maximum: float | None = None
 
     def holds(self, value: float) -> bool:
-        """Tell whether a value keeps the bound."""
+        """Return whether a value keeps the bound."""
         if self.minimum is not None and value < self.minimum:
             return False
         return self.maximum is None or value <= self.maximum

@@ -1,4 +1,4 @@
-"""From files to scenarios; every fault of a file is found before any is reported."""
+"""From files to scenarios; every issue of a file is found before any is reported."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.scenario import build
-from stowage_testbed.scenario.complaints import Complaint, complaints
 from stowage_testbed.scenario.consistency import RULES
 from stowage_testbed.scenario.document import Document, compose, read
 from stowage_testbed.scenario.draft import Draft, draft
 from stowage_testbed.scenario.errors import (
-    Fault,
-    ScenarioFaultsError,
+    Issue,
+    ScenarioIssuesError,
     ScenarioUnreadableError,
 )
+from stowage_testbed.scenario.issues import DocumentIssue, schema_issues
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.parameters import (
     Substitution,
-    parameter_faults,
+    parameter_issues,
     substitute,
     variant_values,
 )
@@ -32,13 +32,13 @@ def load_file(path: Path) -> tuple[Scenario, ...]:
     Raises
     ------
     ScenarioFaultsError
-        With every fault of the file: its line, its column and the way out.
+        With every issue of the file: its line, its column and the way out.
     ScenarioUnreadableError
         There is no such file, or it is not text.
     """
-    scenarios, faults = _read_file(path)
-    if faults:
-        raise ScenarioFaultsError(faults)
+    scenarios, issues = _read_file(path)
+    if issues:
+        raise ScenarioIssuesError(issues)
     return scenarios
 
 
@@ -48,7 +48,7 @@ def load_folder(folder: Path) -> tuple[Scenario, ...]:
     Raises
     ------
     ScenarioFaultsError
-        With every fault of every file.
+        With every issue of every file.
     ScenarioUnreadableError
         There is no such folder, or it holds no scenario.
     """
@@ -59,34 +59,34 @@ def load_folder(folder: Path) -> tuple[Scenario, ...]:
 
 
 def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:
-    """Return the scenarios of some files; faults of all of them are reported at once.
+    """Return the scenarios of some files; issues of all of them are reported at once.
 
     Raises
     ------
     ScenarioFaultsError
-        With every fault of every file.
+        With every issue of every file.
     """
     scenarios: list[Scenario] = []
-    faults: list[Fault] = []
+    issues: list[Issue] = []
     for path in paths:
         found, wrong = _read_file(path)
         scenarios.extend(found)
-        faults.extend(wrong)
-    if faults:
-        raise ScenarioFaultsError(faults)
+        issues.extend(wrong)
+    if issues:
+        raise ScenarioIssuesError(issues)
     return tuple(scenarios)
 
 
-def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Fault]]:
+def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Issue]]:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
         raise ScenarioUnreadableError(path, str(error.strerror)) from error
     except UnicodeDecodeError as error:
         raise ScenarioUnreadableError(path, "it is not UTF-8 text") from error
-    root, faults = compose(path, text)
+    root, issues = compose(path, text)
     if root is None:
-        return (), faults
+        return (), issues
     drafts: list[tuple[str | None, Draft]] = []
     used: set[str] = set()
     for variant, values in variant_values(root).items():
@@ -95,44 +95,44 @@ def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Fault]]:
         made, found = _judge(document, path.parent)
         drafts.append((variant, made))
         used |= substitution.used
-        faults += [fault for one in made.traces.values() for fault in one.faults]
-        faults += [*substitution.faults, *_faults(path, document, found)]
-    faults += parameter_faults(path, root, used)
-    faults += _name_faults(path, drafts[0][1])
-    if faults:
-        return (), faults
+        issues += [issue for one in made.traces.values() for issue in one.issues]
+        issues += [*substitution.issues, *_issues(path, document, found)]
+    issues += parameter_issues(path, root, used)
+    issues += _name_issues(path, drafts[0][1])
+    if issues:
+        return (), issues
     return tuple(_scenario(path, variant, made) for variant, made in drafts), []
 
 
-def _judge(document: Document, folder: Path) -> tuple[Draft, list[Complaint]]:
+def _judge(document: Document, folder: Path) -> tuple[Draft, list[DocumentIssue]]:
     errors = validator(form_of(document.data)).iter_errors(document.data)
-    found = list(complaints(list(errors)))
+    found = list(schema_issues(list(errors)))
     made = draft(document, found, folder)
-    found.extend(complaint for rule in RULES for complaint in rule(made))
+    found.extend(issue for rule in RULES for issue in rule(made))
     return made, found
 
 
-def _faults(
-    path: Path, document: Document, found: Iterable[Complaint]
-) -> Iterator[Fault]:
-    for complaint in found:
-        if complaint.told:
+def _issues(
+    path: Path, document: Document, found: Iterable[DocumentIssue]
+) -> Iterator[Issue]:
+    for issue in found:
+        if issue.reported:
             continue
-        at = document.mark(complaint.place, of_key=complaint.of_key)
-        yield Fault(path, at.line, at.column, complaint.message)
+        at = document.mark(issue.place, of_key=issue.of_key)
+        yield Issue(path, at.line, at.column, issue.message)
 
 
-def _name_faults(path: Path, made: Draft) -> Iterator[Fault]:
-    name = made.sound.get("name")
+def _name_issues(path: Path, made: Draft) -> Iterator[Issue]:
+    name = made.valid.get("name")
     expected = "/".join(path.with_suffix("").parts[-2:])
-    if name is not None and name != expected and "name" in made.sound:
+    if name is not None and name != expected and "name" in made.valid:
         at = made.document.mark(("name",))
         message = f"name {name!r} does not match the file's path; call it {expected!r}"
-        yield Fault(path, at.line, at.column, message)
+        yield Issue(path, at.line, at.column, message)
 
 
 def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
-    data = made.sound
+    data = made.valid
     by_name = {workload.name: workload for workload in made.workload.values()}
     labels = data.get("labels", ())
     if variant:

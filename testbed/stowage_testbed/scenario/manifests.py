@@ -19,7 +19,7 @@ LIFETIME = "stowage.dev/lifetime"
 """Annotation: how long a pod runs before it is done, as a duration of Go."""
 
 ENDS_IN = "stowage.dev/ends-in"
-"""Annotation: how long a pod takes to end when it is told to, likewise."""
+"""Annotation: how long a pod takes to end when it is deleted, likewise."""
 
 API_VERSIONS = {
     "HorizontalPodAutoscaler": "autoscaling/v2",

@@ -22,9 +22,9 @@ from stowage_testbed.scenario.expectations import (
     ExpectedState,
     MetricBound,
 )
+from stowage_testbed.scenario.steps.additions import added_nodes, replayed_priorities
 from stowage_testbed.scenario.steps.demand import most_pods
 from stowage_testbed.scenario.steps.model import Step
-from stowage_testbed.scenario.steps.world import added_nodes, replayed_priorities
 
 __all__ = [
     "Arrival",

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from stowage_testbed.scenario.document import Mark, entries, mark_of
-from stowage_testbed.scenario.errors import Fault
+from stowage_testbed.scenario.errors import Issue
 
 PLACEHOLDER = re.compile(r"\$\{\s*([^}]*?)\s*\}")
 
@@ -34,7 +34,7 @@ class Substitution:
     path: Path
     values: Mapping[str, yaml.Node]
     used: set[str] = field(default_factory=set)
-    faults: list[Fault] = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
 
     def fill(self, node: yaml.Node) -> yaml.Node:
         """Return a node with every placeholder replaced."""
@@ -60,7 +60,7 @@ class Substitution:
             return self.values[name]
         at = mark_of(node)
         message = f"no parameter is called {name!r}; {_way_out(name, self.values)}"
-        self.faults.append(Fault(self.path, at.line, at.column, message))
+        self.issues.append(Issue(self.path, at.line, at.column, message))
         return None
 
     def _text(self, match: re.Match[str], node: yaml.Node) -> str:
@@ -72,7 +72,7 @@ class Substitution:
             f"parameter {match[1]!r} is no single value and cannot stand inside a "
             f"text; use ${{{match[1]}}} alone"
         )
-        self.faults.append(Fault(self.path, at.line, at.column, message))
+        self.issues.append(Issue(self.path, at.line, at.column, message))
         return match[0]
 
 
@@ -101,14 +101,14 @@ def variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node]]:
     return values
 
 
-def parameter_faults(path: Path, root: yaml.Node, used: set[str]) -> list[Fault]:
+def parameter_issues(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]:
     """Return unused parameters, unknown ones in variants, and values of wrong type."""
     sections = entries(root)
     declared = entries(_section(sections, "parameters"))
-    faults: list[Fault] = []
+    issues: list[Issue] = []
 
     def add(at: Mark, message: str) -> None:
-        faults.append(Fault(path, at.line, at.column, message))
+        issues.append(Issue(path, at.line, at.column, message))
 
     types: dict[str, str] = {}
     for name, (key, declaration) in declared.items():
@@ -129,7 +129,7 @@ def parameter_faults(path: Path, root: yaml.Node, used: set[str]) -> list[Fault]
                 add(mark_of(key), message)
             elif not _fits(types.get(name), value):
                 add(mark_of(value), _wrong_type(name, types[name]))
-    return faults
+    return issues
 
 
 def _section(

@@ -1,4 +1,4 @@
-"""A first scenario file: commented, free of faults, and ready to run."""
+"""A first scenario file: commented, free of issues, and ready to run."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class SourcesMissingError(StowageError):
     def __init__(self, name: str, folder: Path) -> None:
         super().__init__(
             f"{name} is built from the Go module in {folder}, which is not there; "
-            "install Stowage anew: pip install --force-reinstall stowage"
+            "reinstall Stowage: pip install --force-reinstall stowage"
         )
 
 
@@ -104,9 +104,9 @@ class InstallBusyError(StowageError):
 class PinsFileError(StowageError):
     """The file with the digests of release archives cannot be used."""
 
-    def __init__(self, file: Path, faults: Sequence[str]) -> None:
+    def __init__(self, file: Path, issues: Sequence[str]) -> None:
         super().__init__(
-            f"{file}: {'; '.join(faults)}; "
+            f"{file}: {'; '.join(issues)}; "
             "write one line an archive: its SHA-256 digest, a space, its address"
         )
 
@@ -185,7 +185,7 @@ class ToolChoiceError(StowageError):
 class SourceOptionError(StowageError):
     """Options of the two sources were mixed."""
 
-    def __init__(self, fault: str) -> None:
+    def __init__(self, issue: str) -> None:
         super().__init__(
-            f"{fault}; write --source release --pins FILE, or leave all three out"
+            f"{issue}; write --source release --pins FILE, or leave all three out"
         )

@@ -16,7 +16,7 @@ MANIFEST_FILE = Path(__file__).with_name("manifest.toml")
 CHECKOUT = layout.shipped("scheduler").parent
 """What Stowage ships lies there: a checkout, or what a wheel holds of one."""
 DEFAULT_GROUP = "default"
-"""What is installed when nobody says what: all that tests and scenarios need."""
+"""What is installed by default: all that tests and scenarios need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Tool:
 
     @property
     def ldflags(self) -> str:
-        """Return the linker flags: stripped, and told its version if it asks."""
+        """Return the linker flags: stripped, and with the version if needed."""
         flags = ["-s", "-w"]
         if self.version_flags:
             major, minor, _ = self.version.removeprefix("v").split(".")
@@ -111,7 +111,7 @@ class Manifest:
 
 @functools.cache
 def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
-    """Read the manifest; it is part of the program, so its faults are bugs."""
+    """Read the manifest; it is part of the program, so its issues are bugs."""
     raw = tomllib.loads(file.read_text(encoding="utf-8"))
     archives = raw["archives"]
     space = {name: Space(**sizes) for name, sizes in raw["space"].items()}

@@ -1,7 +1,7 @@
 """Files of a Go module that a tool needs at run time, kept beside its binary.
 
 They are taken from the very module that the tool is built from, so that both are of one
-version, and nobody has to keep copies in step.
+version, and no copies have to be kept in step.
 """
 
 from __future__ import annotations

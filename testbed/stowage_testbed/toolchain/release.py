@@ -52,15 +52,15 @@ def read_release(pins: Path, mirror: str | None = None) -> Release:
     except OSError as error:
         raise PinsFileError(pins, [str(error.strerror)]) from error
     digests: dict[str, str] = {}
-    faults = []
+    issues = []
     for number, line in enumerate(lines, 1):
         match = _LINE.fullmatch(line.strip())
         if match:
             digests[match["url"]] = match["digest"].lower()
         elif line.strip() and not line.lstrip().startswith("#"):
-            faults.append(f"line {number} is not DIGEST ADDRESS: {line.strip()!r}")
-    if faults:
-        raise PinsFileError(pins, faults)
+            issues.append(f"line {number} is not DIGEST ADDRESS: {line.strip()!r}")
+    if issues:
+        raise PinsFileError(pins, issues)
     return Release(digests, mirror)
 
 

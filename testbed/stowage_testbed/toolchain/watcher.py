@@ -1,4 +1,4 @@
-"""Who is told how an installation goes on."""
+"""Watchers of the progress of an installation."""
 
 from __future__ import annotations
 

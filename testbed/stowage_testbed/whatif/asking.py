@@ -12,26 +12,26 @@ from stowage_testbed.simulate import Instance, Question, SchedulerVerifier, Simu
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.kept import KeptPods
-from stowage_testbed.whatif.left import left_pending
 from stowage_testbed.whatif.room import rooms
+from stowage_testbed.whatif.still_pending import left_pending
 
 REHEARSALS = 8
-"""How often a plan that a plugin refuses is made anew, without what it refused."""
+"""How often a plan that a plugin refuses is made again, without what it refused."""
 
 ID = "whatif"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What plans may do, and how long they may be looked for.
+class PlanLimits:
+    """What plans may do, and how long the search for them may take.
 
     Attributes
     ----------
     max_moves
         Of a plan; ``None`` for any number.
     arguments
-        Of the plugin, whose rules say who may be disturbed; what is left out has its
-        default.
+        Of the plugin, whose rules say which pods may be disrupted; what is left out has
+        its default.
     """
 
     time_limit_s: float = 10.0
@@ -41,7 +41,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A plan that every plugin of the scheduler accepts, and who was left alone."""
+    """A plan that every plugin of the scheduler accepts, and the pods left alone."""
 
     plan: pb.Plan
     refusals: tuple[pb.Refusal, ...]
@@ -66,7 +66,7 @@ class Asking:
         self._simulator = simulator
         self._service = service
 
-    def findings(self, inventory: Inventory, wishes: Wishes) -> Findings:
+    def findings(self, inventory: Inventory, limits: PlanLimits) -> Findings:
         """Return the answers.
 
         Raises
@@ -77,13 +77,13 @@ class Asking:
             The optimiser failed.
         """
         instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
-        question = Question(instance, arguments=wishes.arguments)
+        question = Question(instance, arguments=limits.arguments)
         snapshot = self._verifier.verify(question).snapshot
-        placing = self._proposal(question, snapshot, wishes, pb.OBJECTIVE_PLACE)
+        placing = self._proposal(question, snapshot, limits, pb.OBJECTIVE_PLACE)
         emptying = self._proposal(
             replace(question, consolidates=True),
             snapshot,
-            wishes,
+            limits,
             pb.OBJECTIVE_CONSOLIDATE,
         )
         return _findings(
@@ -105,13 +105,13 @@ class Asking:
         self,
         question: Question,
         snapshot: pb.Snapshot,
-        wishes: Wishes,
+        limits: PlanLimits,
         objective: pb.Objective,
     ) -> Proposal:
         """Return a plan that stands the scheduler's own rehearsal."""
         objections: list[str] = []
         for _ in range(REHEARSALS):
-            last = self._solved(snapshot, wishes, objective)
+            last = self._solved(snapshot, limits, objective)
             verification = self._verifier.verify(replace(question, plans=(last.plan,)))
             (verdict,) = verification.verdicts
             if verdict.accepted:
@@ -122,17 +122,17 @@ class Asking:
                 break
             question = replace(question, forbidden=(*question.forbidden, *pairs))
             snapshot = self._verifier.verify(question).snapshot
-        # Nobody moves: that is always allowed.
+        # No pod moves: that is always allowed.
         return Proposal(pb.Plan(), (), tuple(objections))
 
     def _solved(
-        self, snapshot: pb.Snapshot, wishes: Wishes, objective: pb.Objective
+        self, snapshot: pb.Snapshot, limits: PlanLimits, objective: pb.Objective
     ) -> pb.SolveUpdate:
         options = pb.SolveOptions(
-            time_limit_s=wishes.time_limit_s,
+            time_limit_s=limits.time_limit_s,
             policy=pb.POLICY_STRICT,
             objective=objective,
-            max_moves=wishes.max_moves,
+            max_moves=limits.max_moves,
         )
         request = pb.SolveRequest(snapshot=snapshot, options=options)
         last = self._service.last_answer(request)
@@ -144,7 +144,7 @@ class Asking:
 def _pairs(
     snapshot: pb.Snapshot, plan: pb.Plan, refused: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return who was refused where, pods as ``namespace/name``."""
+    """Return which pods were refused where, as ``namespace/name``."""
     names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
     targets = {one.pod_uid: one.node for one in plan.placements}
     targets |= {one.pod_uid: one.to_node for one in plan.moves}

@@ -15,8 +15,8 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """Pods alike that would stay pending, and why.
+class StillPending:
+    """Equal pods that would stay pending, and why.
 
     Attributes
     ----------
@@ -80,11 +80,11 @@ class Findings:
         In alphabetical order; an eviction is a running pod that would go pending, for
         others of higher priority only.
     proved
-        Whether it is proved that no plan places more, or as many with less disturbance.
+        Whether it is proved that no plan places more, or as many with less disruption.
     gain_by_moves
         How many pending pods fit with at most so many moves; ascending.
     left
-        Who would stay pending.
+        Pods that would stay pending.
     kept
         The rules that keep running pods where they are, that of most pods first.
     room
@@ -109,7 +109,7 @@ class Findings:
     evictions: tuple[str, ...]
     proved: bool
     gain_by_moves: tuple[tuple[int, int], ...]
-    left: tuple[Left, ...]
+    left: tuple[StillPending, ...]
     kept: tuple[Kept, ...]
     room: tuple[Room, ...]
     used_nodes: int | None

@@ -41,7 +41,7 @@ def read_context(context: str | None, kubeconfig: Path | None = None) -> Invento
     Raises
     ------
     NoContextError, ApiServerGoneError
-        Nobody is there.
+        There is no such context, or no API server answers.
     ReadingRefusedError
         Nodes or pods may not be listed.
     """

@@ -1,4 +1,4 @@
-"""All that is known of a cluster: its objects, without what nobody needs here."""
+"""All that is known of a cluster: its objects, without what is not needed here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Inventory:
     nodes, pods
         Pods that have ended are left out.
     objects
-        What else bears on placements.
+        What else affects placements.
     unread
         What could not be read, and so cannot be judged, in words.
     """

@@ -64,7 +64,7 @@ class KeptPods:
             yield Kept(rule, pods, self._examples[rule])
 
     def large_enough(self, requests: pb.Resources) -> bool:
-        """Return whether any node has so much when nobody is on it."""
+        """Return whether any node has so much when it is empty."""
         return any(fits(amounts(requests), node) for node in self._nodes.values())
 
 

@@ -1,4 +1,4 @@
-"""How much of the nodes is free, and how much of that nobody can use."""
+"""How much of the nodes is free, and how much of that no pod can use."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _sentences(found: Findings) -> Iterator[str]:
         if found.evictions:
             after += f" and {_count(len(found.evictions), 'eviction')}"
         proof = (
-            "; proved: no plan places more, nor as many with less disturbance"
+            "; proved: no plan places more, nor as many with less disruption"
             if found.proved
             else "; more may be possible, the search was cut short by its time limit"
         )

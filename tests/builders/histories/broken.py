@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from history_builder import took
 
-from histories.stories import (
-    Story,
+from histories.changes import (
+    HistoryChange,
     annotated,
     beside_a_plan,
     planned,
@@ -14,7 +14,7 @@ from histories.stories import (
 )
 from stowage_testbed.invariants.reserved import KEPT_OUT
 
-BROKEN: dict[str, tuple[str, Story]] = {
+BROKEN: dict[str, tuple[str, HistoryChange]] = {
     "a pod comes to a full node": (
         "overcommit",
         lambda s: s.node(cpu="1").pod("a", "n1").pod("b").pod("b", "n1"),
@@ -38,7 +38,7 @@ BROKEN: dict[str, tuple[str, Story]] = {
     ),
     "a pod comes to a full node while nobody watches": (
         "overcommit",
-        lambda s: s.node(cpu="1").pod("a", "n1").pod("b").pod("b", "n1").listed_anew(),
+        lambda s: s.node(cpu="1").pod("a", "n1").pod("b").pod("b", "n1").listed_again(),
     ),
     "the last healthy pod is evicted": (
         "budget",
@@ -164,7 +164,7 @@ BROKEN: dict[str, tuple[str, Story]] = {
         "planned-eviction",
         lambda s: replaced(s).evict("web-0").gone("Pod", "web-0"),
     ),
-    "a pod is told by its UID as long as its deletion is not seen": (
+    "a pod is identified by its UID as long as its deletion is not seen": (
         "planned-eviction",
         lambda s: replaced(s).evict("web-0", uid="uid-web-0-2"),
     ),
@@ -183,15 +183,15 @@ BROKEN: dict[str, tuple[str, Story]] = {
             .node(cpu="8")
         ),
     ),
-    "a reservation tells of more than was taken": (
+    "a reservation reports more than was taken": (
         "reservation-books",
         lambda s: s.node().reservation("r", "2").pod("a", "n1", annotations=took("r")),
     ),
-    "a reservation does not tell what was taken": (
+    "a reservation does not report what was taken": (
         "reservation-books",
         lambda s: s.node().reservation("r").pod("a", "n1", annotations=took("r")),
     ),
-    "a reservation tells of a pod that is no owner": (
+    "a reservation reports a pod that is no owner": (
         "reservation-books",
         lambda s: (
             s.node()
@@ -199,17 +199,17 @@ BROKEN: dict[str, tuple[str, Story]] = {
             .pod("a", "n1", annotations=took("r"), labels={"app": "b"})
         ),
     ),
-    "a reservation tells of an owner on another node": (
+    "a reservation reports an owner on another node": (
         "reservation-books",
         lambda s: (
             s.node("n2").reservation("r", "1").pod("a", "n2", annotations=took("r"))
         ),
     ),
-    "a stranger takes the room of a plan": (
+    "another pod takes the room of a plan": (
         "plan-room-taken",
         lambda s: beside_a_plan(s, "2"),
     ),
-    "a stranger takes the room of a pod that is to be placed": (
+    "another pod takes the room of a pod that is to be placed": (
         "plan-room-taken",
         lambda s: beside_a_plan(s, "2", placed=["b"]),
     ),
@@ -217,11 +217,11 @@ BROKEN: dict[str, tuple[str, Story]] = {
         "plan-room-taken",
         lambda s: beside_a_plan(s, "2", kind="ReplicaSet", namespace="x"),
     ),
-    "a stranger says that he has arrived by the plan": (
+    "another pod claims that it arrived by the plan": (
         "plan-room-taken",
         lambda s: beside_a_plan(s, "2", annotations=took("p")),
     ),
-    "a stranger waits for long and takes the room of a plan": (
+    "another pod waits for long and takes the room of a plan": (
         "plan-room-taken",
         lambda s: beside_a_plan(s, "2", wait_s=31, early=True),
     ),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from history_builder import took
 
-from histories.stories import (
-    Story,
+from histories.changes import (
+    HistoryChange,
     annotated,
     beside_a_plan,
     moved,
@@ -14,7 +14,7 @@ from histories.stories import (
 )
 from stowage_testbed.invariants.reserved import KEPT_OUT
 
-SOUND: dict[str, Story] = {
+SOUND: dict[str, HistoryChange] = {
     "a plan that moves a pod": moved,
     "a pod comes once another one has gone": lambda s: (
         s.node(cpu="1").pod("a", "n1").gone("Pod", "a").pod("b").pod("b", "n1")
@@ -33,7 +33,7 @@ SOUND: dict[str, Story] = {
         s.node(cpu="2").pod("a", "n1").pod("b").node(cpu="1").pod("b", "n1")
     ),
     "a pod is first seen where there is too little room by now": lambda s: (
-        s.node(cpu="1").pod("a", "n1").pod("b", "n1").listed_anew()
+        s.node(cpu="1").pod("a", "n1").pod("b", "n1").listed_again()
     ),
     "a pod is seen only once it has finished": lambda s: (
         s.node(cpu="2")
@@ -70,7 +70,7 @@ SOUND: dict[str, Story] = {
     "a pod of a name that was evicted before is in a plan too": lambda s: (
         planned(replaced(s), "web-0-2").evict("web-0").gone("Pod", "web-0")
     ),
-    "a plan from before the run is carried on": lambda s: (
+    "a plan from before the run is continued": lambda s: (
         s.pod("a", "n1")
         .plan("p", "Executing", "a")
         .there_before()
@@ -98,23 +98,23 @@ SOUND: dict[str, Story] = {
         .pod("b", "n1", annotations={"stowage.dev/reservation-allocated": '["r"]'})
         .pod("c", "n1", annotations={"stowage.dev/reservation-allocated": "{}"})
     ),
-    "a stranger says that it took of a reservation": lambda s: (
+    "another pod says that it took of a reservation": lambda s: (
         s.node()
         .reservation("r")
         .pod("a", "n1", annotations=took("r"), labels={"app": "b"})
         .node("n2")
         .pod("b", "n2", annotations=took("r"))
     ),
-    "a stranger comes beside the room of a plan": lambda s: beside_a_plan(s, "1"),
+    "another pod comes beside the room of a plan": lambda s: beside_a_plan(s, "1"),
     "a pod of a higher priority takes the room of a plan": lambda s: beside_a_plan(
         s, "2", priority=1
     ),
     "a pod of the plan comes": lambda s: beside_a_plan(s, "2", kind="ReplicaSet"),
     "the very pod of the plan comes": lambda s: beside_a_plan(s, "2", placed=["p"]),
-    "a stranger was on its way when the plan began": lambda s: beside_a_plan(
+    "another pod was on its way when the plan began": lambda s: beside_a_plan(
         s, "2", early=True
     ),
-    "a stranger comes once the plan's pod is there": lambda s: (
+    "another pod comes once the plan's pod is there": lambda s: (
         s.node(cpu="3")
         .plan("p", "Executing", "x", to="n1")
         .later(1)
@@ -127,14 +127,14 @@ SOUND: dict[str, Story] = {
     "a pod is kept out by room that is held": lambda s: (
         s.reservation("r").pod("b", refused=KEPT_OUT).later(6).node()
     ),
-    "a pod is about to hear that a plan has ended": lambda s: (
+    "a pod is about to see that a plan has ended": lambda s: (
         s.plan("p", "Executing")
         .plan("p", "Completed")
         .pod("b", refused=KEPT_OUT)
         .later(4)
         .node()
     ),
-    "a reservation that has ended tells nothing": lambda s: (
+    "a reservation that has ended reports nothing": lambda s: (
         s.node().reservation("r", phase="Failed").pod("a", "n1", annotations=took("r"))
     ),
     "a dry run rests as a proposal": lambda s: s.plan(

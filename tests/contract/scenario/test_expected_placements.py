@@ -33,7 +33,7 @@ def simulator() -> Iterator[Simulator]:
 def test_the_deterministic_scheduler_does_what_the_scenario_expects(
     scenario: Scenario, simulator: Simulator
 ) -> None:
-    """Milliseconds tell whether a cluster run can pass at all."""
+    """In milliseconds it is known whether a cluster run can pass at all."""
     state = simulate(scenario, simulator)
 
     failed = [

@@ -16,7 +16,6 @@ import pytest
 
 from stowage_testbed import layout
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from stowage_testbed.cluster.census import find_cluster, purge_clusters
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROLLER_MANAGER,
@@ -26,6 +25,7 @@ from stowage_testbed.cluster.components import (
 )
 from stowage_testbed.cluster.errors import ClusterBusyError, ComponentFailedError
 from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.listing import find_cluster, purge_clusters
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.wait import wait_until
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
-from arm_stage import Stage
+from arm_environment import ArmEnvironment
 
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
@@ -14,10 +14,10 @@ from stowage_testbed.toolchain import install_tools
 
 
 @pytest.fixture(scope="package")
-def stage() -> Iterator[Stage]:
+def environment() -> Iterator[ArmEnvironment]:
     """Return a cluster with two fake nodes."""
     install_tools(quiet=True)
     cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
     with running_cluster(cluster) as running, running.api_client() as api:
         create_nodes(api, [NodePool("fake", 2, 4000, 2**33)])
-        yield Stage(running, api)
+        yield ArmEnvironment(running, api)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from arm_stage import OWN_ARM, Stage
+from arm_environment import OWN_ARM, ArmEnvironment
 
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.compare.bundle import read_bundle
@@ -44,8 +44,10 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def comparing(stage: Stage, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Compare the stock scheduler with itself, told of by a file."""
+def comparing(
+    environment: ArmEnvironment, tmp_path: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Compare the stock scheduler with itself, described by a file."""
     scenario, own = tmp_path / "test" / "vain.yaml", tmp_path / "mine.yaml"
     scenario.parent.mkdir()
     scenario.write_text(VAIN)
@@ -53,7 +55,7 @@ def comparing(stage: Stage, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]
     code = "from stowage_testbed.cli import main; main()"
     command = [sys.executable, "-c", code, "compare", str(scenario), "--warm-up", "0"]
     command += ["--arms", "default", "--arm-file", str(own), "--allow-unfair"]
-    command += ["--repeat", "1", "--cluster", stage.cluster.name]
+    command += ["--repeat", "1", "--cluster", environment.cluster.name]
     command += ["--results", str(tmp_path / "bundle")]
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said)
@@ -64,12 +66,12 @@ def comparing(stage: Stage, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]
 
 
 def test_a_turn_ends_with_its_arm_and_the_comparison_goes_on(
-    stage: Stage, comparing: subprocess.Popen[bytes], tmp_path: Path
+    environment: ArmEnvironment, comparing: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     """It waited until the step's time was up, for pods that nobody could place."""
     said = tmp_path / "said"
     for turn in (1, 2):
-        scheduler = wait_for_pods(stage, said)
+        scheduler = wait_for_pods(environment, said)
         began = time.monotonic()
         scheduler.kill()
 
@@ -87,19 +89,19 @@ def test_a_turn_ends_with_its_arm_and_the_comparison_goes_on(
     assert errors.keys() == {"default", "mine"}
     for arm, error in errors.items():
         assert error.startswith(f"arm {arm} ended by itself with -9; its log ends with")
-    assert stage.arm_objects() == []
+    assert environment.arm_objects() == []
 
 
-def wait_for_pods(stage: Stage, said: Path) -> psutil.Process:
+def wait_for_pods(environment: ArmEnvironment, said: Path) -> psutil.Process:
     """Return the scheduler of the turn, once its last step waits."""
 
     def look() -> tuple[list[psutil.Process], int]:
         schedulers = [
             process
-            for process in processes_of(stage.cluster.workdir)
+            for process in processes_of(environment.cluster.workdir)
             if "kube-scheduler" in process.name()
         ]
-        pods = stage.core.list_pod_for_all_namespaces().items
+        pods = environment.core.list_pod_for_all_namespaces().items
         waiting = [one for one in pods if not one.spec.node_name]
         return schedulers, len(waiting)
 

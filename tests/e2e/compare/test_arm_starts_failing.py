@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from arm_stage import Stage
+from arm_environment import ArmEnvironment
 
 from stowage_testbed.compare.arms.default import default_arm
 from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
@@ -24,26 +24,26 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(autouse=True)
-def nothing_left(stage: Stage) -> Iterator[None]:
+def nothing_left(environment: ArmEnvironment) -> Iterator[None]:
     """Check that a failed start leaves no process and no object on the cluster."""
-    before = stage.processes()
+    before = environment.processes()
     yield
-    assert stage.processes() == before
-    assert stage.arm_objects() == []
+    assert environment.processes() == before
+    assert environment.arm_objects() == []
 
 
-def start(arm: KubeSchedulerArm, stage: Stage, folder: Path) -> str:
+def start(arm: KubeSchedulerArm, environment: ArmEnvironment, folder: Path) -> str:
     """Return how the start of an arm fails."""
     with (
         pytest.raises(ArmStartError) as caught,
-        arm.running(stage.cluster, folder, None),
+        arm.running(environment.cluster, folder, None),
     ):
         pytest.fail("it started")
     return str(caught.value)
 
 
 def test_a_configuration_that_the_scheduler_refuses(
-    stage: Stage, tmp_path: Path
+    environment: ArmEnvironment, tmp_path: Path
 ) -> None:
     """A misspelt plugin is the most common of all."""
     config = {
@@ -51,14 +51,16 @@ def test_a_configuration_that_the_scheduler_refuses(
         "profiles": [{"plugins": {"score": {"enabled": [{"name": "Nowhere"}]}}}],
     }
 
-    message = start(replace(default_arm(), config=lambda: config), stage, tmp_path)
+    message = start(
+        replace(default_arm(), config=lambda: config), environment, tmp_path
+    )
 
     assert "arm default did not start: scheduler ended with 1" in message
     assert "Nowhere" in message
 
 
 def test_a_port_that_is_taken_meanwhile(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    environment: ArmEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process may be quicker between a port's choice and its use."""
     with socket.socket() as holder:
@@ -69,14 +71,14 @@ def test_a_port_that_is_taken_meanwhile(
             "stowage_testbed.compare.arms.kube_scheduler.port_beside", lambda _: port
         )
 
-        message = start(default_arm(), stage, tmp_path)
+        message = start(default_arm(), environment, tmp_path)
 
     assert "scheduler ended with 1" in message
     assert f"127.0.0.1:{port}: bind: address already in use" in message
 
 
 def test_a_binary_that_is_none(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    environment: ArmEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a disk that filled up."""
     binary = tmp_path / "kube-scheduler"
@@ -86,7 +88,7 @@ def test_a_binary_that_is_none(
         "stowage_testbed.compare.arms.kube_scheduler.tool_path", lambda _: binary
     )
 
-    message = start(default_arm(), stage, tmp_path)
+    message = start(default_arm(), environment, tmp_path)
 
     assert f"{binary} cannot be run: Exec format error" in message
     assert "(it wrote nothing)" in message
@@ -115,10 +117,10 @@ with ending_cleanly(), default_arm().running(cluster, folder, None) as running:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_caller_that_is_interrupted(
-    stage: Stage, tmp_path: Path, number: signal.Signals
+    environment: ArmEnvironment, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Ctrl-C in the middle of a comparison is how most of them end."""
-    folders = (str(stage.cluster.workdir), str(tmp_path))
+    folders = (str(environment.cluster.workdir), str(tmp_path))
     arguments = [sys.executable, "-c", CALLER, *folders]
     with subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -136,4 +138,4 @@ def test_a_caller_that_is_interrupted(
     )
     assert yaml.safe_load((tmp_path / "scheduler.yaml").read_text())
     assert not (tmp_path / "kubeconfig.yaml").exists()
-    assert list(stage.cluster.workdir.glob("*.token")) == []
+    assert list(environment.cluster.workdir.glob("*.token")) == []

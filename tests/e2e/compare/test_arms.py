@@ -8,12 +8,12 @@ from typing import Any
 
 import psutil
 import pytest
-from arm_stage import Stage, listening, secrets_in
+from arm_environment import ArmEnvironment, listening, secrets_in
 from kubernetes.client import CustomObjectsApi
 
 from stowage_testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.compare.arms.stowage import stowage_arm
-from stowage_testbed.compare.catalogue import ARMS, choose_arms, hindrance
+from stowage_testbed.compare.catalogue import ARMS, choose_arms, unavailable_reason
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.wait import wait_until
 
@@ -25,35 +25,35 @@ LIMITS = ClientLimits(qps=200.0, burst=300)
 @pytest.fixture(params=ARMS)
 def arm(request: pytest.FixtureRequest) -> Arm:
     """Return each arm that can run here."""
-    if reason := hindrance(request.param):
+    if reason := unavailable_reason(request.param):
         pytest.skip(reason)
     (arm,) = choose_arms([request.param])
     return arm
 
 
 @pytest.fixture
-def left_as_it_was(stage: Stage) -> Iterator[None]:
+def left_as_it_was(environment: ArmEnvironment) -> Iterator[None]:
     """Check that a test leaves no process and no object on the cluster."""
-    before = stage.processes()
+    before = environment.processes()
     yield
-    assert stage.processes() == before
-    assert stage.arm_objects() == []
-    assert stage.custom_objects() == []
+    assert environment.processes() == before
+    assert environment.arm_objects() == []
+    assert environment.custom_objects() == []
 
 
 @pytest.mark.usefixtures("left_as_it_was")
 def test_an_arm_places_pods_and_is_gone_afterwards(
-    arm: Arm, stage: Stage, tmp_path: Path
+    arm: Arm, environment: ArmEnvironment, tmp_path: Path
 ) -> None:
     """With its own limits, an account of its own, and only on the loopback."""
-    with arm.running(stage.cluster, tmp_path, None) as running:
+    with arm.running(environment.cluster, tmp_path, None) as running:
         pids = running.pids
-        with stage.pods(arm.dress) as names:
-            stage.wait_bound(names)
+        with environment.pods(arm.pod_overrides) as names:
+            environment.wait_bound(names)
         running.check()
 
         assert listening(pids) == {"127.0.0.1"}
-        assert stage.arm_objects()
+        assert environment.arm_objects()
         assert running.configuration
         assert all(file.stat().st_size for file in running.log_files.values())
 
@@ -63,12 +63,12 @@ def test_an_arm_places_pods_and_is_gone_afterwards(
 
 @pytest.mark.usefixtures("left_as_it_was")
 def test_an_arm_runs_with_given_limits_and_is_reported_when_killed(
-    arm: Arm, stage: Stage, tmp_path: Path
+    arm: Arm, environment: ArmEnvironment, tmp_path: Path
 ) -> None:
     """Limits that do not arrive, or a scheduler that is gone, would falsify a run."""
-    with arm.running(stage.cluster, tmp_path, LIMITS) as running:
-        with stage.pods(arm.dress) as names:
-            stage.wait_bound(names)
+    with arm.running(environment.cluster, tmp_path, LIMITS) as running:
+        with environment.pods(arm.pod_overrides) as names:
+            environment.wait_bound(names)
         configuration = running.configuration
         psutil.Process(running.pids[-1]).kill()
 
@@ -81,7 +81,9 @@ def test_an_arm_runs_with_given_limits_and_is_reported_when_killed(
 
 
 @pytest.mark.usefixtures("left_as_it_was")
-def test_plans_of_an_arm_go_with_it(stage: Stage, tmp_path: Path) -> None:
+def test_plans_of_an_arm_go_with_it(
+    environment: ArmEnvironment, tmp_path: Path
+) -> None:
     """A later arm would carry them out."""
     plan = {
         "apiVersion": "stowage.dev/v1alpha1",
@@ -89,13 +91,13 @@ def test_plans_of_an_arm_go_with_it(stage: Stage, tmp_path: Path) -> None:
         "metadata": {"name": "mine"},
         "spec": {"mode": "DryRun"},
     }
-    with stowage_arm().running(stage.cluster, tmp_path, None):
-        objects: Any = CustomObjectsApi(stage.api)
+    with stowage_arm().running(environment.cluster, tmp_path, None):
+        objects: Any = CustomObjectsApi(environment.api)
         objects.create_cluster_custom_object(
             "stowage.dev", "v1alpha1", "packingplans", plan
         )
 
-        assert stage.custom_objects() == ["packingplans/mine"]
+        assert environment.custom_objects() == ["packingplans/mine"]
 
 
 def _report(running: RunningArm) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from arm_stage import Stage
+from arm_environment import ArmEnvironment
 
 from stowage_testbed.compare.bundle import Bundle, read_bundle
 from stowage_testbed.metrics.catalogue import metrics_of
@@ -33,10 +33,12 @@ COMPARE = (
 SMALL = ("burst/deployment-200", "--variant", "small", "--warm-up", "10")
 
 
-def compare(stage: Stage, folder: Path, *arguments: str) -> tuple[int, str]:
-    """Run the command on the stage's cluster, and return its exit code and words."""
+def compare(
+    environment: ArmEnvironment, folder: Path, *arguments: str
+) -> tuple[int, str]:
+    """Run the command on the cluster, and return its exit code and output."""
     command = [*COMPARE, *SMALL, *arguments]
-    command += ["--cluster", stage.cluster.name, "--results", str(folder)]
+    command += ["--cluster", environment.cluster.name, "--results", str(folder)]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -48,23 +50,25 @@ def compare(stage: Stage, folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.fixture(scope="module")
-def compared(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """Return a comparison of one round that was gone on with for a second."""
+def compared(
+    environment: ArmEnvironment, tmp_path_factory: pytest.TempPathFactory
+) -> Bundle:
+    """Return a comparison of one round that was resumed for a second."""
     folder = tmp_path_factory.mktemp("compare") / "bundle"
     arms = ("--arms", "default,stowage-score-cache")
-    before = stage.processes()
-    code, said = compare(stage, folder, *arms, "--repeat", "1")
+    before = environment.processes()
+    code, said = compare(environment, folder, *arms, "--repeat", "1")
     assert code == 0, said
     first = (folder / "records" / "equal" / "round-001-default.json.gz").read_bytes()
 
-    code, said = compare(stage, folder, *arms, "--repeat", "2")
+    code, said = compare(environment, folder, *arms, "--repeat", "2")
 
     assert code == 0, said
     assert "Verdicts against default, equal client limits" in said
     kept = (folder / "records" / "equal" / "round-001-default.json.gz").read_bytes()
     assert kept == first
-    assert stage.processes() == before
-    assert stage.arm_objects() == []
+    assert environment.processes() == before
+    assert environment.arm_objects() == []
     return read_bundle(folder)
 
 
@@ -110,8 +114,8 @@ def test_the_page_and_the_tables_are_there(compared: Bundle) -> None:
     assert (compared.folder / "plots" / "latency-t_sched-equal.svg").is_file()
 
 
-def test_an_arm_that_does_not_start_is_told_of_and_stops_nobody(
-    stage: Stage, tmp_path: Path
+def test_an_arm_that_does_not_start_is_reported_and_stops_nobody(
+    environment: ArmEnvironment, tmp_path: Path
 ) -> None:
     """The other arm's runs are worth keeping, and the exit code is 1."""
     file = tmp_path / "broken.yaml"
@@ -119,7 +123,7 @@ def test_an_arm_that_does_not_start_is_told_of_and_stops_nobody(
     folder = tmp_path / "bundle"
 
     code, said = compare(
-        stage,
+        environment,
         folder,
         *("--arms", "default", "--arm-file", str(file)),
         *("--repeat", "1", "--allow-unfair"),
@@ -130,18 +134,18 @@ def test_an_arm_that_does_not_start_is_told_of_and_stops_nobody(
     good, broken = read_bundle(folder).records
     assert good.error == ""
     assert "arm broken did not start" in broken.error
-    assert stage.arm_objects() == []
+    assert environment.arm_objects() == []
 
 
 def test_a_comparison_that_is_interrupted_can_be_gone_on_with(
-    stage: Stage, tmp_path: Path
+    environment: ArmEnvironment, tmp_path: Path
 ) -> None:
     """Ctrl-C leaves whole records and nothing that runs."""
     folder = tmp_path / "bundle"
-    before = stage.processes()
+    before = environment.processes()
     command = [*COMPARE, *SMALL]
     command += ["--arms", "default,stowage", "--repeat", "20"]
-    command += ["--cluster", stage.cluster.name, "--results", str(folder)]
+    command += ["--cluster", environment.cluster.name, "--results", str(folder)]
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as running:
@@ -158,9 +162,9 @@ def test_a_comparison_that_is_interrupted_can_be_gone_on_with(
     assert not found.complete
     assert found.records
     assert all(record.error == "" for record in found.records)
-    assert stage.processes() == before
-    assert stage.arm_objects() == []
-    assert left_of_comparisons(stage) == []
+    assert environment.processes() == before
+    assert environment.arm_objects() == []
+    assert left_of_comparisons(environment) == []
 
 
 ROOM = """\
@@ -186,15 +190,17 @@ expect:
 """
 
 
-def test_what_a_plan_moves_is_measured(stage: Stage, tmp_path: Path) -> None:
-    """A scheduler that makes room by moving pods has a price, and it is told."""
+def test_what_a_plan_moves_is_measured(
+    environment: ArmEnvironment, tmp_path: Path
+) -> None:
+    """A scheduler that makes room by moving pods has a price, and it is reported."""
     file = tmp_path / "plans" / "room.yaml"
     file.parent.mkdir()
     file.write_text(ROOM, encoding="utf-8")
     folder = tmp_path / "bundle"
     command = [*COMPARE, str(file), "--arms", "stowage", "--repeat", "1"]
     command += ["--warm-up", "0", "--results", str(folder)]
-    command += ["--cluster", stage.cluster.name]
+    command += ["--cluster", environment.cluster.name]
 
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=300, check=False
@@ -208,15 +214,15 @@ def test_what_a_plan_moves_is_measured(stage: Stage, tmp_path: Path) -> None:
     assert found["gap_to_bound_pods"] == 0
 
 
-def left_of_comparisons(stage: Stage) -> list[str]:
+def left_of_comparisons(environment: ArmEnvironment) -> list[str]:
     """Return the namespaces and nodes that a comparison made."""
     namespaces = [
         one.metadata.name
-        for one in stage.core.list_namespace().items
+        for one in environment.core.list_namespace().items
         # One that goes is gone in seconds, whoever waits.
         if not one.metadata.deletion_timestamp
     ]
-    nodes = [one.metadata.name for one in stage.core.list_node().items]
+    nodes = [one.metadata.name for one in environment.core.list_node().items]
     return [
         *(one for one in namespaces if one.startswith(("warm-", "burst-"))),
         *(one for one in nodes if one.startswith("exp-pool")),

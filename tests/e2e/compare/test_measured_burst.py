@@ -8,8 +8,11 @@ import pytest
 
 from stowage_testbed.compare.harness.burst import Burst
 from stowage_testbed.compare.harness.cost import harness_cost
+from stowage_testbed.compare.harness.environment import (
+    BurstEnvironment,
+    burst_environment,
+)
 from stowage_testbed.compare.harness.runs import MeasuredBurst, measured_burst
-from stowage_testbed.compare.harness.stage import BurstStage, burst_stage
 from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.metrics.catalogue import metrics_of
 
@@ -20,21 +23,21 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[BurstStage]:
-    with burst_stage(NODES) as made:
+def environment() -> Iterator[BurstEnvironment]:
+    with burst_environment(NODES) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def burst(stage: BurstStage) -> Burst:
-    return Burst(PODS, stage.dress)
+def burst(environment: BurstEnvironment) -> Burst:
+    return Burst(PODS, environment.pod_overrides)
 
 
 @pytest.fixture(scope="module")
-def measured(stage: BurstStage, burst: Burst) -> MeasuredBurst:
-    with stage.cluster.api_client() as api:
+def measured(environment: BurstEnvironment, burst: Burst) -> MeasuredBurst:
+    with environment.cluster.api_client() as api:
         label = RunLabel("burst/small", "stowage")
-        return measured_burst(stage.cluster, api, burst, label, stage.pids)
+        return measured_burst(environment.cluster, api, burst, label, environment.pids)
 
 
 def test_every_pod_is_seen_from_its_creation_to_its_readiness(
@@ -94,10 +97,10 @@ def test_the_record_gives_the_metrics_of_a_burst(measured: MeasuredBurst) -> Non
 
 
 def test_the_same_burst_is_timed_with_and_without_measuring(
-    stage: BurstStage, burst: Burst
+    environment: BurstEnvironment, burst: Burst
 ) -> None:
     """One pair warms up; what it costs is for a quiet machine to say."""
-    cost = harness_cost(stage.cluster, burst, rounds=2, pids=stage.pids)
+    cost = harness_cost(environment.cluster, burst, rounds=2, pids=environment.pids)
 
     assert len(cost.measured_s) == len(cost.unmeasured_s) == 2
     assert min(cost.measured_s + cost.unmeasured_s) > 0

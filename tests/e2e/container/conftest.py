@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stowage_testbed.docker.engine import engine_fault
+from stowage_testbed.docker.engine import engine_unavailable_reason
 from stowage_testbed.images.archive import built_archive
 from stowage_testbed.images.load import load_image
 from stowage_testbed.images.recipe import recipe_of
@@ -13,8 +13,8 @@ from stowage_testbed.images.recipe import recipe_of
 @pytest.fixture(scope="session", autouse=True)
 def _engine() -> None:
     """`make test-python` brings an engine wherever one can be started."""
-    if fault := engine_fault():
-        pytest.skip(f"no Docker engine answers: {fault}")
+    if reason := engine_unavailable_reason():
+        pytest.skip(f"no Docker engine answers: {reason}")
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,11 @@ import pytest
 
 from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.census import find_cluster, purge_clusters
 from stowage_testbed.cluster.containers import create_network
 from stowage_testbed.cluster.errors import ComponentFailedError
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
+from stowage_testbed.cluster.listing import find_cluster, purge_clusters
 from stowage_testbed.docker.engine import docker
 from stowage_testbed.docker.errors import DockerCommandError, EngineUnreachableError
 
@@ -25,7 +25,7 @@ def a_name() -> str:
 
 
 def test_its_ports_are_offered_to_this_machine_only() -> None:
-    """Docker publishes to the whole network unless it is told otherwise."""
+    """Docker publishes to the whole network by default."""
     with running_cluster(KwokDockerCluster(a_name())) as cluster:
         published = docker(
             "ps", "--filter", f"name={cluster.name}", "--format", "{{.Ports}}"

@@ -1,4 +1,4 @@
-"""The optimiser's image does its work with all doors closed."""
+"""The optimiser's image works under the tightest settings of a container."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stowage_testbed.docker.requirements import start_faults
+from stowage_testbed.docker.requirements import unstartable_reasons
 from stowage_testbed.docker.sysctls import NAMES, ROOT
 from stowage_testbed.wait import wait_until
 
@@ -19,7 +19,8 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.container,
     pytest.mark.skipif(
-        bool(start_faults()), reason=f"no engine can be started: {start_faults()}"
+        bool(unstartable_reasons()),
+        reason=f"no engine can be started: {unstartable_reasons()}",
     ),
 ]
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
-from release_scene import Scene
+from release_environment import ReleaseEnvironment
 
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
@@ -22,7 +22,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="package")
-def scene(cluster: Cluster) -> Iterator[Scene]:
+def environment(cluster: Cluster) -> Iterator[ReleaseEnvironment]:
     """Return the cluster with a client."""
     with cluster.api_client() as client:
-        yield Scene(cluster, client)
+        yield ReleaseEnvironment(cluster, client)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from release_scene import Scene, is_ready, processes_in, state
+from release_environment import ReleaseEnvironment, is_ready, processes_in, state
 
 from stowage_testbed.cluster.components import HOST_PODS, component_process, pid_file
 from stowage_testbed.cluster.host_pods import HOST_NODE, start_host_pods
@@ -19,12 +19,14 @@ pytestmark = pytest.mark.e2e
 SLEEP = {"name": "main", "image": "none", "command": ["sleep", "600"]}
 
 
-def test_the_host_node_is_ready_and_closed_to_others(scene: Scene) -> None:
+def test_the_host_node_is_ready_and_closed_to_others(
+    environment: ReleaseEnvironment,
+) -> None:
     """Workloads under test must not land on a node that is not fake."""
     name = f"metadata.name={HOST_NODE}"
     (node,) = wait_until(
         "the host node to be Ready",
-        lambda: scene.core.list_node(field_selector=name).items,
+        lambda: environment.core.list_node(field_selector=name).items,
         lambda nodes: bool(nodes) and is_ready(nodes[0]),
         timeout_s=10,
     )
@@ -34,56 +36,60 @@ def test_the_host_node_is_ready_and_closed_to_others(scene: Scene) -> None:
     assert ("stowage.dev/host", "NoSchedule") in taints
 
 
-def test_a_finished_pod_says_how_it_ended(scene: Scene) -> None:
+def test_a_finished_pod_says_how_it_ended(environment: ReleaseEnvironment) -> None:
     """Phases are what Jobs and `kubectl wait` go by."""
     script = {**SLEEP, "command": ["sh", "-c", "exit 4"]}
-    scene.host_pod("ends", [script], restartPolicy="Never")
+    environment.host_pod("ends", [script], restartPolicy="Never")
 
-    pod = scene.until("ends", "to end", lambda pod: pod.status.phase == "Failed")
+    pod = environment.until("ends", "to end", lambda pod: pod.status.phase == "Failed")
 
     assert state(pod).terminated.exit_code == 4
-    scene.remove("ends")
+    environment.remove("ends")
 
 
-def test_a_pod_waits_for_its_config_map_and_says_so(scene: Scene) -> None:
+def test_a_pod_waits_for_its_config_map_and_says_so(
+    environment: ReleaseEnvironment,
+) -> None:
     """Objects may be created in any order."""
     volume = {"name": "v", "configMap": {"name": "late"}}
-    path = str(scene.cluster.workdir / "mnt" / "late")
+    path = str(environment.cluster.workdir / "mnt" / "late")
     mount = {"name": "v", "mountPath": path}
     container = {
         **SLEEP,
         "command": ["sh", "-c", f"cat {path}/greeting; exec sleep 600"],
         "volumeMounts": [mount],
     }
-    scene.host_pod("waits", [container], volumes=[volume])
-    waiting = scene.until(
+    environment.host_pod("waits", [container], volumes=[volume])
+    waiting = environment.until(
         "waits", "to wait", lambda pod: state(pod) and state(pod).waiting.message
     )
     assert state(waiting).waiting.reason == "VolumeNotReady"
     assert "ConfigMap default/late" in state(waiting).waiting.message
 
     body = {"metadata": {"name": "late"}, "data": {"greeting": "hello"}}
-    scene.core.create_namespaced_config_map("default", body)
+    environment.core.create_namespaced_config_map("default", body)
 
-    pod = scene.until("waits", "to be Ready", is_ready)
-    folder = scene.cluster.workdir / "hostpods" / pod.metadata.uid[:8]
+    pod = environment.until("waits", "to be Ready", is_ready)
+    folder = environment.cluster.workdir / "hostpods" / pod.metadata.uid[:8]
     wait_until(
         "the greeting",
         (folder / "main.log").read_text,
         lambda text: text == "hello",
         timeout_s=5,
     )
-    events = scene.core.list_namespaced_event("default").items
-    told = [e.reason for e in events if e.involved_object.name == "waits"]
-    assert {"VolumeNotReady", "Started"} <= set(told)
-    scene.remove("waits")
+    events = environment.core.list_namespaced_event("default").items
+    reasons = [e.reason for e in events if e.involved_object.name == "waits"]
+    assert {"VolumeNotReady", "Started"} <= set(reasons)
+    environment.remove("waits")
     assert not (folder / "volumes").exists()
     assert not Path(path).is_symlink()
 
 
-def test_init_containers_come_first_and_sidecars_stay(scene: Scene) -> None:
+def test_init_containers_come_first_and_sidecars_stay(
+    environment: ReleaseEnvironment,
+) -> None:
     """In order, each one done before the next."""
-    done = scene.cluster.workdir / "order"
+    done = environment.cluster.workdir / "order"
     note = f"echo $NAME >> {done}"
 
     def noting(name: str, *, then: str = "true") -> dict[str, object]:
@@ -93,24 +99,26 @@ def test_init_containers_come_first_and_sidecars_stay(scene: Scene) -> None:
 
     sidecar = {**noting("sidecar", then="exec sleep 600"), "restartPolicy": "Always"}
     sidecar["startupProbe"] = {"exec": {"command": ["grep", "sidecar", str(done)]}}
-    scene.host_pod(
+    environment.host_pod(
         "ordered",
         [noting("main", then="exec sleep 600")],
         initContainers=[noting("first"), sidecar, noting("second")],
     )
 
-    pod = scene.until("ordered", "to be Ready", is_ready)
+    pod = environment.until("ordered", "to be Ready", is_ready)
 
     assert done.read_text().split() == ["first", "sidecar", "second", "main"]
     assert [s.ready for s in pod.status.init_container_statuses] == [True, True, True]
-    scene.remove("ordered")
+    environment.remove("ordered")
 
 
-def test_processes_end_with_the_daemon_and_come_back_with_it(scene: Scene) -> None:
+def test_processes_end_with_the_daemon_and_come_back_with_it(
+    environment: ReleaseEnvironment,
+) -> None:
     """Neither an interrupted run nor a restart may leave two of anything."""
-    workdir = scene.cluster.workdir
-    scene.host_pod("comes-back", [SLEEP])
-    before = scene.until("comes-back", "to be Ready", is_ready)
+    workdir = environment.cluster.workdir
+    environment.host_pod("comes-back", [SLEEP])
+    before = environment.until("comes-back", "to be Ready", is_ready)
     folder = workdir / "hostpods" / before.metadata.uid[:8]
     pid = int((folder / "main.pid").read_text())
     daemon = component_process(workdir, HOST_PODS)
@@ -131,7 +139,7 @@ def test_processes_end_with_the_daemon_and_come_back_with_it(scene: Scene) -> No
             lambda process: process is None,
             timeout_s=10,
         )
-        start_host_pods(workdir, scene.cluster.kubeconfig)
+        start_host_pods(workdir, environment.cluster.kubeconfig)
         former = pid
         pid = wait_until(
             "the pod's new process",
@@ -140,10 +148,10 @@ def test_processes_end_with_the_daemon_and_come_back_with_it(scene: Scene) -> No
             timeout_s=10,
         )
 
-    pod = scene.until(
+    pod = environment.until(
         "comes-back",
         "to have been restarted twice",
         lambda pod: pod.status.container_statuses[0].restart_count == 2,
     )
     assert pod.metadata.uid == before.metadata.uid
-    scene.remove("comes-back")
+    environment.remove("comes-back")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from kubernetes.client import ApiException, AppsV1Api, AuthenticationV1Api
-from release_scene import Scene, is_ready, processes_in
+from release_environment import ReleaseEnvironment, is_ready, processes_in
 
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm.command import helm_folder, run_helm
@@ -24,18 +24,20 @@ pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
 
 @pytest.fixture(scope="module")
-def release(scene: Scene) -> Iterator[Release]:
+def release(environment: ReleaseEnvironment) -> Iterator[Release]:
     """Return a release with the optimiser."""
     installed = install_release(
-        scene.cluster, profile="optimizer", optimizer_enabled=True
+        environment.cluster, profile="optimizer", optimizer_enabled=True
     )
     yield installed
     uninstall_release(installed)
 
 
-def test_installed_means_ready(release: Release, scene: Scene) -> None:
+def test_installed_means_ready(
+    release: Release, environment: ReleaseEnvironment
+) -> None:
     """`helm --wait` waits for the readiness probes of real processes."""
-    deployment = AppsV1Api(scene.client).read_namespaced_deployment(
+    deployment = AppsV1Api(environment.client).read_namespaced_deployment(
         release.name, release.namespace
     )
     (pod,) = release.pods()
@@ -56,11 +58,11 @@ def test_installed_means_ready(release: Release, scene: Scene) -> None:
 
 
 def test_the_scheduler_holds_a_token_of_its_own_pod(
-    release: Release, scene: Scene
+    release: Release, environment: ReleaseEnvironment
 ) -> None:
     """Its rights are those of the chart, not those of the testbed."""
-    token = (scene.cluster.workdir / "mnt" / "credentials" / "token").read_text()
-    reviews: Any = AuthenticationV1Api(scene.client)
+    token = (environment.cluster.workdir / "mnt" / "credentials" / "token").read_text()
+    reviews: Any = AuthenticationV1Api(environment.client)
 
     answer = reviews.create_token_review({"spec": {"token": token}}).status
 
@@ -79,14 +81,16 @@ def test_the_optimiser_is_given_no_credentials(release: Release) -> None:
     assert not {name for name in names if "TOKEN" in name or name == "KUBECONFIG"}
 
 
-def test_a_pod_is_placed_by_the_release(release: Release, scene: Scene) -> None:
+def test_a_pod_is_placed_by_the_release(
+    release: Release, environment: ReleaseEnvironment
+) -> None:
     """The cluster has no other scheduler."""
-    scene.core.create_namespaced_pod("default", a_small_pod("placed"))
+    environment.core.create_namespaced_pod("default", a_small_pod("placed"))
 
-    pod = scene.until("placed", "to be bound", lambda pod: pod.spec.node_name)
+    pod = environment.until("placed", "to be bound", lambda pod: pod.spec.node_name)
 
     assert pod.spec.node_name == "fake-0"
-    scene.remove("placed")
+    environment.remove("placed")
 
 
 def test_a_crashed_container_comes_back(release: Release) -> None:
@@ -115,36 +119,42 @@ def test_a_crashed_container_comes_back(release: Release) -> None:
 
 
 def test_the_namespace_refuses_pods_outside_the_restricted_standard(
-    release: Release, scene: Scene
+    release: Release, environment: ReleaseEnvironment
 ) -> None:
     """So the release's own pod has passed it."""
     body = a_small_pod("privileged")
     body["spec"]["containers"][0]["securityContext"] = {"privileged": True}
 
     with pytest.raises(ApiException, match="violates PodSecurity") as refused:
-        scene.core.create_namespaced_pod(release.namespace, body)
+        environment.core.create_namespaced_pod(release.namespace, body)
 
     assert refused.value.status == 403
 
 
-def test_another_profile_replaces_the_scheduler(release: Release, scene: Scene) -> None:
+def test_another_profile_replaces_the_scheduler(
+    release: Release, environment: ReleaseEnvironment
+) -> None:
     """A scenario runs the same workload under several profiles."""
     before = release.process_ids()["scheduler"]
 
-    install_release(scene.cluster, profile="deterministic", optimizer_enabled=False)
+    install_release(
+        environment.cluster, profile="deterministic", optimizer_enabled=False
+    )
 
     (pod,) = release.pods()
     assert is_ready(pod)
     assert release.process_ids().keys() == {"scheduler"}
     assert release.process_ids()["scheduler"] != before
-    install_release(scene.cluster, profile="optimizer", optimizer_enabled=True)
+    install_release(environment.cluster, profile="optimizer", optimizer_enabled=True)
 
 
-def test_values_that_the_chart_refuses_are_named(scene: Scene) -> None:
+def test_values_that_the_chart_refuses_are_named(
+    environment: ReleaseEnvironment,
+) -> None:
     """The schema's message has to reach whoever wrote the value."""
     with pytest.raises(ChartValuesError) as refused:
         install_release(
-            scene.cluster,
+            environment.cluster,
             profile="deterministic",
             optimizer_enabled=True,
             values={"optimizer": {"workers": -1}, "colour": "red"},
@@ -155,10 +165,12 @@ def test_values_that_the_chart_refuses_are_named(scene: Scene) -> None:
     assert "'colour' not allowed" in str(refused.value)
 
 
-def test_a_helm_that_was_killed_does_not_lock_the_release(scene: Scene) -> None:
+def test_a_helm_that_was_killed_does_not_lock_the_release(
+    environment: ReleaseEnvironment,
+) -> None:
     """Killing a run at any second and starting it again must work."""
-    release = Release(scene.cluster, "stowage", "stowage-system")
-    values = helm_folder(scene.cluster) / "stowage-system-stowage.yaml"
+    release = Release(environment.cluster, "stowage", "stowage-system")
+    values = helm_folder(environment.cluster) / "stowage-system-stowage.yaml"
     history = ["history", release.name, "--namespace", release.namespace]
     arguments = ["upgrade", release.name, str(CHART), "--install", "--wait"]
     arguments += ["--namespace", release.namespace, "--values", str(values)]
@@ -166,26 +178,28 @@ def test_a_helm_that_was_killed_does_not_lock_the_release(scene: Scene) -> None:
     arguments += ["--set", "scheduler.command={/no/such}"]
     with subprocess.Popen(
         [str(tool_path("helm")), *arguments],
-        env={"HOME": "/nonexistent", "KUBECONFIG": str(scene.cluster.kubeconfig)},
+        env={"HOME": "/nonexistent", "KUBECONFIG": str(environment.cluster.kubeconfig)},
         stdout=subprocess.DEVNULL,
     ) as helm:
         wait_until(
             "Helm to have begun",
-            lambda: run_helm(scene.cluster, history, 10).stdout,
+            lambda: run_helm(environment.cluster, history, 10).stdout,
             lambda shown: "pending-" in shown,
             timeout_s=20,
         )
         helm.kill()
 
-    install_release(scene.cluster, profile="optimizer", optimizer_enabled=True)
+    install_release(environment.cluster, profile="optimizer", optimizer_enabled=True)
 
     assert is_ready(release.pods()[0])
 
 
-def test_an_uninstalled_release_leaves_no_process(scene: Scene) -> None:
+def test_an_uninstalled_release_leaves_no_process(
+    environment: ReleaseEnvironment,
+) -> None:
     """The next scenario must find an empty machine."""
     release = install_release(
-        scene.cluster, profile="optimizer", optimizer_enabled=True
+        environment.cluster, profile="optimizer", optimizer_enabled=True
     )
     pids = release.process_ids().values()
     folder = release.pod_folder()
@@ -197,7 +211,7 @@ def test_an_uninstalled_release_leaves_no_process(scene: Scene) -> None:
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
-    mounts = scene.cluster.workdir / "mnt"
+    mounts = environment.cluster.workdir / "mnt"
     assert not [path for path in mounts.rglob("*") if path.is_symlink()]
 
 

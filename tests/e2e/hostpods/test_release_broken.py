@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from release_scene import Scene
+from release_environment import ReleaseEnvironment
 
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm.errors import (
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def broken(scene: Scene) -> Release:
+def broken(environment: ReleaseEnvironment) -> Release:
     """Return a release that does not share paths with the good one."""
-    return Release(scene.cluster, "broken", "stowage-broken")
+    return Release(environment.cluster, "broken", "stowage-broken")
 
 
 def attempt(
@@ -101,7 +101,7 @@ def test_a_profile_that_the_scheduler_refuses_is_named_with_its_line(
 
     assert (
         f'{profile}:{line}: strict decoding error: unknown field "parallelsm"; '
-        "mend the profile"
+        "fix the profile"
     ) in str(failed.value)
 
 

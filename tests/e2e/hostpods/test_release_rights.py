@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from kubernetes.client import AuthorizationV1Api, RbacAuthorizationV1Api
-from release_scene import Scene, is_ready
+from release_environment import ReleaseEnvironment, is_ready
 
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm.diagnosis import diagnose
@@ -61,51 +61,59 @@ FORBIDDEN = {
 
 
 @pytest.fixture(scope="module")
-def release(scene: Scene) -> Iterator[Release]:
+def release(environment: ReleaseEnvironment) -> Iterator[Release]:
     """Return a release with the optimiser, which needs the most."""
     installed = install_release(
-        scene.cluster, profile="optimizer", optimizer_enabled=True
+        environment.cluster, profile="optimizer", optimizer_enabled=True
     )
     yield installed
     uninstall_release(installed)
 
 
-def allowed(scene: Scene, group: str, resource: str, verb: str) -> bool:
+def allowed(
+    environment: ReleaseEnvironment, group: str, resource: str, verb: str
+) -> bool:
     """Ask the API server whether the release's account may do something."""
     kind, _, part = resource.partition("/")
     attributes = {"group": group, "resource": kind, "verb": verb, "subresource": part}
     body = {"spec": {"user": ACCOUNT, "resourceAttributes": attributes}}
-    answer = AuthorizationV1Api(scene.client).create_subject_access_review(body)  # type: ignore[arg-type] # a plain object does as well
+    answer = AuthorizationV1Api(environment.client).create_subject_access_review(body)  # type: ignore[arg-type] # a plain object does as well
     assert answer.status is not None
     return bool(answer.status.allowed)
 
 
 @pytest.mark.usefixtures("release")
 @pytest.mark.parametrize(("group", "resource"), NEEDED)
-def test_every_needed_right_is_granted(scene: Scene, group: str, resource: str) -> None:
+def test_every_needed_right_is_granted(
+    environment: ReleaseEnvironment, group: str, resource: str
+) -> None:
     """One that is missing breaks the scheduler only when it is first used."""
     verbs = NEEDED[group, resource]
 
-    assert {verb: allowed(scene, group, resource, verb) for verb in verbs} == (
+    assert {verb: allowed(environment, group, resource, verb) for verb in verbs} == (
         dict.fromkeys(verbs, True)
     )
 
 
 @pytest.mark.usefixtures("release")
 @pytest.mark.parametrize(("group", "resource"), FORBIDDEN)
-def test_nothing_beyond_is_granted(scene: Scene, group: str, resource: str) -> None:
+def test_nothing_beyond_is_granted(
+    environment: ReleaseEnvironment, group: str, resource: str
+) -> None:
     """What the role does not say, no other binding may add."""
     verbs = FORBIDDEN[group, resource]
 
-    assert not any(allowed(scene, group, resource, verb) for verb in verbs)
+    assert not any(allowed(environment, group, resource, verb) for verb in verbs)
 
 
-def test_the_release_is_never_refused_anything(release: Release, scene: Scene) -> None:
+def test_the_release_is_never_refused_anything(
+    release: Release, environment: ReleaseEnvironment
+) -> None:
     """A placement, a failed placement and a plan, without one 403."""
     for name, cpu in (("fits", "100m"), ("too-large", "100")):
-        scene.core.create_namespaced_pod("default", a_pod(name, cpu))
-    scene.until("fits", "to be bound", lambda pod: pod.spec.node_name)
-    scene.until(
+        environment.core.create_namespaced_pod("default", a_pod(name, cpu))
+    environment.until("fits", "to be bound", lambda pod: pod.spec.node_name)
+    environment.until(
         "too-large",
         "to be unschedulable",
         lambda pod: (
@@ -115,12 +123,12 @@ def test_the_release_is_never_refused_anything(release: Release, scene: Scene) -
     )
     log = release.log_files()["scheduler"]
     for name in ("fits", "too-large"):
-        scene.remove(name)
+        environment.remove(name)
 
     assert [line for line in log.read_text().splitlines() if "forbidden" in line] == []
     refused = [
         (entry["verb"], entry["objectRef"])
-        for line in scene.cluster.audit_log.read_text().splitlines()
+        for line in environment.cluster.audit_log.read_text().splitlines()
         if ACCOUNT in line
         for entry in [json.loads(line)]
         if entry["user"]["username"] == ACCOUNT
@@ -130,10 +138,10 @@ def test_the_release_is_never_refused_anything(release: Release, scene: Scene) -
 
 
 def test_without_the_right_to_bind_no_pod_is_placed(
-    release: Release, scene: Scene
+    release: Release, environment: ReleaseEnvironment
 ) -> None:
     """The role is what lets the scheduler work, and nothing else does."""
-    rbac: Any = RbacAuthorizationV1Api(scene.client)
+    rbac: Any = RbacAuthorizationV1Api(environment.client)
     role = rbac.read_cluster_role(ROLE)
     crippled = copy.deepcopy(role)
     crippled.rules = [r for r in role.rules if r.resources != ["pods/binding"]]
@@ -143,11 +151,11 @@ def test_without_the_right_to_bind_no_pod_is_placed(
     try:
         wait_until(
             "the right to be gone",
-            lambda: allowed(scene, "", "pods/binding", "create"),
+            lambda: allowed(environment, "", "pods/binding", "create"),
             lambda may: not may,
             timeout_s=10,
         )
-        scene.core.create_namespaced_pod("default", a_pod("unbound", "100m"))
+        environment.core.create_namespaced_pod("default", a_pod("unbound", "100m"))
         log = release.log_files()["scheduler"]
 
         wait_until(
@@ -157,26 +165,30 @@ def test_without_the_right_to_bind_no_pod_is_placed(
             timeout_s=10,
         )
 
-        assert scene.pod("default", "unbound").spec.node_name is None
+        assert environment.pod("default", "unbound").spec.node_name is None
     finally:
         role.metadata.resource_version = None
         rbac.replace_cluster_role(ROLE, role)
-    scene.until("unbound", "to be bound after all", lambda pod: pod.spec.node_name)
-    scene.remove("unbound")
+    environment.until(
+        "unbound", "to be bound after all", lambda pod: pod.spec.node_name
+    )
+    environment.remove("unbound")
 
 
-def test_without_the_right_to_watch_the_release_is_not_ready(scene: Scene) -> None:
+def test_without_the_right_to_watch_the_release_is_not_ready(
+    environment: ReleaseEnvironment,
+) -> None:
     """Readiness means that the scheduler sees all that placements depend on."""
-    rbac: Any = RbacAuthorizationV1Api(scene.client)
+    rbac: Any = RbacAuthorizationV1Api(environment.client)
     role = rbac.read_cluster_role(ROLE)
     crippled = copy.deepcopy(role)
     crippled.rules = [r for r in role.rules if "csinodes" not in r.resources]
     crippled.metadata.resource_version = None
     rbac.replace_cluster_role(ROLE, crippled)
-    pods = Release(scene.cluster, "stowage", "stowage-system").pods()
+    pods = Release(environment.cluster, "stowage", "stowage-system").pods()
     try:
-        scene.core.delete_namespaced_pod(pods[0].metadata.name, "stowage-system")
-        release = Release(scene.cluster, "stowage", "stowage-system")
+        environment.core.delete_namespaced_pod(pods[0].metadata.name, "stowage-system")
+        release = Release(environment.cluster, "stowage", "stowage-system")
 
         wait_until(
             "the new scheduler to be refused a watch",

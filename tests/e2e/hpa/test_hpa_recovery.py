@@ -19,8 +19,8 @@ from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.hpa.model.web_service import steady_state
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.cluster_needs import cluster_for
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
@@ -75,8 +75,8 @@ def api(cluster: Cluster) -> Iterator[ApiClient]:
 @pytest.fixture(scope="module")
 def outcome(cluster: Cluster, api: ApiClient, scenario: Scenario) -> ScenarioOutcome:
     with Observer(api) as observer:
-        bench = Bench(cluster, api, observer, tag="test")
-        return run_scenario(bench, scenario, 1, Listener())
+        context = RunContext(cluster, api, observer, tag="test")
+        return run_scenario(context, scenario, 1, Listener())
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 
-import plan_scene
+import figure_1_cluster
 import pytest
-from release_scene import Scene
+from release_environment import ReleaseEnvironment
 
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
@@ -18,7 +18,7 @@ GB = 10**9
 
 
 @pytest.fixture(scope="package")
-def scene() -> Iterator[Scene]:
+def environment() -> Iterator[ReleaseEnvironment]:
     """Return the paper's figure 1 without its pods: two nodes of 4 GB."""
     with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
         with running.api_client() as client:
@@ -36,13 +36,13 @@ def scene() -> Iterator[Scene]:
                     "scheduler": {"httpTrigger": {"enabled": True}},
                 },
             )
-            yield Scene(running, client)
+            yield ReleaseEnvironment(running, client)
         uninstall_release(release)
 
 
 @pytest.fixture
-def figure_1(scene: Scene) -> Iterator[Scene]:
-    """Return the scene with figure 1's pods, the third of which does not fit."""
-    plan_scene.fill(scene)
-    yield scene
-    plan_scene.empty(scene)
+def figure_1(environment: ReleaseEnvironment) -> Iterator[ReleaseEnvironment]:
+    """Return it with figure 1's pods, the third of which does not fit."""
+    figure_1_cluster.fill(environment)
+    yield environment
+    figure_1_cluster.empty(environment)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from figure_1_cluster import nodes, wait_for
 from kubernetes.client import ApiException, CustomObjectsApi
-from plan_scene import nodes, wait_for
-from release_scene import Scene
+from release_environment import ReleaseEnvironment
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 PLANS = ("stowage.dev", "v1alpha1", "packingplans")
 
 
-def _ask(scene: Scene, name: str, **spec: object) -> None:
-    CustomObjectsApi(scene.client).create_cluster_custom_object(
+def _ask(environment: ReleaseEnvironment, name: str, **spec: object) -> None:
+    CustomObjectsApi(environment.client).create_cluster_custom_object(
         *PLANS,
         {
             "apiVersion": "stowage.dev/v1alpha1",
@@ -29,14 +29,16 @@ def _ask(scene: Scene, name: str, **spec: object) -> None:
     )
 
 
-def _stowage(scene: Scene, *arguments: str) -> str:
-    cluster = ["--cluster", scene.cluster.name]
+def _stowage(environment: ReleaseEnvironment, *arguments: str) -> str:
+    cluster = ["--cluster", environment.cluster.name]
     result = CliRunner().invoke(app, ["plan", *arguments, *cluster])
     assert result.exit_code == 0, result.output
     return result.output
 
 
-def test_a_proposal_is_reviewed_approved_and_carried_out(figure_1: Scene) -> None:
+def test_a_proposal_is_reviewed_approved_and_carried_out(
+    figure_1: ReleaseEnvironment,
+) -> None:
     """The plan that was reviewed is the one that is carried out."""
     before = nodes(figure_1)
     _ask(figure_1, "reviewed", mode="DryRun")
@@ -62,7 +64,7 @@ def test_a_proposal_is_reviewed_approved_and_carried_out(figure_1: Scene) -> Non
     }
 
 
-def test_a_proposal_that_is_given_up_moves_nobody(figure_1: Scene) -> None:
+def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) -> None:
     """After an abort nothing of the plan may happen, also not by an approval."""
     before = nodes(figure_1)
     _ask(figure_1, "unwanted", mode="DryRun")
@@ -88,12 +90,12 @@ def test_a_proposal_that_is_given_up_moves_nobody(figure_1: Scene) -> None:
     ],
 )
 def test_what_was_asked_for_cannot_be_changed(
-    scene: Scene, change: dict[str, object], reason: str
+    environment: ReleaseEnvironment, change: dict[str, object], reason: str
 ) -> None:
     """The object says what was done, so it must not be made to say something else."""
-    plans = CustomObjectsApi(scene.client)
+    plans = CustomObjectsApi(environment.client)
     name = f"fixed-{next(iter(change)).lower()}"
-    _ask(scene, name, mode="Execute", timeLimitSeconds=1, abort=True)
+    _ask(environment, name, mode="Execute", timeLimitSeconds=1, abort=True)
 
     with pytest.raises(ApiException) as refused:
         plans.patch_cluster_custom_object(*PLANS, name, {"spec": change})
@@ -101,7 +103,7 @@ def test_what_was_asked_for_cannot_be_changed(
     assert reason in str(refused.value.body)
 
 
-def test_a_plan_that_does_not_exist_is_named(scene: Scene) -> None:
+def test_a_plan_that_does_not_exist_is_named(environment: ReleaseEnvironment) -> None:
     """A typing error must not look like an empty cluster."""
     with pytest.raises(PlanMissingError, match="'nobody'"):
-        PlanApi(scene.client).plan("nobody")
+        PlanApi(environment.client).plan("nobody")

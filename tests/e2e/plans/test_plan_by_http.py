@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from figure_1_cluster import nodes, wait_for
 from kubernetes.client import (
     AuthorizationV1Api,
     CustomObjectsApi,
     RbacAuthorizationV1Api,
 )
-from plan_scene import nodes, wait_for
-from release_scene import Scene
+from release_environment import ReleaseEnvironment
 from trigger_caller import Trigger, token_of, trigger_of
 
 from stowage_testbed.helm import Release
@@ -36,14 +36,14 @@ class Callers:
 
 
 @pytest.fixture(scope="module")
-def release(scene: Scene) -> Release:
-    return Release(scene.cluster, "stowage", "stowage-system")
+def release(environment: ReleaseEnvironment) -> Release:
+    return Release(environment.cluster, "stowage", "stowage-system")
 
 
 @pytest.fixture(scope="module")
-def callers(scene: Scene, release: Release) -> Iterator[Callers]:
+def callers(environment: ReleaseEnvironment, release: Release) -> Iterator[Callers]:
     """Return two accounts, one of which may create PackingPlans and nothing else."""
-    rbac: Any = RbacAuthorizationV1Api(scene.client)
+    rbac: Any = RbacAuthorizationV1Api(environment.client)
     rule = {"apiGroups": [PLANS[0]], "resources": [PLANS[2]], "verbs": ["create"]}
     rbac.create_cluster_role({"metadata": {"name": ROLE}, "rules": [rule]})
     rbac.create_cluster_role_binding(
@@ -61,21 +61,21 @@ def callers(scene: Scene, release: Release) -> Iterator[Callers]:
     )
     wait_until(
         "the right to be there",
-        lambda: may_create(scene),
+        lambda: may_create(environment),
         lambda may: may,
         timeout_s=10,
     )
-    tokens = [token_of(scene.client, name) for name in ("creator", "outsider")]
+    tokens = [token_of(environment.client, name) for name in ("creator", "outsider")]
     yield Callers(trigger_of(release.pods()[0]), *tokens)
     rbac.delete_cluster_role_binding(ROLE)
     rbac.delete_cluster_role(ROLE)
     for name in ("creator", "outsider"):
-        scene.core.delete_namespaced_service_account(name, "default")
+        environment.core.delete_namespaced_service_account(name, "default")
 
 
-def may_create(scene: Scene) -> bool:
+def may_create(environment: ReleaseEnvironment) -> bool:
     """Ask as the trigger does, which remembers a refusal for ten seconds."""
-    api: Any = AuthorizationV1Api(scene.client)
+    api: Any = AuthorizationV1Api(environment.client)
     attributes = {"group": PLANS[0], "resource": PLANS[2], "verb": "create"}
     answer = api.create_subject_access_review(
         {"spec": {"user": CREATOR, "resourceAttributes": attributes}}
@@ -83,13 +83,13 @@ def may_create(scene: Scene) -> bool:
     return bool(answer.status.allowed)
 
 
-def names(scene: Scene) -> set[str]:
-    found: Any = CustomObjectsApi(scene.client).list_cluster_custom_object(*PLANS)
+def names(environment: ReleaseEnvironment) -> set[str]:
+    found: Any = CustomObjectsApi(environment.client).list_cluster_custom_object(*PLANS)
     return {one["metadata"]["name"] for one in found["items"]}
 
 
 def test_a_plan_that_a_user_asks_for_is_carried_out(
-    figure_1: Scene, callers: Callers, release: Release
+    figure_1: ReleaseEnvironment, callers: Callers, release: Release
 ) -> None:
     """The paper's trigger: one request, and the pod that did not fit runs."""
     answer = callers.trigger.ask(callers.creator, '{"mode": "Execute"}')
@@ -108,7 +108,7 @@ def test_a_plan_that_a_user_asks_for_is_carried_out(
 
 
 def test_a_request_without_a_body_changes_nothing(
-    figure_1: Scene, callers: Callers
+    figure_1: ReleaseEnvironment, callers: Callers
 ) -> None:
     """Whoever does not say that pods may be moved only gets a proposal."""
     before = nodes(figure_1)
@@ -131,17 +131,17 @@ def test_a_request_without_a_body_changes_nothing(
     ],
 )
 def test_who_may_not_create_the_object_gets_none(
-    scene: Scene, callers: Callers, who: str, code: int, why: str
+    environment: ReleaseEnvironment, callers: Callers, who: str, code: int, why: str
 ) -> None:
     """The trigger is no way round the right that kubectl needs."""
     tokens = {"nobody": None, "stranger": "made-up", "outsider": callers.outsider}
-    before = names(scene)
+    before = names(environment)
 
     answer = callers.trigger.ask(tokens[who], '{"mode": "Execute"}')
 
     assert answer.code == code, answer
     assert why in answer.content["message"]
-    assert names(scene) == before
+    assert names(environment) == before
 
 
 @pytest.mark.parametrize(
@@ -154,16 +154,16 @@ def test_who_may_not_create_the_object_gets_none(
     ],
 )
 def test_what_the_kind_does_not_allow_is_refused(
-    scene: Scene, callers: Callers, body: str, code: int, why: str
+    environment: ReleaseEnvironment, callers: Callers, body: str, code: int, why: str
 ) -> None:
     """The fault is named to the caller, since no plan is there to show it."""
-    before = names(scene)
+    before = names(environment)
 
     answer = callers.trigger.ask(callers.creator, body)
 
     assert answer.code == code, answer
     assert why in answer.content["message"]
-    assert names(scene) == before
+    assert names(environment) == before
 
 
 def test_only_asking_is_possible(callers: Callers) -> None:

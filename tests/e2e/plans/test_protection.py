@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kubernetes.client import AppsV1Api, BatchV1Api, PolicyV1Api
-from release_scene import Scene, is_ready
+from release_environment import ReleaseEnvironment, is_ready
 
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
@@ -32,7 +32,7 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def careful() -> Iterator[Scene]:
+def careful() -> Iterator[ReleaseEnvironment]:
     """Return half-full nodes, by the chart's defaults, whose pods must be spared."""
     with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
         with running.api_client() as client:
@@ -40,15 +40,15 @@ def careful() -> Iterator[Scene]:
             release = install_release(
                 running, profile="optimizer", optimizer_enabled=True
             )
-            scene = Scene(running, client)
-            _fill(scene)
-            yield scene
+            environment = ReleaseEnvironment(running, client)
+            _fill(environment)
+            yield environment
         uninstall_release(release)
 
 
-def _fill(scene: Scene) -> None:
-    apps: Any = AppsV1Api(scene.client)
-    batch: Any = BatchV1Api(scene.client)
+def _fill(environment: ReleaseEnvironment) -> None:
+    apps: Any = AppsV1Api(environment.client)
+    batch: Any = BatchV1Api(environment.client)
     job = _template("job", annotations={"stowage.dev/lifetime": "1h"})
     job["spec"]["restartPolicy"] = "Never"
     batch.create_namespaced_job(
@@ -69,7 +69,9 @@ def _fill(scene: Scene) -> None:
         apps.create_namespaced_replica_set(NAMESPACE, body)
     wait_until(
         "eight pods to be ready",
-        lambda: sum(map(is_ready, scene.core.list_namespaced_pod(NAMESPACE).items)),
+        lambda: sum(
+            map(is_ready, environment.core.list_namespaced_pod(NAMESPACE).items)
+        ),
         lambda ready: ready == 8,
         timeout_s=60,
     )
@@ -96,15 +98,15 @@ def _workload(name: str, replicas: int, gb: int = 2, **spec: Any) -> dict[str, A
     }
 
 
-def _uids(scene: Scene) -> Mapping[str, str]:
+def _uids(environment: ReleaseEnvironment) -> Mapping[str, str]:
     """Return the node of each pod; a pod that was evicted has another UID."""
-    pods = scene.core.list_namespaced_pod(NAMESPACE).items
+    pods = environment.core.list_namespaced_pod(NAMESPACE).items
     return {pod.metadata.uid: pod.spec.node_name or "" for pod in pods}
 
 
-def _newest(scene: Scene) -> Any:
+def _newest(environment: ReleaseEnvironment) -> Any:
     try:
-        return PlanApi(scene.client).plan()
+        return PlanApi(environment.client).plan()
     except PlanMissingError:
         return {}
 
@@ -114,7 +116,7 @@ def _phase(plan: Any) -> str:
 
 
 def test_no_kind_that_would_be_harmed_is_moved_and_the_plan_names_its_rule(
-    careful: Scene,
+    careful: ReleaseEnvironment,
 ) -> None:
     """A set-up that lifts the rules first would prove nothing about an installation."""
     before = _uids(careful)
@@ -122,22 +124,22 @@ def test_no_kind_that_would_be_harmed_is_moved_and_the_plan_names_its_rule(
     apps.create_namespaced_replica_set(NAMESPACE, _workload("waiting", 1, gb=3))
 
     plan = wait_until(
-        "a plan that has found nobody to move",
+        "a plan that has found no pod to move",
         lambda: _newest(careful),
         lambda plan: _phase(plan) == "NoImprovement",
         timeout_s=60,
     )
 
-    told = {one["reason"]: one for one in plan["status"]["protected"]}
-    assert set(KINDS.values()) <= told.keys()
-    assert all(told[reason]["inTheWayOf"] == 1 for reason in KINDS.values())
+    protected = {one["reason"]: one for one in plan["status"]["protected"]}
+    assert set(KINDS.values()) <= protected.keys()
+    assert all(protected[reason]["inTheWayOf"] == 1 for reason in KINDS.values())
     assert before.items() <= _uids(careful).items()
     page = page_of(plan)
     assert "kept where they are:" in page
     assert all(reason in page for reason in KINDS.values())
 
 
-def test_a_budget_says_that_a_pod_may_move(careful: Scene) -> None:
+def test_a_budget_says_that_a_pod_may_move(careful: ReleaseEnvironment) -> None:
     """The owner's word is worth more than a rule for those who gave none."""
     policy: Any = PolicyV1Api(careful.client)
     policy.create_namespaced_pod_disruption_budget(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kubernetes.client import ApiException, CustomObjectsApi
-from release_scene import Scene
+from release_environment import ReleaseEnvironment
 
 from stowage_testbed.wait import wait_until
 
@@ -19,19 +19,19 @@ TAKEN = "stowage.dev/reservation-allocated"
 
 
 @pytest.fixture
-def stage(scene: Scene) -> Iterator[Scene]:
-    """Return the scene: two empty nodes of 4 GB, and leave it as it was."""
-    yield scene
-    found: Any = CustomObjectsApi(scene.client).list_cluster_custom_object(*KIND)
+def cleared(environment: ReleaseEnvironment) -> Iterator[ReleaseEnvironment]:
+    """Return two empty nodes of 4 GB; afterwards no pod or reservation is left."""
+    yield environment
+    found: Any = CustomObjectsApi(environment.client).list_cluster_custom_object(*KIND)
     for one in found["items"]:
-        _end(scene, one["metadata"]["name"])
-    for pod in scene.core.list_namespaced_pod("default").items:
-        scene.core.delete_namespaced_pod(
+        _end(environment, one["metadata"]["name"])
+    for pod in environment.core.list_namespaced_pod("default").items:
+        environment.core.delete_namespaced_pod(
             pod.metadata.name, "default", grace_period_seconds=0
         )
     wait_until(
         "all pods to be gone",
-        lambda: scene.core.list_namespaced_pod("default").items,
+        lambda: environment.core.list_namespaced_pod("default").items,
         lambda pods: not pods,
         timeout_s=20,
     )
@@ -43,9 +43,11 @@ def _spec(memory: str, **more: Any) -> dict[str, Any]:
     return {"terminationGracePeriodSeconds": 0, "containers": [container], **more}
 
 
-def _reserve(scene: Scene, name: str, memory: str, app: str, **more: Any) -> None:
+def _reserve(
+    environment: ReleaseEnvironment, name: str, memory: str, app: str, **more: Any
+) -> None:
     node = {"nodeName": more.pop("node")} if "node" in more else {}
-    CustomObjectsApi(scene.client).create_cluster_custom_object(
+    CustomObjectsApi(environment.client).create_cluster_custom_object(
         *KIND,
         {
             "apiVersion": "stowage.dev/v1alpha1",
@@ -60,36 +62,40 @@ def _reserve(scene: Scene, name: str, memory: str, app: str, **more: Any) -> Non
     )
 
 
-def _end(scene: Scene, name: str) -> None:
-    CustomObjectsApi(scene.client).delete_cluster_custom_object(*KIND, name)
+def _end(environment: ReleaseEnvironment, name: str) -> None:
+    CustomObjectsApi(environment.client).delete_cluster_custom_object(*KIND, name)
 
 
-def _status(scene: Scene, name: str) -> dict[str, Any]:
-    found: Any = CustomObjectsApi(scene.client).get_cluster_custom_object(*KIND, name)
+def _status(environment: ReleaseEnvironment, name: str) -> dict[str, Any]:
+    found: Any = CustomObjectsApi(environment.client).get_cluster_custom_object(
+        *KIND, name
+    )
     status: dict[str, Any] = found.get("status", {})
     return status
 
 
-def _reaches(scene: Scene, name: str, phase: str) -> dict[str, Any]:
+def _reaches(environment: ReleaseEnvironment, name: str, phase: str) -> dict[str, Any]:
     return wait_until(
         f"reservation {name} to be {phase}",
-        lambda: _status(scene, name),
+        lambda: _status(environment, name),
         lambda status: status.get("phase") == phase,
         timeout_s=20,
     )
 
 
-def _run(scene: Scene, name: str, memory: str, app: str) -> None:
-    scene.core.create_namespaced_pod(
+def _run(environment: ReleaseEnvironment, name: str, memory: str, app: str) -> None:
+    environment.core.create_namespaced_pod(
         "default",
         {"metadata": {"name": name, "labels": {"app": app}}, "spec": _spec(memory)},
     )
 
 
-def _is(scene: Scene, name: str, what: str, holds: Callable[[Any], bool]) -> Any:
+def _is(
+    environment: ReleaseEnvironment, name: str, what: str, holds: Callable[[Any], bool]
+) -> Any:
     return wait_until(
         f"pod {name} {what}",
-        lambda: scene.pod("default", name),
+        lambda: environment.pod("default", name),
         holds,
         timeout_s=20,
     )
@@ -107,20 +113,22 @@ def _refused(pod: Any) -> bool:
     )
 
 
-def test_a_scale_up_is_certain_once_its_room_is_reserved(stage: Scene) -> None:
-    """Story 3: others come first, and the owner still finds his room."""
-    _reserve(stage, "peak", "3G", "shop")
-    node = _reaches(stage, "peak", "Available")["nodeName"]
-    _run(stage, "crowd-1", "3G", "crowd")
-    _run(stage, "crowd-2", "3G", "crowd")
-    other = _is(stage, "crowd-1", "placed", _placed).spec.node_name
-    _is(stage, "crowd-2", "refused", _refused)
+def test_a_scale_up_is_certain_once_its_room_is_reserved(
+    cleared: ReleaseEnvironment,
+) -> None:
+    """Story 3: others come first, and the owner still finds its room."""
+    _reserve(cleared, "peak", "3G", "shop")
+    node = _reaches(cleared, "peak", "Available")["nodeName"]
+    _run(cleared, "crowd-1", "3G", "crowd")
+    _run(cleared, "crowd-2", "3G", "crowd")
+    other = _is(cleared, "crowd-1", "placed", _placed).spec.node_name
+    _is(cleared, "crowd-2", "refused", _refused)
 
-    _run(stage, "shop-1", "2G", "shop")
-    owner = _is(stage, "shop-1", "placed", _placed)
+    _run(cleared, "shop-1", "2G", "shop")
+    owner = _is(cleared, "shop-1", "placed", _placed)
     status = wait_until(
         "the reservation to say who took of it",
-        lambda: _status(stage, "peak"),
+        lambda: _status(cleared, "peak"),
         lambda status: bool(status.get("currentOwners")),
         timeout_s=20,
     )
@@ -130,85 +138,89 @@ def test_a_scale_up_is_certain_once_its_room_is_reserved(stage: Scene) -> None:
     assert json.loads(owner.metadata.annotations[TAKEN])["name"] == "peak"
     assert status["allocated"]["memory"] == "2G"
     assert [one["name"] for one in status["currentOwners"]] == ["shop-1"]
-    assert not _placed(stage.pod("default", "crowd-2"))
+    assert not _placed(cleared.pod("default", "crowd-2"))
 
 
-def test_room_that_is_not_free_yet_can_be_reserved(stage: Scene) -> None:
-    """Story 4: a reservation waits without disturbing anybody, and is served first."""
+def test_room_that_is_not_free_yet_can_be_reserved(cleared: ReleaseEnvironment) -> None:
+    """Story 4: a reservation waits without disrupting any pod, and is served first."""
     for number in (1, 2):
-        _run(stage, f"old-{number}", "3G", "old")
-        _is(stage, f"old-{number}", "placed", _placed)
-    node = stage.pod("default", "old-1").spec.node_name
-    _reserve(stage, "later", "3G", "new", node=node, preAllocation=True)
-    _reaches(stage, "later", "Waiting")
-    _run(stage, "thief", "2G", "thief")
-    _is(stage, "thief", "refused", _refused)
+        _run(cleared, f"old-{number}", "3G", "old")
+        _is(cleared, f"old-{number}", "placed", _placed)
+    node = cleared.pod("default", "old-1").spec.node_name
+    _reserve(cleared, "later", "3G", "new", node=node, preAllocation=True)
+    _reaches(cleared, "later", "Waiting")
+    _run(cleared, "thief", "2G", "thief")
+    _is(cleared, "thief", "refused", _refused)
 
-    stage.core.delete_namespaced_pod("old-1", "default")
-    _reaches(stage, "later", "Available")
-    _run(stage, "new-1", "3G", "new")
+    cleared.core.delete_namespaced_pod("old-1", "default")
+    _reaches(cleared, "later", "Available")
+    _run(cleared, "new-1", "3G", "new")
 
-    assert _is(stage, "new-1", "placed", _placed).spec.node_name == node
-    assert not _placed(stage.pod("default", "thief"))
+    assert _is(cleared, "new-1", "placed", _placed).spec.node_name == node
+    assert not _placed(cleared.pod("default", "thief"))
 
 
-def test_a_migration_has_its_room_before_it_begins(stage: Scene) -> None:
+def test_a_migration_has_its_room_before_it_begins(cleared: ReleaseEnvironment) -> None:
     """Story 2: what is moved has a place to go, also if somebody else is quicker."""
-    _run(stage, "app-1", "3G", "app")
-    source = _is(stage, "app-1", "placed", _placed).spec.node_name
+    _run(cleared, "app-1", "3G", "app")
+    source = _is(cleared, "app-1", "placed", _placed).spec.node_name
     (target,) = {"node-0", "node-1"} - {source}
-    _reserve(stage, "migration", "3G", "app", node=target)
-    _reaches(stage, "migration", "Available")
+    _reserve(cleared, "migration", "3G", "app", node=target)
+    _reaches(cleared, "migration", "Available")
 
-    stage.core.delete_namespaced_pod("app-1", "default")
-    _run(stage, "quick", "4G", "quick")
-    _run(stage, "app-2", "3G", "app")
+    cleared.core.delete_namespaced_pod("app-1", "default")
+    _run(cleared, "quick", "4G", "quick")
+    _run(cleared, "app-2", "3G", "app")
 
-    assert _is(stage, "app-2", "placed", _placed).spec.node_name == target
-    assert _is(stage, "quick", "placed", _placed).spec.node_name == source
+    assert _is(cleared, "app-2", "placed", _placed).spec.node_name == target
+    assert _is(cleared, "quick", "placed", _placed).spec.node_name == source
 
 
 @pytest.mark.parametrize("how", ["expires", "is deleted"])
-def test_room_is_free_again_when_the_reservation_ends(stage: Scene, how: str) -> None:
+def test_room_is_free_again_when_the_reservation_ends(
+    cleared: ReleaseEnvironment, how: str
+) -> None:
     """A reservation nobody needs must not keep others waiting for ever."""
-    _reserve(stage, "unused", "3G", "nobody", node="node-0", ttl="3s")
-    _reserve(stage, "kept", "3G", "nobody", node="node-1")
-    _reaches(stage, "unused", "Available")
-    _reaches(stage, "kept", "Available")
-    _run(stage, "waiting", "3G", "crowd")
-    _is(stage, "waiting", "refused", _refused)
+    _reserve(cleared, "unused", "3G", "nobody", node="node-0", ttl="3s")
+    _reserve(cleared, "kept", "3G", "nobody", node="node-1")
+    _reaches(cleared, "unused", "Available")
+    _reaches(cleared, "kept", "Available")
+    _run(cleared, "waiting", "3G", "crowd")
+    _is(cleared, "waiting", "refused", _refused)
 
     if how == "expires":
-        status = _reaches(stage, "unused", "Failed")
+        status = _reaches(cleared, "unused", "Failed")
         ready = {one["type"]: one for one in status["conditions"]}["Ready"]
         assert (ready["status"], ready["reason"]) == ("False", "Expired")
     else:
-        _end(stage, "unused")
+        _end(cleared, "unused")
 
-    assert _is(stage, "waiting", "placed", _placed).spec.node_name == "node-0"
+    assert _is(cleared, "waiting", "placed", _placed).spec.node_name == "node-0"
 
 
-def test_what_an_owner_took_is_held_again_when_he_is_gone(stage: Scene) -> None:
+def test_what_an_owner_took_is_held_again_when_he_is_gone(
+    cleared: ReleaseEnvironment,
+) -> None:
     """The room belongs to the reservation for as long as that lives."""
-    _reserve(stage, "steady", "3G", "shop", node="node-0")
-    _reserve(stage, "other", "3G", "nobody", node="node-1")
-    _reaches(stage, "steady", "Available")
-    _reaches(stage, "other", "Available")
-    _run(stage, "shop-1", "3G", "shop")
-    _is(stage, "shop-1", "placed", _placed)
-    stage.core.delete_namespaced_pod("shop-1", "default")
+    _reserve(cleared, "steady", "3G", "shop", node="node-0")
+    _reserve(cleared, "other", "3G", "nobody", node="node-1")
+    _reaches(cleared, "steady", "Available")
+    _reaches(cleared, "other", "Available")
+    _run(cleared, "shop-1", "3G", "shop")
+    _is(cleared, "shop-1", "placed", _placed)
+    cleared.core.delete_namespaced_pod("shop-1", "default")
     wait_until(
         "the books to be clear",
-        lambda: _status(stage, "steady"),
+        lambda: _status(cleared, "steady"),
         lambda status: not status.get("currentOwners") and not status.get("allocated"),
         timeout_s=20,
     )
 
-    _run(stage, "crowd-1", "3G", "crowd")
-    _is(stage, "crowd-1", "refused", _refused)
-    _run(stage, "shop-2", "3G", "shop")
+    _run(cleared, "crowd-1", "3G", "crowd")
+    _is(cleared, "crowd-1", "refused", _refused)
+    _run(cleared, "shop-2", "3G", "shop")
 
-    assert _is(stage, "shop-2", "placed", _placed).spec.node_name == "node-0"
+    assert _is(cleared, "shop-2", "placed", _placed).spec.node_name == "node-0"
 
 
 @pytest.mark.parametrize(
@@ -221,10 +233,10 @@ def test_what_an_owner_took_is_held_again_when_he_is_gone(stage: Scene) -> None:
     ],
 )
 def test_a_reservation_that_cannot_be_meant_is_refused(
-    scene: Scene, change: dict[str, Any], reason: str
+    environment: ReleaseEnvironment, change: dict[str, Any], reason: str
 ) -> None:
-    """A mistake is told at once, not found in a log after the peak."""
+    """A mistake is reported at once, not found in a log after the peak."""
     with pytest.raises(ApiException) as refused:
-        _reserve(scene, "broken", "1G", "shop", **change)
+        _reserve(environment, "broken", "1G", "shop", **change)
 
     assert reason in str(refused.value.body)

@@ -64,7 +64,7 @@ def test_nothing_is_left(stowage_cluster):
     assert "kube-apiserver" in names
     assert "kube-scheduler" not in names
 
-def test_who_asks_for_no_scheduler_is_told(apply, placements):
+def test_a_test_without_a_scheduler_gets_an_error(apply, placements):
     apply(POD)
     with pytest.raises(NoSchedulerError):
         placements()
@@ -127,7 +127,7 @@ def _session(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 def test_a_session_finds_the_cluster_of_one_that_was_killed_clean(
     tmp_path: Path,
 ) -> None:
-    """What it left cannot be told from what the next test expects.
+    """What it left cannot be distinguished from what the next test expects.
 
     Failures say what failed, in the words of the pods and of the checks.
     """

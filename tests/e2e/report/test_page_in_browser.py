@@ -66,7 +66,7 @@ def test_the_slider_moves_and_placements_are_read(
     assert pods_on(record, "node-2", now_s - 0.001) <= shown
     assert shown <= pods_on(record, "node-2", now_s + 0.001)
     assert 5 < len(shown) < last
-    assert opened.complaints() == []
+    assert opened.errors() == []
 
 
 def test_changes_can_be_stepped_through(open_page: Open, result: Result) -> None:
@@ -106,7 +106,7 @@ def test_nothing_is_loaded_from_anywhere(open_page: Open, result: Result) -> Non
     asked = opened.run("return performance.getEntriesByType('resource').length")
 
     assert asked == 0
-    assert opened.complaints() == []
+    assert opened.errors() == []
 
 
 def test_hostile_names_do_nothing_but_stand_there(open_page: Open) -> None:
@@ -125,7 +125,7 @@ def test_hostile_names_do_nothing_but_stand_there(open_page: Open) -> None:
     assert opened.listed_pods()[0][:2] == [f"{HOSTILE}0", HOSTILE]
     assert opened.run("return window.hurt") is None
     assert opened.all("img") == []
-    assert opened.complaints() == []
+    assert opened.errors() == []
 
 
 def test_a_thousand_nodes_are_grouped_and_each_can_be_read(open_page: Open) -> None:
@@ -144,7 +144,7 @@ def test_a_thousand_nodes_are_grouped_and_each_can_be_read(open_page: Open) -> N
     assert opened.listed_pods() == []
     names = {name for name, *_ in opened.opened_pods(parts[3])}
     assert names == pods_on(record, "node-3", record.window_s)
-    assert opened.complaints() == []
+    assert opened.errors() == []
 
 
 def test_what_is_shown_can_be_chosen(open_page: Open) -> None:
@@ -168,7 +168,7 @@ def test_what_is_shown_can_be_chosen(open_page: Open) -> None:
     share = f"{count * 10 / 4000 * 100:.3g}"
     assert opened.bar_labels("default")[0] == f"node-0: {count} pods, cpu {share} %"
     assert [item.text for item in opened.all("#keys li")] == ["0"]
-    assert opened.complaints() == []
+    assert opened.errors() == []
 
 
 def test_curves_are_read_off_with_the_keyboard(open_page: Open, result: Result) -> None:

@@ -16,8 +16,8 @@ from stowage_testbed.bench.cell import grid
 from stowage_testbed.reproduce.instance.cells import choose_cells
 from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
 from stowage_testbed.reproduce.instance.rows import PENDING, Where
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
 from stowage_testbed.reproduce.paper.live.running import run_live, sample_of
 from stowage_testbed.reproduce.paper.placed import placed_by_priority
 from stowage_testbed.reproduce.paper.report import write_report
@@ -79,7 +79,7 @@ def test_every_instance_is_one_on_which_the_default_scheduler_fails(
         )
 
 
-def test_nobody_overfills_a_node(evaluation: Evaluation) -> None:
+def test_no_plan_overfills_a_node(evaluation: Evaluation) -> None:
     """Neither baseline nor plan, by a count of our own."""
     for one in evaluation.solved:
         for where in (
@@ -88,7 +88,7 @@ def test_nobody_overfills_a_node(evaluation: Evaluation) -> None:
             fits(one, where)
 
 
-def fits(one: Judged, where: Where) -> None:
+def fits(one: Categorised, where: Where) -> None:
     used: dict[str, Counter[int]] = {"cpu": Counter(), "memory": Counter()}
     requests: Sequence[tuple[str, Sequence[int]]] = (
         ("cpu", one.instance.pod_cpu_milli),
@@ -176,7 +176,7 @@ def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_report_needs_nothing_but_the_folder(folder: Path, tmp_path: Path) -> None:
-    """Tables, figures and page can be made anew long after."""
+    """Tables, figures and page can be made again long after."""
     text = write_report(folder, tmp_path / "figures.json")
     assert "paper" in text
     assert "lexicographic" in text

@@ -1,4 +1,4 @@
-"""Workers die, and the rows are those of a quiet afternoon."""
+"""Workers die, and the rows are the same as without failures."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ class Killer(SweepListener):
 def test_rows_do_not_depend_on_who_died(tmp_path: Path, engine: OnDask) -> None:
     """The same Parquet, row for row, but for times."""
     quiet, stormy = tmp_path / "quiet", tmp_path / "stormy"
-    calm = PAPER.rebuild(REQUEST, quiet, InProcess(), SweepListener())
+    expected = PAPER.rebuild(REQUEST, quiet, InProcess(), SweepListener())
     killer = Killer()
 
     evaluation = PAPER.rebuild(REQUEST, stormy, engine, killer)
 
     assert len(set(killer.killed)) == 2
-    assert evaluation.failures == {} == calm.failures
+    assert evaluation.failures == {} == expected.failures
     assert len(evaluation.solved) == 2 * 2 * len(REQUEST.cells)
     for name in ("instances", "results"):
         frames = [

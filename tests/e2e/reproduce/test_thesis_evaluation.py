@@ -56,7 +56,7 @@ def test_ours_ends_no_worse_in_the_same_time(
 def test_the_report_needs_nothing_but_the_folder(
     evaluation: ThesisEvaluation, folder: Path
 ) -> None:
-    """Tables and figures can be made anew long after."""
+    """Tables and figures can be made again long after."""
     said = write_report(folder, folder / "figures.json")
 
     assert "OR-Tools (published)" in said

@@ -68,7 +68,9 @@ def answer(cluster: Cluster, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_exit_code_tells(answer: subprocess.CompletedProcess[str]) -> None:
+def test_the_exit_code_shows_the_result(
+    answer: subprocess.CompletedProcess[str],
+) -> None:
     """CI looks at nothing else."""
     assert answer.returncode == 1, answer.stderr
 

@@ -13,17 +13,17 @@ import pytest
 
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
-from stowage_testbed.run.bench import Bench
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import clear, prepare
 from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import switch_release
-from stowage_testbed.run.site import clear, prepare
-from stowage_testbed.run.steps.carrying_out import run_steps
-from stowage_testbed.run.steps.gauge import Gauge
+from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.outcome import SteppedOutcome
+from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.load import load_file
 
 pytestmark = pytest.mark.e2e
@@ -44,15 +44,18 @@ WORKLOAD = {
 
 
 @dataclass
-class Stage:
+class StepEnvironment:
     """Carries out the steps of a text, and remembers the pods as they were then."""
 
-    bench: Bench
+    context: RunContext
     folder: Path
     pods: list[dict[str, Any]]
 
     def play(
-        self, text: str, dress: Dress | None = None, gauge: Gauge | None = None
+        self,
+        text: str,
+        pod_overrides: PodOverrides | None = None,
+        window_listener: WindowListener | None = None,
     ) -> SteppedOutcome:
         """Carry the steps out and leave the cluster as it was."""
         path = self.folder / "test" / "case.yaml"
@@ -60,15 +63,22 @@ class Stage:
         used = (line for name, line in WORKLOAD.items() if name in text)
         path.write_text("".join((HEAD, *used, text)))
         (scenario,) = load_file(path)
-        diary = Diary(self.bench, Listener())
+        recorder = RunRecorder(self.context, Listener())
         # A namespace lives on for seconds after it was cleared.
         number = next(ROUNDS)
-        site = prepare(self.bench, scenario, number)
+        environment = prepare(self.context, scenario, number)
         try:
-            outcome = run_steps(self.bench, scenario, site, dress, diary, gauge=gauge)
-            self.pods = self.bench.objects.listed("Pod", site.namespace)
+            outcome = run_steps(
+                self.context,
+                scenario,
+                environment,
+                pod_overrides,
+                recorder,
+                window_listener=window_listener,
+            )
+            self.pods = self.context.objects.listed("Pod", environment.namespace)
         finally:
-            clear(self.bench, scenario, number)
+            clear(self.context, scenario, number)
         return outcome
 
     def facts(self, kind: str, name: str) -> set[str | None]:
@@ -78,26 +88,28 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
+def context() -> Iterator[RunContext]:
     cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
     with (
         running_cluster(cluster),
         cluster.api_client() as api,
         Observer(api) as observer,
     ):
-        bench = Bench(cluster, api, observer, tag="e2e", lasting=True)
-        switch_release(bench, "deterministic", optimizer_enabled=False)
-        yield bench
+        context = RunContext(cluster, api, observer, tag="e2e", lasting=True)
+        switch_release(context, "deterministic", optimizer_enabled=False)
+        yield context
 
 
 @pytest.fixture
-def stage(bench: Bench, tmp_path: Path) -> Stage:
-    return Stage(bench, tmp_path, [])
+def environment(context: RunContext, tmp_path: Path) -> StepEnvironment:
+    return StepEnvironment(context, tmp_path, [])
 
 
-def test_a_step_that_fails_says_where_and_what_was_seen_last(stage: Stage) -> None:
+def test_a_step_that_fails_says_where_and_what_was_seen_last(
+    environment: StepEnvironment,
+) -> None:
     """Number, kind, file and line, and the reason of the pods that wait."""
-    outcome = stage.play(
+    outcome = environment.play(
         """\
 steps:
   - apply: web
@@ -120,9 +132,11 @@ expect: {end: {placed: 0}}
     assert len(outcome.state.bound) == 2
 
 
-def test_what_a_scenario_catches_is_there_when_it_failed(stage: Stage) -> None:
+def test_what_a_scenario_catches_is_there_when_it_failed(
+    environment: StepEnvironment,
+) -> None:
     """As it was at the failure: the cluster is cleared right after."""
-    outcome = stage.play(
+    outcome = environment.play(
         """\
 steps:
   - apply: web
@@ -150,9 +164,9 @@ expect: {end: {placed: 2}}
     assert "name: node-0" in outcome.evidence["objects-Node.yaml"]
 
 
-def test_nothing_is_caught_when_nothing_failed(stage: Stage) -> None:
+def test_nothing_is_caught_when_nothing_failed(environment: StepEnvironment) -> None:
     """Evidence of a success would be read as a failure."""
-    outcome = stage.play(
+    outcome = environment.play(
         "steps: [{burst: {workload: task, pods: 1}}, {wait: {for: ready}}]"
         "\ncatch: [events]\nexpect: {end: {placed: 1}}\n"
     )
@@ -162,11 +176,15 @@ def test_nothing_is_caught_when_nothing_failed(stage: Stage) -> None:
     assert outcome.evidence == {}
 
 
-def test_every_pod_wears_what_the_scheduler_asks_for(stage: Stage) -> None:
+def test_every_pod_gets_the_schedulers_overrides(
+    environment: StepEnvironment,
+) -> None:
     """Pods of controllers and of bursts; else another scheduler would place them."""
-    dress = Dress("default-scheduler", {"queue": "root"}, {"worn": "yes"})
+    pod_overrides = PodOverrides(
+        "default-scheduler", {"queue": "root"}, {"overridden": "yes"}
+    )
 
-    outcome = stage.play(
+    outcome = environment.play(
         """\
 steps:
   - apply: web
@@ -175,16 +193,16 @@ steps:
   - wait: {for: ready}
 expect: {end: {placed: 4}}
 """,
-        dress,
+        pod_overrides,
     )
 
     assert (outcome.error, outcome.failed_checks) == ("", ())
-    assert len(stage.pods) == 4
-    assert stage.facts("labels", "queue") == {"root"}
-    assert stage.facts("annotations", "worn") == {"yes"}
+    assert len(environment.pods) == 4
+    assert environment.facts("labels", "queue") == {"root"}
+    assert environment.facts("annotations", "overridden") == {"yes"}
 
 
-class Stopwatch(Gauge):
+class Stopwatch(WindowListener):
     """Notes when it was opened and closed."""
 
     def __init__(self, clock: ReceiptClock) -> None:
@@ -200,37 +218,41 @@ class Stopwatch(Gauge):
         self.at.append(self._clock.now())
 
 
-def test_the_window_lies_inside_of_what_a_gauge_is_told(
-    stage: Stage, bench: Bench
+def test_the_window_lies_inside_the_calls_of_a_window_listener(
+    environment: StepEnvironment, context: RunContext
 ) -> None:
     """What reading memory and CPU time costs is not measured."""
-    gauge = Stopwatch(bench.observer.clock)
+    window_listener = Stopwatch(context.observer.clock)
 
-    outcome = stage.play(
+    outcome = environment.play(
         "steps: [{measure: start}, {burst: {workload: task, pods: 1}}, "
         "{wait: {for: bound}}, {measure: stop}]\nexpect: {end: {placed: 1}}\n",
-        gauge=gauge,
+        window_listener=window_listener,
     )
 
     assert outcome.window is not None
-    opened, closed = gauge.at
+    opened, closed = window_listener.at
     assert opened < outcome.window.start < outcome.window.stop < closed
 
 
-def test_pods_no_scheduler_wants_are_waited_for_in_vain(stage: Stage) -> None:
-    """The dress is what decides who places them."""
-    outcome = stage.play(
+def test_pods_no_scheduler_wants_are_waited_for_in_vain(
+    environment: StepEnvironment,
+) -> None:
+    """The pod overrides decide which scheduler places them."""
+    outcome = environment.play(
         "steps: [{burst: {workload: task, pods: 1}}, "
         "{wait: {for: bound, timeout_s: 1}}]\nexpect: {end: {placed: 1}}\n",
-        Dress("nobody"),
+        PodOverrides("nobody"),
     )
 
     assert "not tried by a scheduler yet" in outcome.error
 
 
-def test_pods_are_done_after_their_lifetime(stage: Stage, bench: Bench) -> None:
+def test_pods_are_done_after_their_lifetime(
+    environment: StepEnvironment, context: RunContext
+) -> None:
     """They give their room back without anybody deleting them."""
-    outcome = stage.play(
+    outcome = environment.play(
         """\
 steps:
   - burst:
@@ -250,12 +272,12 @@ expect: {end: {placed: 0, pending: {}}}
     # The last came after 0.2 s and has run for a second when it is gone.
     assert sum(record.duration_s for record in outcome.steps) >= 1.2
     assert gone.duration_s > 0.5
-    assert {pod["status"]["phase"] for pod in stage.pods} == {"Succeeded"}
+    assert {pod["status"]["phase"] for pod in environment.pods} == {"Succeeded"}
 
 
-def test_usage_is_told_to_kwok_pod_by_pod(stage: Stage) -> None:
+def test_usage_is_given_to_kwok_pod_by_pod(environment: StepEnvironment) -> None:
     """Its metrics are read from these annotations."""
-    outcome = stage.play(
+    outcome = environment.play(
         """\
 steps:
   - apply: web
@@ -267,13 +289,17 @@ expect: {end: {placed: 2}}
     )
 
     assert outcome.steps[3].facts == {"pods": 2}
-    assert stage.facts("annotations", "kwok.x-k8s.io/usage-cpu") == {"250m"}
-    assert stage.facts("annotations", "kwok.x-k8s.io/usage-memory") == {str(64 * 2**20)}
+    assert environment.facts("annotations", "kwok.x-k8s.io/usage-cpu") == {"250m"}
+    assert environment.facts("annotations", "kwok.x-k8s.io/usage-memory") == {
+        str(64 * 2**20)
+    }
 
 
-def test_an_eviction_that_a_budget_forbids_fails_its_step(stage: Stage) -> None:
+def test_an_eviction_that_a_budget_forbids_fails_its_step(
+    environment: StepEnvironment,
+) -> None:
     """The API server's own words say which budget."""
-    outcome = stage.play(
+    outcome = environment.play(
         """\
 objects:
   all-stay:
@@ -294,9 +320,11 @@ expect: {end: {placed: 1}}
     assert "all-stay" in outcome.error
 
 
-def test_nodes_come_and_go_with_their_pods_and_taints(stage: Stage) -> None:
+def test_nodes_come_and_go_with_their_pods_and_taints(
+    environment: StepEnvironment,
+) -> None:
     """Steps change the world that expectations count."""
-    outcome = stage.play(
+    outcome = environment.play(
         """\
 steps:
   - taint: {nodes: node-0, key: busy, value: "yes", effect: NoSchedule}
@@ -320,6 +348,6 @@ expect: {end: {placed: 2, placements: {task: [late-1, late-1]}}}
 
     assert (outcome.error, outcome.failed_checks) == ("", ())
     assert [node.name for node in outcome.state.nodes] == ["late-1"]
-    assert sorted(pod["metadata"]["name"] for pod in stage.pods) == [
+    assert sorted(pod["metadata"]["name"] for pod in environment.pods) == [
         "task-00002", "task-00003",
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.environment import environment
-from stowage_testbed.report.faults_table import faults_table
+from stowage_testbed.report.failures_table import failures_table
 from stowage_testbed.report.junit import junit_xml
 from stowage_testbed.report.summary_table import summary_table
 from stowage_testbed.run.outcome import RunOutcome
@@ -34,7 +34,7 @@ def outcome(bundle: Bundle) -> RunOutcome:
 
 def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
     """The main job: from files to verified placements."""
-    assert outcome.passed, faults_table(outcome)
+    assert outcome.passed, failures_table(outcome)
 
 
 def test_every_scenario_was_run(outcome: RunOutcome) -> None:
@@ -72,15 +72,15 @@ def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
         assert phase.latency.audit_lag_s is not None
 
 
-def test_the_four_stories_of_reservation_were_told(outcome: RunOutcome) -> None:
+def test_the_four_stories_of_reservation_are_covered(outcome: RunOutcome) -> None:
     """Each by a scenario of its own, with all of its steps."""
-    told = {
+    shown = {
         item.scenario.name: len(item.stepped.steps)
         for item in outcome.outcomes
         if item.stepped and item.scenario.name.startswith("reservation/")
     }
 
-    assert told == {
+    assert shown == {
         "reservation/migration": 9,
         "reservation/pre-allocation": 14,
         "reservation/preemption-keeps-what-it-freed": 7,

@@ -26,7 +26,7 @@ from stowage_testbed.simulate import (
 )
 from stowage_testbed.toolchain import install_tools
 from stowage_testbed.wait import wait_until
-from stowage_testbed.whatif.asking import Asking, Wishes
+from stowage_testbed.whatif.asking import Asking, PlanLimits
 from stowage_testbed.whatif.errors import ReadingRefusedError
 from stowage_testbed.whatif.findings import Move
 from stowage_testbed.whatif.from_cluster import read_api
@@ -41,7 +41,7 @@ NAMESPACE = "default"
 PLACED = {"a": "node-0", "b": "node-1"}
 """Figure 1 of the paper: two pods of 2 GiB stand where one of 3 GiB fits nowhere."""
 
-ANYBODY = Wishes(arguments=NO_PROTECTION)
+ANY_POD = PlanLimits(arguments=NO_PROTECTION)
 """Of two pods that stand alone in their workloads, one may move all the same."""
 
 READER = "reader"
@@ -165,7 +165,7 @@ def test_one_move_makes_room_and_the_answer_says_so(
     inventory: Inventory, asking: Asking
 ) -> None:
     """It is the question of the platform engineer."""
-    found = asking.findings(inventory, ANYBODY)
+    found = asking.findings(inventory, ANY_POD)
 
     # The third node is the one that a release would run on.
     assert (found.nodes, found.running, found.pending) == (3, 2, 1)
@@ -183,8 +183,8 @@ def test_one_move_makes_room_and_the_answer_says_so(
 def test_without_moves_the_pod_stays_and_the_answer_says_why(
     inventory: Inventory, asking: Asking
 ) -> None:
-    """A limit on moves is a wish that is kept."""
-    found = asking.findings(inventory, replace(ANYBODY, max_moves=0))
+    """A limit on moves is respected."""
+    found = asking.findings(inventory, replace(ANY_POD, max_moves=0))
     assert (found.fits_after, found.moves) == (0, ())
     (left,) = found.left
     assert (left.workload, left.pods) == ("default/c", 1)
@@ -194,7 +194,7 @@ def test_by_default_who_stands_alone_stays_and_the_answer_names_the_rule(
     inventory: Inventory, asking: Asking
 ) -> None:
     """An installation would not move it either; a budget or a value would."""
-    found = asking.findings(inventory, Wishes())
+    found = asking.findings(inventory, PlanLimits())
 
     assert (found.fits_after, found.moves) == (0, ())
     (left,) = found.left
@@ -209,7 +209,7 @@ def test_the_two_running_pods_need_one_node_only(
     inventory: Inventory, asking: Asking
 ) -> None:
     """How many nodes could be emptied, and which."""
-    found = asking.findings(inventory, ANYBODY)
+    found = asking.findings(inventory, ANY_POD)
     assert (found.used_nodes, found.needed_nodes, found.fewest_nodes) == (2, 1, 1)
     assert len(found.emptied) == 1
     assert found.consolidating_moves == 1
@@ -243,12 +243,12 @@ def test_what_may_not_be_read_is_said_to_be_not_judged(
     inventory: Inventory, asking: Asking
 ) -> None:
     """The account sees no volumes; the answer must not pretend that there are none."""
-    found = asking.findings(inventory, ANYBODY)
+    found = asking.findings(inventory, ANY_POD)
     assert any("volumes" in one for one in found.not_judged)
     assert not any("disruption budgets" in one for one in found.not_judged)
 
 
-def test_who_may_list_nothing_is_told_what_is_needed(
+def test_a_user_who_may_list_nothing_learns_what_is_needed(
     cluster: KwokBinaryCluster,
 ) -> None:
     """The way out is a ClusterRole, by name."""
@@ -276,7 +276,7 @@ def test_a_file_gives_the_same_answer(
     file = tmp_path / "all.json"
     file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
 
-    from_file = asking.findings(read_files([file]), ANYBODY)
-    from_cluster = asking.findings(inventory, ANYBODY)
+    from_file = asking.findings(read_files([file]), ANY_POD)
+    from_cluster = asking.findings(inventory, ANY_POD)
 
     assert replace(from_file, not_judged=()) == replace(from_cluster, not_judged=())

@@ -1,4 +1,4 @@
-"""What is kept up to date change by change, against the same counted anew each time."""
+"""What is updated change by change, against the same counted again each time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stowage_testbed.observe.change import JsonObject, Verb, uid_of
 CPUS = 2
 """Of each node; each pod takes one."""
 
-Story = Callable[[HistoryBuilder], object]
+HistoryChange = Callable[[HistoryBuilder], object]
 PODS = st.sampled_from(["p1", "p2", "p3", "p4"])
 BUDGETS = st.sampled_from(["x", "y"])
 LABELS = st.sampled_from([{}, {"app": "a"}, {"app": "b"}, {"app": "b", "tier": "t"}])
@@ -38,19 +38,19 @@ SELECTORS = st.sampled_from(
 )
 
 
-def a_pod(name: str, node: str, labels: Any, more: dict[str, Any]) -> Story:
+def a_pod(name: str, node: str, labels: Any, more: dict[str, Any]) -> HistoryChange:
     return lambda run: run.pod(name, node=node, labels=labels, **more)
 
 
-def a_budget(name: str, healthy: int, selector: Any) -> Story:
+def a_budget(name: str, healthy: int, selector: Any) -> HistoryChange:
     return lambda run: run.budget(healthy, name, selector=selector)
 
 
-def gone(kind: str, name: str) -> Story:
+def gone(kind: str, name: str) -> HistoryChange:
     return lambda run: (kind, name) in run._known and run.gone(kind, name)
 
 
-STORIES = st.lists(
+CHANGES = st.lists(
     st.one_of(
         st.builds(
             a_pod,
@@ -65,18 +65,18 @@ STORIES = st.lists(
         st.builds(
             lambda name: lambda run: run.evict(name), st.sampled_from(["p1", "p2"])
         ),
-        st.just(lambda run: run.listed_anew()),
+        st.just(lambda run: run.listed_again()),
     ),
     min_size=5,
     max_size=40,
 )
 
 
-def told(stories: list[Story]) -> History:
+def history_of(changes: list[HistoryChange]) -> History:
     run = HistoryBuilder().node("n1", cpu=str(CPUS)).node("n2", cpu=str(CPUS))
     run.pod("p1", node="n1").pod("p2", node="n2", labels={"app": "b", "tier": "t"})
-    for story in stories:
-        story(run)
+    for change in changes:
+        change(run)
     return run.history()
 
 
@@ -121,12 +121,12 @@ def selects(budget: JsonObject, pod: JsonObject) -> bool:
     return selector is not None and selector.selects(pod["metadata"]["labels"])
 
 
-@given(STORIES)
+@given(CHANGES)
 def test_room_is_counted_as_if_all_pods_were_counted_each_time(
-    stories: list[Story],
+    changes: list[HistoryChange],
 ) -> None:
     """A sum that misses one change is wrong for the rest of the run."""
-    history = told(stories)
+    history = history_of(changes)
     found = [
         (one.subject, int(one.detail.split()[1]))
         for one in no_overcommit(history)
@@ -136,12 +136,12 @@ def test_room_is_counted_as_if_all_pods_were_counted_each_time(
     assert found == list(overfull(history))
 
 
-@given(STORIES)
+@given(CHANGES)
 def test_budgets_are_judged_as_if_all_pods_were_counted_each_time(
-    stories: list[Story],
+    changes: list[HistoryChange],
 ) -> None:
     """A count that misses one change, or an index that misses one selector."""
-    history = told(stories)
+    history = history_of(changes)
     found = [(one.subject, one.detail) for one in no_budget_broken(history)]
 
     assert sorted(found) == sorted(broken(history))

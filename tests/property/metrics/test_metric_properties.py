@@ -90,7 +90,7 @@ def test_jain_knows_no_unit(values: list[int], factor: int) -> None:
 
 
 @given(some_load)
-def test_jain_and_cv_tell_the_same(values: list[int]) -> None:
+def test_jain_and_cv_agree(values: list[int]) -> None:
     """Jain = 1 / (1 + CV^2): the paper prints both, so they must not disagree."""
     found, index = spread(values), jain_index(values)
     assert found is not None
@@ -163,12 +163,12 @@ def test_utilisation_stays_between_start_and_end_while_pods_only_come(
 
 @given(runs(), st.randoms())
 def test_nothing_depends_on_the_order_of_nodes_and_pods(
-    record: RunRecord, dice: random.Random
+    record: RunRecord, rng: random.Random
 ) -> None:
     """A list from the API is sorted by name, which means nothing."""
     nodes, pods = list(record.nodes), list(record.pods)
-    dice.shuffle(nodes)
-    dice.shuffle(pods)
+    rng.shuffle(nodes)
+    rng.shuffle(pods)
     shuffled = a_record(pods, nodes=nodes, window_s=WINDOW_S, resolution_s=RESOLUTION_S)
 
     for one, other in zip(metrics_of(record), metrics_of(shuffled), strict=True):
@@ -176,7 +176,7 @@ def test_nothing_depends_on_the_order_of_nodes_and_pods(
 
 
 def _close(one: Metric, other: Metric) -> bool:
-    """Tell whether two metrics are the same, but for the order of a sum of floats."""
+    """Return whether two metrics are the same, but for the order of a sum of floats."""
     if one.value is None or other.value is None:
         return one == other
     return one.n == other.n and one.value == pytest.approx(other.value)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
-from stowage_testbed.scenario.errors import Fault, ScenarioFaultsError
+from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 
 GOOD = yaml.safe_load("""
@@ -131,7 +131,7 @@ def put(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
-def faults_of(text: str) -> tuple[Fault, ...]:
+def issues_of(text: str) -> tuple[Issue, ...]:
     """Return what a file is refused for; nothing if it is a scenario."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test" / "case.yaml"
@@ -139,8 +139,8 @@ def faults_of(text: str) -> tuple[Fault, ...]:
         path.write_text(text, "utf-8", errors="replace")
         try:
             load_file(path)
-        except ScenarioFaultsError as error:
-            return error.faults
+        except ScenarioIssuesError as error:
+            return error.issues
     return ()
 
 
@@ -155,33 +155,33 @@ def spoilt(draw: st.DrawFn, document: Any) -> Any:
 
 
 def test_the_documents_that_are_spoilt_are_good() -> None:
-    """Otherwise one fault could hide all others."""
-    assert faults_of(yaml.safe_dump(GOOD)) == ()
-    assert faults_of(yaml.safe_dump(STEPPED)) == ()
+    """Otherwise one issue could hide all others."""
+    assert issues_of(yaml.safe_dump(GOOD)) == ()
+    assert issues_of(yaml.safe_dump(STEPPED)) == ()
 
 
 @settings(max_examples=300, deadline=None)
 @given(spoilt(GOOD))
 def test_any_value_anywhere_is_accepted_or_reported(document: Any) -> None:
     """No mistake of an author may end in a traceback, alone or beside another one."""
-    faults = faults_of(yaml.safe_dump(document))
+    issues = issues_of(yaml.safe_dump(document))
 
-    assert all(fault.line >= 1 and fault.message for fault in faults)
+    assert all(issue.line >= 1 and issue.message for issue in issues)
 
 
 @settings(max_examples=300, deadline=None)
 @given(spoilt(STEPPED) | spoilt(TRACED))
 def test_any_value_in_steps_is_accepted_or_reported(document: Any) -> None:
-    """Steps name each other's things, so that one fault touches many."""
-    faults = faults_of(yaml.safe_dump(document))
+    """Steps name each other's things, so that one issue touches many."""
+    issues = issues_of(yaml.safe_dump(document))
 
-    assert all(fault.line >= 1 and fault.message for fault in faults)
+    assert all(issue.line >= 1 and issue.message for issue in issues)
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_a_scenario_or_has_faults(text: str) -> None:
+def test_any_text_is_a_scenario_or_has_issues(text: str) -> None:
     """Half-written files are what editors save."""
-    assert all(fault.line >= 1 and fault.message for fault in faults_of(text))
+    assert all(issue.line >= 1 and issue.message for issue in issues_of(text))
 
 
 @given(st.integers(0, 2**63))

@@ -59,7 +59,7 @@ def test_each_arm_has_its_own_figures_with_their_spread() -> None:
         assert found[f"burst, own limits: {arm}: t_sched_mean_s"].spread
 
 
-def test_a_run_that_failed_is_counted_and_told_of() -> None:
+def test_a_run_that_failed_is_counted_and_reported() -> None:
     """Figures of the others would look like those of all."""
     records = bursts(0.004)
     records[3] = replace(records[3], error="the scheduler ended")

@@ -25,18 +25,18 @@ def test_a_bound_is_refuted_without_a_claim_of_optimality() -> None:
     claim = a_record(((0, 10, -2),), upper_bound=11, disruption_lower_bound=2)
 
     more = contradictions([claim, a_record(((0, 12, -9),), arm=OTHER)])
-    calmer = contradictions([claim, a_record(((0, 10, 0),), arm=OTHER)])
+    less_disruptive = contradictions([claim, a_record(((0, 10, 0),), arm=OTHER)])
 
     assert "placed 12" in more[0]
-    assert "disturbed 0" in calmer[0]
+    assert "disrupted 0" in less_disruptive[0]
 
 
 def test_a_limit_holds_for_plans_that_are_better_above_too() -> None:
     """It was proved of all that is as good above as what was reached, or better."""
     claim = a_record(((0, 5, -4), (0, 10, -4)), upper_bound=10)
-    calmer = a_record(((0, 5, -2), (0, 11, -9)), arm=OTHER)
+    less_disruptive = a_record(((0, 5, -2), (0, 11, -9)), arm=OTHER)
 
-    assert "tier 1 places 10" in contradictions([claim, calmer])[0]
+    assert "tier 1 places 10" in contradictions([claim, less_disruptive])[0]
 
 
 def test_an_optimum_is_refuted_once_by_the_first_number_that_is_better() -> None:

@@ -44,7 +44,7 @@ def test_the_rules_do_look_at_a_generated_run(tmp_path: Path) -> None:
     assert "evicted-once" in {one.rule for one in check(doubled)}
 
 
-def test_a_figure_that_falls_short_is_told(tmp_path: Path) -> None:
+def test_a_figure_that_falls_short_is_reported(tmp_path: Path) -> None:
     """Also where the rules find what is not there."""
     slow = Cost(
         changes=1,

@@ -64,7 +64,7 @@ def test_every_arm_goes_first_once() -> None:
 
 
 def test_an_outcome_counts_pods_and_nodes() -> None:
-    """Empty nodes count for evenness, pending pods do not for speed."""
+    """Empty nodes count for spread, pending pods do not for speed."""
     case = Case(Workload.EQUAL, nodes=4, pods=8)
     instance = case.instance()
     names = [f"default/pod-{number:05d}" for number in range(8)]

@@ -80,7 +80,7 @@ def _session(path: Path, stub: Stub, strategy: str = "lexicographic") -> Session
 def test_a_run_that_was_killed_goes_on_where_it_stopped(
     tmp_path: Path, calls: int
 ) -> None:
-    """A run of hours must not begin anew, nor measure anything twice."""
+    """A run of hours must not start again, nor measure anything twice."""
     path, killed, again = tmp_path / "records", Stub(calls), Stub()
     with pytest.raises(KeyboardInterrupt):
         _session(path, killed).run()

@@ -1,4 +1,4 @@
-"""How growth is told from noise, over processes that are killed and begin anew."""
+"""Growth is distinguished from noise, over processes that are restarted."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def points(
 
 def test_a_leak_is_found_under_the_noise_of_garbage_collection() -> None:
     """Memory is a saw of tens of MiB; a leak of ten an hour is a leak."""
-    chance = random.Random(1)  # noqa: S311 - to be repeated
+    rng = random.Random(1)  # noqa: S311 - to be repeated
 
     slope = slope_of(
-        points(lambda at_s: 100 + 10 * at_s / HOUR_S + chance.uniform(-5, 5)), HOUR_S
+        points(lambda at_s: 100 + 10 * at_s / HOUR_S + rng.uniform(-5, 5)), HOUR_S
     )
 
     assert slope is not None
@@ -37,9 +37,9 @@ def test_a_leak_is_found_under_the_noise_of_garbage_collection() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_alone_is_no_leak(seed: int) -> None:
     """A soak that cries wolf is not believed."""
-    chance = random.Random(seed)  # noqa: S311 - to be repeated
+    rng = random.Random(seed)  # noqa: S311 - to be repeated
 
-    slope = slope_of(points(lambda _: 100 + chance.uniform(-5, 5)), HOUR_S)
+    slope = slope_of(points(lambda _: 100 + rng.uniform(-5, 5)), HOUR_S)
 
     assert slope is not None
     assert slope.is_none
@@ -47,10 +47,10 @@ def test_noise_alone_is_no_leak(seed: int) -> None:
 
 def test_caches_that_fill_at_the_beginning_are_no_leak() -> None:
     """A life's first tenth is left out."""
-    chance = random.Random(2)  # noqa: S311 - to be repeated
+    rng = random.Random(2)  # noqa: S311 - to be repeated
 
     def warming(at_s: float) -> float:
-        return 100 - 50 * math.exp(-at_s / 40) + chance.uniform(-1, 1)
+        return 100 - 50 * math.exp(-at_s / 40) + rng.uniform(-1, 1)
 
     slope = slope_of(points(warming), HOUR_S)
 
@@ -70,6 +70,6 @@ def test_a_process_that_begins_anew_hides_no_leak() -> None:
     assert not slope.is_none
 
 
-def test_too_few_samples_tell_nothing() -> None:
+def test_too_few_samples_show_nothing() -> None:
     """A line through two points fits always."""
     assert slope_of([Point(2000, 1, 1.0), Point(2100, 1, 2.0)], HOUR_S) is None

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from stowage_testbed import layout
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.census import list_clusters, purge_clusters
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
 from stowage_testbed.cluster.containers import project
 from stowage_testbed.cluster.errors import (
@@ -24,6 +23,7 @@ from stowage_testbed.cluster.errors import (
 from stowage_testbed.cluster.fitness import fitness_of
 from stowage_testbed.cluster.kind.certificates import write_certificates
 from stowage_testbed.cluster.kind.config import render_config
+from stowage_testbed.cluster.listing import list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import Ports
 
@@ -108,7 +108,7 @@ def test_those_of_an_engine_of_our_own_went_with_it() -> None:
     assert purge_clusters(everything=True) == ["one"]
 
 
-def test_names_in_docker_tell_backends_apart() -> None:
+def test_names_in_docker_distinguish_backends() -> None:
     """Two clusters of one name cannot be, but their leftovers can."""
     assert project(Backend.KIND, "a") != project(Backend.KWOK_DOCKER, "a")
 
@@ -186,17 +186,17 @@ def test_a_backend_s_fitness_names_every_cause_with_its_way_out() -> None:
     """One a call would take as many calls as there are causes."""
     found = fitness_of(Backend.KIND, lambda: "no socket", lambda: ["no dockerd"])
 
-    said = "\n".join(found.faults)
+    said = "\n".join(found.unavailable_reasons)
     assert "stowage tools install --group kind" in said
     assert "no dockerd" in said
     assert "stowage images build scheduler" in said
 
 
-def test_an_engine_that_can_be_started_is_no_fault() -> None:
+def test_an_engine_that_can_be_started_is_no_obstacle() -> None:
     """It is started for the length of a command."""
     found = fitness_of(Backend.KWOK_DOCKER, lambda: "no socket", list)
 
-    assert not any("Docker" in fault for fault in found.faults)
+    assert not any("Docker" in reason for reason in found.unavailable_reasons)
     assert any("stowage docker --" in note for note in found.notes)
 
 

@@ -1,4 +1,4 @@
-"""What kwokctl is told: the traps that were found in KWOK's defaults stay shut."""
+"""The configuration for kwokctl: KWOK's known problematic defaults are overridden."""
 
 from __future__ import annotations
 

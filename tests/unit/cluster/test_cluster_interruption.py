@@ -86,10 +86,10 @@ def test_a_request_that_a_finaliser_swallows_is_made_again() -> None:
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
-def test_what_others_drop_is_still_told_of() -> None:
+def test_what_others_drop_is_still_reported() -> None:
     """The hook is for one exception only, and gone with the block."""
-    told: list[sys.UnraisableHookArgs] = []
-    former, sys.unraisablehook = sys.unraisablehook, told.append
+    raised: list[sys.UnraisableHookArgs] = []
+    former, sys.unraisablehook = sys.unraisablehook, raised.append
 
     def fail() -> None:
         raise ValueError("of no interest")
@@ -99,11 +99,11 @@ def test_what_others_drop_is_still_told_of() -> None:
     try:
         with ending_cleanly():
             del doomed
-        assert sys.unraisablehook == told.append
+        assert sys.unraisablehook == raised.append
     finally:
         sys.unraisablehook = former
 
-    assert [str(one.exc_value) for one in told] == ["of no interest"]
+    assert [str(one.exc_value) for one in raised] == ["of no interest"]
 
 
 def test_former_handlers_come_back() -> None:

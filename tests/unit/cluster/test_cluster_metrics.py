@@ -68,7 +68,7 @@ def test_metrics_and_other_arguments_go_together(tmp_path: Path) -> None:
     assert api_server["requestheader-allowed-names"] == "kwok-admin"
 
 
-def test_a_missing_metrics_server_is_told_before_anything_starts(
+def test_a_missing_metrics_server_is_reported_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
@@ -155,7 +155,7 @@ def test_a_pod_s_annotation_goes_before_its_namespace_s_usage() -> None:
     )
 
 
-def test_a_cluster_without_metrics_is_told_apart(tmp_path: Path) -> None:
+def test_a_cluster_without_metrics_is_distinguished(tmp_path: Path) -> None:
     """A run on it would wait for a reading that never comes."""
     with pytest.raises(MetricsMissingError, match="stowage up NAME --metrics"):
         FakeKubelet.of(tmp_path / "one")

@@ -1,4 +1,4 @@
-"""Node pools from a short line, exact, and with every fault named."""
+"""Node pools from a short line, exact, and with every issue named."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_full_spec_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "faults"),
+    ("spec", "issues"),
     [
         ("cpu=-4,memory=8Gi", ["cpu: '-4' is negative"]),
         ("cpu=4,memory=0", ["memory: '0' must be more than 0"]),
@@ -48,16 +48,16 @@ def test_a_full_spec_is_read() -> None:
         ("cpu=x,memory=y,foo=1", ["cpu: 'x'", "memory: 'y'", "'foo' is none of"]),
     ],
 )
-def test_faults_are_all_named_with_field_and_value(
-    spec: str, faults: list[str]
+def test_issues_are_all_named_with_field_and_value(
+    spec: str, issues: list[str]
 ) -> None:
-    """One fault a run would take many runs."""
+    """One issue a run would take many runs."""
     with pytest.raises(NodeSpecError) as caught:
         parse_node_spec(spec)
 
-    assert len(caught.value.faults) == len(faults)
-    for fault in faults:
-        assert fault in str(caught.value)
+    assert len(caught.value.issues) == len(issues)
+    for issue in issues:
+        assert issue in str(caught.value)
 
 
 def test_two_pools_of_one_name_are_refused() -> None:
@@ -99,6 +99,6 @@ def test_sizes_reach_the_node_exactly() -> None:
 
 
 def test_a_pool_without_room_names_every_such_size() -> None:
-    """Scenarios build pools too, and their faults must be as clear."""
+    """Scenarios build pools too, and their issues must be as clear."""
     with pytest.raises(NodePoolError, match=r"count is 0.*cpu_milli is -1"):
         NodePool("node", 0, -1, 1)

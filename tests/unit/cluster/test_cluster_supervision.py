@@ -129,7 +129,7 @@ def test_a_process_that_is_killed_ends_whatever_is_waited_for(
     assert "etcd has ended (killed by SIGKILL)" in str(error)
 
 
-def test_the_last_log_lines_are_told(cluster: Folder) -> None:
+def test_the_last_log_lines_are_reported(cluster: Folder) -> None:
     """They mostly name the cause, and the folder is gone a moment later."""
     cluster.start(HOST_PODS).kill()
 
@@ -181,11 +181,11 @@ def test_an_expected_end_ends_nothing_until_it_is_watched_again(
         threading.Event().wait(1.0)
         second = cluster.start(ETCD)
         watch_again(cluster.workdir)
-        done.append("mended")
+        done.append("ended")
         second.kill()
 
     assert isinstance(end_of(cluster, fault), ProcessEndedError)
-    assert done == ["mended"]
+    assert done == ["ended"]
 
 
 def test_a_process_that_took_over_a_number_is_not_taken_for_the_component(
@@ -294,14 +294,14 @@ def test_an_etcd_that_a_fault_has_filled_ends_nothing(cluster: Folder) -> None:
             threading.Event().wait(1.0)
         (cluster.workdir / ETCD_SOCKET).unlink()
         watch_again(cluster.workdir)
-        done.append("mended")
+        done.append("ended")
         child.kill()
 
     assert isinstance(end_of(cluster, fault), ProcessEndedError)
-    assert done == ["mended"]
+    assert done == ["ended"]
 
 
-def test_a_write_that_finds_no_room_is_told_as_such(cluster: Folder) -> None:
+def test_a_write_that_finds_no_room_is_reported_as_such(cluster: Folder) -> None:
     """A traceback is no message."""
 
     def write() -> None:

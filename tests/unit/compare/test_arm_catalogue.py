@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.compare.arms.stowage import SIGNING
-from stowage_testbed.compare.catalogue import ARMS, choose_arms, hindrance
+from stowage_testbed.compare.catalogue import ARMS, choose_arms, unavailable_reason
 from stowage_testbed.compare.errors import ArmNameTakenError, UnknownArmError
 
 PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"
@@ -35,7 +35,7 @@ def test_the_arms_are_those_of_the_comparison() -> None:
 
 def test_no_two_arms_share_a_scheduler_name() -> None:
     """Two schedulers would fight for one pod."""
-    names = [arm.dress.scheduler_name for arm in choose_arms(list(ARMS))]
+    names = [arm.pod_overrides.scheduler_name for arm in choose_arms(list(ARMS))]
 
     assert len(set(names)) == len(names)
 
@@ -69,13 +69,13 @@ def test_own_schedulers_come_after_the_known_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_what_hinders_an_arm_is_told_with_the_way_out(
+def test_an_unavailable_reason_names_the_way_out(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A comparison may go on without it, but must say why."""
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
 
-    assert "stowage tools install" in hindrance(name)
+    assert "stowage tools install" in unavailable_reason(name)
 
 
 def test_an_arm_whose_profile_is_missing_is_hindered(
@@ -87,7 +87,9 @@ def test_an_arm_whose_profile_is_missing_is_hindered(
     )
     monkeypatch.setattr("stowage_testbed.simulate.profile.PROFILE_FOLDER", tmp_path)
 
-    assert "no scheduler profile 'score-cache'" in hindrance("stowage-score-cache")
+    assert "no scheduler profile 'score-cache'" in unavailable_reason(
+        "stowage-score-cache"
+    )
 
 
 def test_the_plugins_that_sign_pods_are_those_of_the_source() -> None:

@@ -1,4 +1,4 @@
-"""Schedulers of the user's own: what their files may say, and every fault at once."""
+"""Schedulers of the user's own: what their files may say, and every issue at once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.compare.arm_file import ArmFile, load_arm_file
-from stowage_testbed.compare.arms.arm import ClientLimits, Dress
-from stowage_testbed.compare.arms.own import OwnArm
-from stowage_testbed.compare.errors import ArmFileFaultsError, ArmFileUnreadableError
+from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
+from stowage_testbed.compare.arms.file_arm import FileArm
+from stowage_testbed.compare.errors import ArmFileIssuesError, ArmFileUnreadableError
 
 SHORTEST = """\
 name: mine
@@ -36,26 +36,26 @@ def load(folder: Path, text: str) -> ArmFile:
     return load_arm_file(file)
 
 
-def faults(folder: Path, text: str) -> list[str]:
-    """Return the faults of a file as ``line: message``."""
-    with pytest.raises(ArmFileFaultsError) as caught:
+def issues(folder: Path, text: str) -> list[str]:
+    """Return the issues of a file as ``line: message``."""
+    with pytest.raises(ArmFileIssuesError) as caught:
         load(folder, text)
-    return [f"{fault.line}: {fault.message}" for fault in caught.value.faults]
+    return [f"{issue.line}: {issue.message}" for issue in caught.value.issues]
 
 
 def test_five_lines_are_enough(folder: Path) -> None:
     """Whoever tries an own scheduler has little patience for ours."""
-    arm = OwnArm(load(folder, SHORTEST))
+    arm = FileArm(load(folder, SHORTEST))
 
     assert arm.name == "mine"
-    assert arm.dress == Dress("mine")
+    assert arm.pod_overrides == PodOverrides("mine")
     assert arm.file.binary == folder / "scheduler"
     assert "system:kube-scheduler" in arm.file.rights.cluster_roles
 
 
 def test_everything_else_is_taken_as_it_is_written(folder: Path) -> None:
     """Labels reach the pods, roles the account, and settings the check."""
-    arm = OwnArm(
+    arm = FileArm(
         load(
             folder,
             SHORTEST.replace('["', '["--config={config}", "')
@@ -70,7 +70,9 @@ settings: {version: v3, qps: 20, burst: 30, featureGates: {Batching: false}}
         )
     )
 
-    assert arm.dress == Dress("mine", {"queue": "root"}, {"note": "mine"})
+    assert arm.pod_overrides == PodOverrides(
+        "mine", {"queue": "root"}, {"note": "mine"}
+    )
     assert arm.file.rights.cluster_roles == ("view",)
     assert arm.file.rights.rules[0]["verbs"] == ["patch"]
     assert arm.settings(None).version == "v3"
@@ -78,11 +80,11 @@ settings: {version: v3, qps: 20, burst: 30, featureGates: {Batching: false}}
 
 
 def test_limits_reach_only_a_scheduler_that_takes_them(folder: Path) -> None:
-    """Equal limits that nobody tells it would be equal on paper only."""
+    """Equal limits that it never receives would be equal on paper only."""
     declared = SHORTEST + "settings: {qps: 20, burst: 30}\n"
-    deaf = OwnArm(load(folder, declared)).settings(ClientLimits(500, 700))
-    told = declared.replace('["', '["--qps={qps}", "')
-    obedient = OwnArm(load(folder, told)).settings(ClientLimits(500, 700))
+    deaf = FileArm(load(folder, declared)).settings(ClientLimits(500, 700))
+    text = declared.replace('["', '["--qps={qps}", "')
+    obedient = FileArm(load(folder, text)).settings(ClientLimits(500, 700))
 
     assert (deaf.qps, deaf.burst) == (20, 30)
     assert (obedient.qps, obedient.burst) == (500, 30)
@@ -121,17 +123,17 @@ def test_a_configuration_can_be_a_file_of_its_own(folder: Path) -> None:
         (SHORTEST + "name: two\n", "6: key 'name' stands already in line 1"),
     ],
 )
-def test_a_fault_is_named_with_its_line_and_the_way_out(
+def test_an_issue_is_named_with_its_line_and_the_way_out(
     folder: Path, text: str, message: str
 ) -> None:
     """The file is short, its user is new to it."""
-    (fault,) = faults(folder, text)
+    (issue,) = issues(folder, text)
 
-    assert re.search(message, fault), fault
+    assert re.search(message, issue), issue
 
 
-def test_all_faults_are_named_at_once(folder: Path) -> None:
-    """One fault a run would take many runs."""
+def test_all_issues_are_named_at_once(folder: Path) -> None:
+    """One issue a run would take many runs."""
     text = """
 name: Mine
 binary: nowhere
@@ -139,7 +141,7 @@ arguments: ["--x={y}"]
 schedulerName: A_
 """
 
-    assert len(faults(folder, text)) == 5
+    assert len(issues(folder, text)) == 5
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

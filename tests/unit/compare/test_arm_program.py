@@ -1,4 +1,4 @@
-"""Processes of an arm: they serve, or the reason is told; none is left."""
+"""Processes of an arm: they serve, or the reason is reported; none is left."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_program_that_is_killed_is_reported(tmp_path: Path) -> None:
 def test_what_a_program_started_ends_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if neither heeds a request to end."""
+    """Also if neither obeys a request to end."""
     monkeypatch.setattr("stowage_testbed.compare.arms.program.END_PATIENCE_S", 0.5)
     process = a_process(tmp_path, "sh", "-c", STUBBORN)
     process.start(tmp_path)

@@ -29,7 +29,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def hungry() -> Iterator[subprocess.Popen[str]]:
-    """Return a process that takes 100 MB and some CPU time, when it is told to."""
+    """Return a process that takes 100 MB and some CPU time, on request."""
     with subprocess.Popen(
         [sys.executable, "-c", HUNGRY], stdin=PIPE, stdout=PIPE, text=True
     ) as process:
@@ -37,7 +37,7 @@ def hungry() -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def tell(process: subprocess.Popen[str], word: str) -> None:
+def send(process: subprocess.Popen[str], word: str) -> None:
     assert process.stdin
     assert process.stdout
     process.stdin.write(f"{word}\n")
@@ -49,9 +49,9 @@ def test_the_peak_is_kept_though_the_memory_was_given_back(
     hungry: subprocess.Popen[str],
 ) -> None:
     """Nobody looked while it was there."""
-    tell(hungry, "wait")
+    send(hungry, "wait")
     meter = FootprintMeter([hungry.pid])
-    tell(hungry, "spend")
+    send(hungry, "spend")
 
     found = meter.read()
     assert found.peak_memory_bytes is not None
@@ -64,7 +64,7 @@ def test_a_peak_before_the_window_is_none_of_its_own(
     hungry: subprocess.Popen[str],
 ) -> None:
     """The burst before, or a start with much to read, must not count for this one."""
-    tell(hungry, "spend")
+    send(hungry, "spend")
     meter = FootprintMeter([hungry.pid])
 
     found = meter.read()

@@ -9,7 +9,7 @@ from watched_pods import NAMESPACE, at, life, logged, seen
 
 from stowage_testbed.compare.footprint import Footprint
 from stowage_testbed.compare.recording import (
-    Disturbance,
+    Disruption,
     Observations,
     PodCount,
     RunLabel,
@@ -43,7 +43,7 @@ def record(
             count,
             Footprint(10**8, 1.5),
         ),
-        Disturbance(moves=1, evictions=2, bound_placed=4),
+        Disruption(moves=1, evictions=2, bound_placed=4),
     )
 
 

@@ -87,7 +87,7 @@ def test_an_interrupted_comparison_is_reported_as_such(tmp_path: Path) -> None:
     assert "round 2: only one arm has run" in said
 
 
-def test_a_wrong_folder_and_an_empty_one_are_clear_faults(
+def test_a_wrong_folder_and_an_empty_one_are_clear_issues(
     bundle: Path, tmp_path: Path
 ) -> None:
     """Both have a way out, and it is in the message."""

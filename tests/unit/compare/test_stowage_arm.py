@@ -16,7 +16,7 @@ def test_our_arm_is_what_the_chart_installs_by_default() -> None:
 
     settings = arm.settings(None)
 
-    assert arm.dress.scheduler_name == "stowage"
+    assert arm.pod_overrides.scheduler_name == "stowage"
     assert settings.version.endswith("+optimizer")
     assert (settings.qps, settings.burst) == (50, 100)
     assert settings.notes == ("the optimiser runs beside it",)
@@ -48,7 +48,7 @@ def test_among_equals_batching_is_off_whatever_the_profile() -> None:
     assert (settings.qps, settings.burst) == (500, 700)
 
 
-def test_a_profiles_own_settings_are_told() -> None:
+def test_a_profiles_own_settings_are_reported() -> None:
     """The deterministic one is no fair match for any other."""
     settings = StowageArm("mine", "deterministic").settings(None)
 

@@ -1,4 +1,4 @@
-"""Without Docker everybody is told why, and what to do."""
+"""Without Docker the error says why, and what to do."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.docker.engine import check_engine, docker, engine_fault
+from stowage_testbed.docker.engine import (
+    check_engine,
+    docker,
+    engine_unavailable_reason,
+)
 from stowage_testbed.docker.errors import DockerCommandError, EngineUnreachableError
-from stowage_testbed.docker.requirements import PROGRAMS, start_faults
+from stowage_testbed.docker.requirements import PROGRAMS, unstartable_reasons
 
 
 @pytest.fixture
@@ -34,14 +38,14 @@ def test_an_engine_that_answers_has_no_fault(programs: Path) -> None:
     """Then nothing is started, and nothing is in the way of the user's own."""
     a_program(programs, 'echo "20.10"')
 
-    assert engine_fault() == ""
+    assert engine_unavailable_reason() == ""
 
 
 def test_a_refusal_is_quoted_in_docker_s_own_words(programs: Path) -> None:
     """Its last line names the cause."""
     a_program(programs, "echo client >&2; echo 'permission denied' >&2; exit 1")
 
-    assert engine_fault() == "permission denied"
+    assert engine_unavailable_reason() == "permission denied"
     with pytest.raises(DockerCommandError, match="docker ps --all failed"):
         docker("ps", "--all")
 
@@ -66,39 +70,46 @@ def test_an_engine_that_is_named_is_the_one_that_is_asked(programs: Path) -> Non
     assert docker("ps") == "ps"
 
 
-def test_every_reason_why_none_can_be_started_is_told_at_once() -> None:
+def test_every_reason_why_none_can_be_started_is_reported_at_once() -> None:
     """One a try would take as many tries as there are reasons."""
-    faults = start_faults(lambda _name: None, lambda: 1000, lambda: "Linux", str)
+    reasons = unstartable_reasons(
+        lambda _name: None, lambda: 1000, lambda: "Linux", str
+    )
 
-    assert faults[0] == "only root may start one"
-    assert all(name in faults[1] for name in PROGRAMS)
-    assert "apt-get install" in faults[1]
-    assert start_faults(lambda name: name, lambda: 0, lambda: "Linux", str) == []
-    assert "Darwin" in start_faults(lambda name: name, lambda: 0, lambda: "Darwin")[0]
+    assert reasons[0] == "only root may start one"
+    assert all(name in reasons[1] for name in PROGRAMS)
+    assert "apt-get install" in reasons[1]
+    assert unstartable_reasons(lambda name: name, lambda: 0, lambda: "Linux", str) == []
+    assert (
+        "Darwin"
+        in unstartable_reasons(lambda name: name, lambda: 0, lambda: "Darwin")[0]
+    )
 
 
-def test_a_machine_that_makes_no_namespaces_is_told_apart() -> None:
+def test_a_machine_that_makes_no_namespaces_is_distinguished() -> None:
     """Inside another container even root may not."""
-    faults = start_faults(
+    reasons = unstartable_reasons(
         lambda name: name, lambda: 0, lambda: "Linux", lambda: "not permitted"
     )
 
-    assert faults == ["no namespaces can be made here (not permitted)"]
+    assert reasons == ["no namespaces can be made here (not permitted)"]
 
 
 def test_a_command_that_needs_docker_is_not_run_without(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would fail later, and less clearly."""
-    monkeypatch.setattr("stowage_testbed.cli.docker.start_faults", lambda: ["no runc"])
+    monkeypatch.setattr(
+        "stowage_testbed.cli.docker.unstartable_reasons", lambda: ["no runc"]
+    )
     run: list[list[str]] = []
     monkeypatch.setattr("stowage_testbed.cli.docker._become", run.append)
 
     refused = CliRunner().invoke(app, ["docker", "--", "true"])
-    told = CliRunner().invoke(app, ["docker", "--optional", "--", "true"])
+    result = CliRunner().invoke(app, ["docker", "--optional", "--", "true"])
 
     assert "no runc" in str(refused.exception)
     assert refused.exit_code == 1
-    assert "what needs one is left out" in told.stderr
+    assert "what needs one is left out" in result.stderr
     assert run == [["true"]]
     assert list(programs.iterdir()) == []

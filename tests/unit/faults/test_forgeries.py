@@ -1,4 +1,4 @@
-"""A tenant in others' clothes: what it tries, and what is held against it."""
+"""A tenant that forges others' identities: what it tries, and how that is checked."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from stowage_testbed.faults.odd_objects.pods import ODDITIES, Oddity, odd_pod
-from stowage_testbed.faults.odd_objects.surroundings import (
+from stowage_testbed.faults.odd_objects.other_objects import (
     budget_of_nobody,
     odd_capacity,
     odd_node,
 )
+from stowage_testbed.faults.odd_objects.pods import ODDITIES, Oddity, odd_pod
 from stowage_testbed.invariants.pod import allocatable_of, requests_of
 from stowage_testbed.invariants.selector import Selector
 
@@ -22,7 +22,7 @@ LARGEST_OBJECT_BYTES = 1 << 20
 
 
 @pytest.mark.parametrize("oddity", ODDITIES)
-def test_an_odd_pod_takes_nobody_s_memory(oddity: Oddity) -> None:
+def test_an_odd_pod_takes_no_memory_of_others(oddity: Oddity) -> None:
     """It would rightly be in the way of a plan, and the plan's failure show nothing."""
     for seed in SEEDS:
         pod = odd_pod("odd", "ns", oddity, random.Random(seed))  # noqa: S311
@@ -44,14 +44,14 @@ def test_what_asks_to_be_alone_fits_nowhere(oddity: Oddity) -> None:
 def test_each_way_of_being_odd_is_another() -> None:
     """Two alike would count twice and show the same."""
     made = [odd_pod("odd", "ns", one, random.Random(1)) for one in ODDITIES]  # noqa: S311
-    plain = odd_pod("odd", "ns", lambda _chance, _pod: None, random.Random(1))  # noqa: S311
+    plain = odd_pod("odd", "ns", lambda _rng, _pod: None, random.Random(1))  # noqa: S311
     texts = [json.dumps([p.manifest, p.status, p.ephemeral, p.deleted]) for p in made]
 
     assert len({*texts, json.dumps([plain.manifest, {}, [], False])}) == len(made) + 1
     assert max(map(len, texts)) < LARGEST_OBJECT_BYTES
 
 
-def test_the_same_dice_make_the_same_objects() -> None:
+def test_the_same_seed_makes_the_same_objects() -> None:
     """A try that fails is repeated by its seed."""
     for oddity in ODDITIES:
         first, again = (
@@ -61,12 +61,12 @@ def test_the_same_dice_make_the_same_objects() -> None:
         assert first == again
 
 
-def test_an_odd_node_takes_nobody() -> None:
+def test_an_odd_node_takes_no_pod() -> None:
     """A node of endless room would take what a plan is asked for."""
     for seed in SEEDS:
-        chance = random.Random(seed)  # noqa: S311
-        node = odd_node(1, chance)
-        allocatable_of({"status": odd_capacity(chance)})  # it can be read
+        rng = random.Random(seed)  # noqa: S311
+        node = odd_node(1, rng)
+        allocatable_of({"status": odd_capacity(rng)})  # it can be read
 
         assert node["spec"]["unschedulable"]
         assert node["spec"]["taints"]

@@ -50,7 +50,7 @@ def kept_out(name: str) -> dict[str, Any]:
     return body
 
 
-CALM = {
+SETTLED = {
     "release": ("Pod", release()),
     "owner": ("ReplicaSet", replica_set(2)),
     "one": ("Pod", pod("one", "n1")),
@@ -60,15 +60,15 @@ CALM = {
 
 
 def holds(**changes: tuple[str, dict[str, Any]] | None) -> bool:
-    """Look at a calm cluster with some of its objects changed, or taken away."""
+    """Look at a settled cluster with some of its objects changed, or taken away."""
     state = State()
-    objects = [one for one in {**CALM, **changes}.values() if one is not None]
+    objects = [one for one in {**SETTLED, **changes}.values() if one is not None]
     for number, (kind, body) in enumerate(objects):
         state.apply(Change(kind, Verb.ADDED, Receipt(number, number), body))
     return recovered("ns", "system")(state).holds
 
 
-def test_a_calm_cluster_has_recovered() -> None:
+def test_a_settled_cluster_has_recovered() -> None:
     """All pods are placed, and no plan lives."""
     assert holds()
     assert holds(plan=None)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from stowage_testbed import layout
 from stowage_testbed.bench.figures.figure import Figure
-from stowage_testbed.faults.crowd import CHURN_RATE
 from stowage_testbed.faults.figures import (
     TRIES_OF_OTHERS,
     churn_curve,
@@ -17,6 +16,7 @@ from stowage_testbed.faults.figures import (
 )
 from stowage_testbed.faults.journal import TrialJournal
 from stowage_testbed.faults.kinds import KINDS
+from stowage_testbed.faults.other_pods import CHURN_RATE
 from stowage_testbed.faults.results import write_results
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.scenario.load import load_folder
@@ -110,7 +110,7 @@ def test_a_journal_outlives_the_process_that_wrote_it(tmp_path: Path) -> None:
     assert [trial.number for trial in journal.trials()] == [1, 2, 3]
 
 
-def test_the_results_tell_which_tries_failed(tmp_path: Path) -> None:
+def test_the_results_show_which_tries_failed(tmp_path: Path) -> None:
     """Whoever reads the file must be able to repeat the try."""
     bad = replace(GOOD, number=7, violations=("lost-pod: p",))
 
@@ -140,7 +140,9 @@ def test_every_fault_is_tried_twenty_times() -> None:
     assert min(tries.values()) >= TRIES_OF_OTHERS
 
 
-def test_a_try_in_which_all_went_wrong_is_told_in_one_line_of_bounded_length() -> None:
+def test_a_try_in_which_all_went_wrong_is_reported_in_one_line_of_bounded_length() -> (
+    None
+):
     """A broken scheduler loses every pod, and the line stands in a CI log."""
     bad = replace(GOOD, violations=tuple(f"lost-pod: p{n}" for n in range(5000)))
 

@@ -59,10 +59,10 @@ def test_the_truth_is_passed_on() -> None:
 @pytest.mark.parametrize("way", LIES)
 def test_a_lie_differs_from_the_truth_and_is_still_a_plan(way: str) -> None:
     """A lie that changes nothing would be carried out, and show nothing."""
-    told = last_of(way)
+    answers = last_of(way)
 
-    assert told.last
-    assert told.plan != list(truth())[-1].plan
+    assert answers.last
+    assert answers.plan != list(truth())[-1].plan
 
 
 def test_a_protected_pod_is_the_victim() -> None:
@@ -72,7 +72,7 @@ def test_a_protected_pod_is_the_victim() -> None:
     assert (victim.pod_uid, victim.node) == ("guarded", "n2")
 
 
-def test_the_past_is_told_again() -> None:
+def test_the_past_is_reported_again() -> None:
     """A plan that was right once is wrong now."""
     past = Past()
     first = answers(HONEST, past)[-1]
@@ -94,8 +94,8 @@ def test_what_is_no_answer_never_ends_in_a_plan(way: str) -> None:
 
 
 def test_every_lie_has_its_scenario() -> None:
-    """A lie that nobody tells is never found out."""
+    """Every lie must be reachable, or it would never be tested."""
     file = layout.shipped("scenarios") / "faults" / "optimizer-lies.yaml"
-    told = {one.fault.way for one in load_file(file) if one.fault}
+    ways = {one.fault.way for one in load_file(file) if one.fault}
 
-    assert told == set(WAYS)
+    assert ways == set(WAYS)

@@ -17,7 +17,7 @@ from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.states import Running, Terminated, Waiting, first_record
 
 
-class Bench:
+class ContainerHarness:
     """A runner whose every state is noted."""
 
     def __init__(
@@ -32,11 +32,11 @@ class Bench:
         self.seen: list[Any] = []
         self._changed = asyncio.Event()
         pod = a_pod(container, **spec)
-        place = a_place(folder, clock)
+        sandbox = a_place(folder, clock)
         self.runner = ContainerRunner(
-            pod, container, self.record, policy, place, changed=self._note
+            pod, container, self.record, policy, sandbox, changed=self._note
         )
-        self.log = place.folder / "main.log"
+        self.log = sandbox.folder / "main.log"
 
     def _note(self) -> None:
         if not self.seen or self.seen[-1] != self.record.state:
@@ -55,9 +55,9 @@ class Bench:
         return [state.reason for state in self.seen if isinstance(state, Waiting)]
 
 
-def play(scene: Callable[[], Awaitable[None]]) -> None:
+def run_check(check: Callable[[], Awaitable[None]]) -> None:
     async def whole() -> None:
-        await scene()
+        await check()
 
     asyncio.run(whole())
 
@@ -71,35 +71,35 @@ def test_the_restart_policy_is_kept(
 ) -> None:
     """Jobs end, services come back."""
 
-    async def scene() -> None:
+    async def check() -> None:
         container = a_container("sh", "-c", f"exit {code}")
-        bench = Bench(tmp_path, container, policy, JumpingClock())
-        running = asyncio.create_task(bench.runner.run())
+        harness = ContainerHarness(tmp_path, container, policy, JumpingClock())
+        running = asyncio.create_task(harness.runner.run())
         if restarts:
-            await bench.until(lambda: bench.record.restarts >= restarts)
-            assert bench.record.last is not None
-            assert bench.record.last.code == code
-            await bench.runner.stop(1)
+            await harness.until(lambda: harness.record.restarts >= restarts)
+            assert harness.record.last is not None
+            assert harness.record.last.code == code
+            await harness.runner.stop(1)
         await running
-        assert restarts or bench.record.restarts == 0
-        assert isinstance(bench.record.state, Terminated | Waiting)
+        assert restarts or harness.record.restarts == 0
+        assert isinstance(harness.record.state, Terminated | Waiting)
 
-    play(scene)
+    run_check(check)
 
 
 def test_a_crashing_container_waits_longer_each_time(tmp_path: Path) -> None:
     """A broken release must not eat the machine."""
     clock = JumpingClock()
 
-    async def scene() -> None:
-        bench = Bench(tmp_path, a_container("false"), clock=clock)
-        running = asyncio.create_task(bench.runner.run())
-        await bench.until(lambda: bench.record.restarts >= 5)
-        await bench.runner.stop(1)
+    async def check() -> None:
+        harness = ContainerHarness(tmp_path, a_container("false"), clock=clock)
+        running = asyncio.create_task(harness.runner.run())
+        await harness.until(lambda: harness.record.restarts >= 5)
+        await harness.runner.stop(1)
         await running
-        assert "CrashLoopBackOff" in bench.reasons()
+        assert "CrashLoopBackOff" in harness.reasons()
 
-    play(scene)
+    run_check(check)
 
     assert clock.pauses[:5] == [0, 1, 2, 4, 8]
 
@@ -116,16 +116,16 @@ def test_back_off_has_a_ceiling_and_forgets_after_a_good_run() -> None:
 def test_a_container_without_a_command_says_why_it_waits(tmp_path: Path) -> None:
     """Images cannot be run here; the status has to say so, and what to do."""
 
-    async def scene() -> None:
-        bench = Bench(tmp_path, {"name": "main", "image": "nginx"})
-        running = asyncio.create_task(bench.runner.run())
-        await bench.until(lambda: bool(bench.seen))
-        await bench.runner.stop(1)
+    async def check() -> None:
+        harness = ContainerHarness(tmp_path, {"name": "main", "image": "nginx"})
+        running = asyncio.create_task(harness.runner.run())
+        await harness.until(lambda: bool(harness.seen))
+        await harness.runner.stop(1)
         await running
-        assert bench.reasons() == ["ImageHasNoHostCommand"]
-        assert "never image 'nginx'" in bench.seen[0].message
+        assert harness.reasons() == ["ImageHasNoHostCommand"]
+        assert "never image 'nginx'" in harness.seen[0].message
 
-    play(scene)
+    run_check(check)
 
 
 @pytest.mark.parametrize(
@@ -147,15 +147,15 @@ def test_what_cannot_start_waits_with_a_reason(
 ) -> None:
     """The reason is what `helm --wait` failures are explained by."""
 
-    async def scene() -> None:
-        bench = Bench(tmp_path, container)
-        running = asyncio.create_task(bench.runner.run())
-        await bench.until(lambda: bool(bench.seen))
-        await bench.runner.stop(1)
+    async def check() -> None:
+        harness = ContainerHarness(tmp_path, container)
+        running = asyncio.create_task(harness.runner.run())
+        await harness.until(lambda: bool(harness.seen))
+        await harness.runner.stop(1)
         await running
-        assert bench.reasons()[0] == reason
+        assert harness.reasons()[0] == reason
 
-    play(scene)
+    run_check(check)
 
 
 def test_readiness_follows_its_probe_and_ends_with_the_process(tmp_path: Path) -> None:
@@ -164,20 +164,20 @@ def test_readiness_follows_its_probe_and_ends_with_the_process(tmp_path: Path) -
     probe = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.05}
     probe["failureThreshold"] = 1
 
-    async def scene() -> None:
+    async def check() -> None:
         container = a_container("sleep", "600", readinessProbe=probe)
-        bench = Bench(tmp_path, container)
-        running = asyncio.create_task(bench.runner.run())
-        await bench.until(lambda: isinstance(bench.record.state, Running))
-        assert not bench.record.ready
+        harness = ContainerHarness(tmp_path, container)
+        running = asyncio.create_task(harness.runner.run())
+        await harness.until(lambda: isinstance(harness.record.state, Running))
+        assert not harness.record.ready
         flag.touch()
-        await bench.until(lambda: bench.record.ready)
+        await harness.until(lambda: harness.record.ready)
         flag.unlink()
-        await bench.until(lambda: not bench.record.ready)
-        await bench.runner.stop(5)
+        await harness.until(lambda: not harness.record.ready)
+        await harness.runner.stop(5)
         await running
 
-    play(scene)
+    run_check(check)
 
 
 def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
@@ -188,17 +188,21 @@ def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
         "failureThreshold": 2,
     }
 
-    async def scene() -> None:
-        bench = Bench(tmp_path, a_container("sleep", "600", livenessProbe=probe))
-        running = asyncio.create_task(bench.runner.run())
-        await bench.until(lambda: bench.record.last is not None)
-        assert bench.record.last is not None
-        assert bench.record.last.code == 143
-        assert "liveness probe failed: exit code 1: stuck" in bench.record.last.message
-        await bench.runner.stop(1)
+    async def check() -> None:
+        harness = ContainerHarness(
+            tmp_path, a_container("sleep", "600", livenessProbe=probe)
+        )
+        running = asyncio.create_task(harness.runner.run())
+        await harness.until(lambda: harness.record.last is not None)
+        assert harness.record.last is not None
+        assert harness.record.last.code == 143
+        assert (
+            "liveness probe failed: exit code 1: stuck" in harness.record.last.message
+        )
+        await harness.runner.stop(1)
         await running
 
-    play(scene)
+    run_check(check)
 
 
 def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
@@ -208,22 +212,22 @@ def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
     startup["failureThreshold"] = 10_000
     liveness = {"exec": {"command": ["test", "-e", str(flag)]}, "failureThreshold": 1}
 
-    async def scene() -> None:
+    async def check() -> None:
         container = a_container(
             "sleep", "600", startupProbe=startup, livenessProbe=liveness
         )
-        bench = Bench(tmp_path, container)
-        running = asyncio.create_task(bench.runner.run())
-        await bench.until(lambda: isinstance(bench.record.state, Running))
-        assert not bench.record.started
+        harness = ContainerHarness(tmp_path, container)
+        running = asyncio.create_task(harness.runner.run())
+        await harness.until(lambda: isinstance(harness.record.state, Running))
+        assert not harness.record.started
         flag.touch()
-        await bench.until(lambda: bench.record.ready)
-        assert bench.record.started
-        assert bench.record.restarts == 0
-        await bench.runner.stop(5)
+        await harness.until(lambda: harness.record.ready)
+        assert harness.record.started
+        assert harness.record.restarts == 0
+        await harness.runner.stop(5)
         await running
 
-    play(scene)
+    run_check(check)
 
 
 def test_stopping_is_gentle_first_and_runs_the_hook(tmp_path: Path) -> None:
@@ -231,36 +235,38 @@ def test_stopping_is_gentle_first_and_runs_the_hook(tmp_path: Path) -> None:
     hook = {"preStop": {"exec": {"command": ["touch", str(tmp_path / "hook")]}}}
     script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done"
 
-    async def scene() -> None:
-        bench = Bench(tmp_path, a_container("sh", "-c", script, lifecycle=hook))
-        running = asyncio.create_task(bench.runner.run())
-        await bench.until(lambda: isinstance(bench.record.state, Running))
-        while not bench.log.exists() or "up" not in bench.log.read_text():
+    async def check() -> None:
+        harness = ContainerHarness(
+            tmp_path, a_container("sh", "-c", script, lifecycle=hook)
+        )
+        running = asyncio.create_task(harness.runner.run())
+        await harness.until(lambda: isinstance(harness.record.state, Running))
+        while not harness.log.exists() or "up" not in harness.log.read_text():
             await asyncio.sleep(0)
-        await bench.runner.stop(10)
+        await harness.runner.stop(10)
         await running
-        assert isinstance(bench.record.state, Terminated)
-        assert bench.record.state.code == 7
-        assert bench.log.read_text() == "up\nbye\n"
+        assert isinstance(harness.record.state, Terminated)
+        assert harness.record.state.code == 7
+        assert harness.log.read_text() == "up\nbye\n"
         assert (tmp_path / "hook").exists()
 
-    play(scene)
+    run_check(check)
 
 
 def test_stopping_kills_after_the_grace_period(tmp_path: Path) -> None:
     """A pod that ignores SIGTERM must still go away."""
     script = "trap '' TERM; while :; do sleep 0.05; done"
 
-    async def scene() -> None:
-        bench = Bench(tmp_path, a_container("sh", "-c", script))
-        running = asyncio.create_task(bench.runner.run())
-        await bench.until(lambda: isinstance(bench.record.state, Running))
-        await bench.runner.stop(0.1)
+    async def check() -> None:
+        harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
+        running = asyncio.create_task(harness.runner.run())
+        await harness.until(lambda: isinstance(harness.record.state, Running))
+        await harness.runner.stop(0.1)
         await running
-        assert isinstance(bench.record.state, Terminated)
-        assert bench.record.state.code in (137, 143)  # the trap may not be set yet
+        assert isinstance(harness.record.state, Terminated)
+        assert harness.record.state.code in (137, 143)  # the trap may not be set yet
 
-    play(scene)
+    run_check(check)
 
 
 def test_a_restarted_daemon_counts_what_ended_with_the_old_one() -> None:

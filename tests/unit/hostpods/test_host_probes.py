@@ -21,7 +21,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from host_builders import JumpingClock, a_container
 
 from stowage_testbed.hostpods.errors import FeatureNotSupportedError
-from stowage_testbed.hostpods.probes.action import Inside, ask
+from stowage_testbed.hostpods.probes.action import ActionContext, ask
 from stowage_testbed.hostpods.probes.httpget import HttpTarget, unverified_context
 from stowage_testbed.hostpods.probes.outcome import Outcome
 from stowage_testbed.hostpods.probes.prober import Prober
@@ -29,10 +29,10 @@ from stowage_testbed.hostpods.probes.thresholds import Thresholds
 
 
 def probe(action: dict[str, Any], tmp_path: Path, **container: Any) -> Outcome:
-    inside = Inside(
+    context = ActionContext(
         a_container("true", **container), {"PATH": os.environ["PATH"]}, tmp_path
     )
-    return asyncio.run(ask(action, inside, 2))
+    return asyncio.run(ask(action, context, 2))
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
@@ -155,10 +155,10 @@ def test_a_startup_probe_counts_periods_but_asks_more_often(tmp_path: Path) -> N
     count = tmp_path / "count"
     script = f"echo >> {count}; [ $(wc -l < {count}) -ge 25 ]"
     action = {"exec": {"command": ["sh", "-c", script]}, "periodSeconds": 1}
-    inside = Inside(a_container("true"), {"PATH": os.environ["PATH"]}, tmp_path)
+    context = ActionContext(a_container("true"), {"PATH": os.environ["PATH"]}, tmp_path)
     bad: list[Outcome] = []
 
-    prober = Prober("startup", {**action, "failureThreshold": 2}, inside, clock)
+    prober = Prober("startup", {**action, "failureThreshold": 2}, context, clock)
     asyncio.run(prober.until_success(bad.append))
 
     assert len(count.read_text().splitlines()) == 25
@@ -170,12 +170,12 @@ def test_a_probe_waits_its_delay_and_its_period(tmp_path: Path) -> None:
     """The API's defaults: every 10 s, three failures."""
     clock = JumpingClock()
     action = {"exec": {"command": ["false"]}, "initialDelaySeconds": 5}
-    inside = Inside(a_container("true"), {"PATH": os.environ["PATH"]}, tmp_path)
+    context = ActionContext(a_container("true"), {"PATH": os.environ["PATH"]}, tmp_path)
     heard: list[tuple[float, bool]] = []
 
     async def until_heard() -> None:
         asking = asyncio.create_task(
-            Prober("liveness", action, inside, clock).run(
+            Prober("liveness", action, context, clock).run(
                 lambda ok, _: heard.append((clock.now(), ok))
             )
         )

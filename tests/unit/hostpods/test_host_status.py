@@ -15,7 +15,7 @@ from stowage_testbed.hostpods.states import (
     Terminated,
     Waiting,
 )
-from stowage_testbed.hostpods.status import Picture, StatusComposer, phase
+from stowage_testbed.hostpods.status import PodState, StatusComposer, phase
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 RUNNING = Running(T0)
@@ -27,14 +27,14 @@ def a_record(state: State, *, ready: bool = False) -> ContainerRecord:
     return ContainerRecord("main", "none", state, ready=ready)
 
 
-def a_picture(
+def a_state(
     *states: State,
     init: State | None = None,
     ready: bool = False,
     finished: bool = False,
-) -> Picture:
+) -> PodState:
     initialized = init is None or init == DONE
-    return Picture(
+    return PodState(
         volumes_ready=True,
         initialized=initialized,
         init=[a_record(init)] if init else [],
@@ -44,34 +44,34 @@ def a_picture(
 
 
 @pytest.mark.parametrize(
-    ("picture", "expected"),
+    ("state", "expected"),
     [
-        (a_picture(WAITING), "Pending"),
-        (a_picture(RUNNING, WAITING), "Pending"),
-        (a_picture(WAITING, init=RUNNING), "Pending"),
-        (a_picture(RUNNING, init=DONE), "Running"),
-        (a_picture(FAILED), "Running"),  # until the policy has decided
-        (a_picture(DONE, finished=True), "Succeeded"),
-        (a_picture(DONE, FAILED, finished=True), "Failed"),
-        (a_picture(DONE, init=FAILED, finished=True), "Failed"),
+        (a_state(WAITING), "Pending"),
+        (a_state(RUNNING, WAITING), "Pending"),
+        (a_state(WAITING, init=RUNNING), "Pending"),
+        (a_state(RUNNING, init=DONE), "Running"),
+        (a_state(FAILED), "Running"),  # until the policy has decided
+        (a_state(DONE, finished=True), "Succeeded"),
+        (a_state(DONE, FAILED, finished=True), "Failed"),
+        (a_state(DONE, init=FAILED, finished=True), "Failed"),
     ],
 )
-def test_the_phase_follows_the_containers(picture: Picture, expected: str) -> None:
+def test_the_phase_follows_the_containers(state: PodState, expected: str) -> None:
     """As a kubelet computes it: controllers act on it."""
-    assert phase(picture) == expected
+    assert phase(state) == expected
 
 
 def conditions(
-    composer: StatusComposer, picture: Picture, now: datetime
+    composer: StatusComposer, state: PodState, now: datetime
 ) -> dict[str, Manifest]:
-    status = composer.compose(a_pod(a_container("true")), picture, now)
+    status = composer.compose(a_pod(a_container("true")), state, now)
     return {condition["type"]: condition for condition in status["conditions"]}
 
 
 def test_ready_needs_every_container() -> None:
     """A Deployment is available only when its whole pod is."""
     composer = StatusComposer(T0)
-    half = Picture(
+    half = PodState(
         volumes_ready=True,
         initialized=True,
         init=[],
@@ -83,7 +83,7 @@ def test_ready_needs_every_container() -> None:
 
     assert shown["Ready"]["status"] == "False"
     assert shown["ContainersReady"]["message"].endswith("status: ['main']")
-    ready = conditions(composer, a_picture(RUNNING, ready=True), T0)
+    ready = conditions(composer, a_state(RUNNING, ready=True), T0)
     assert ready["Ready"]["status"] == "True"
     assert set(ready) == {
         "PodReadyToStartContainers",
@@ -97,8 +97,8 @@ def test_ready_needs_every_container() -> None:
 def test_what_the_probe_said_is_in_the_condition() -> None:
     """`helm --wait` only times out; this is where the reason can be read."""
     record = a_record(RUNNING)
-    record.complaint = "readiness probe failed: 500 informer-sync failed"
-    picture = Picture(
+    record.probe_failure = "readiness probe failed: 500 informer-sync failed"
+    state = PodState(
         volumes_ready=True,
         initialized=True,
         init=[],
@@ -106,18 +106,18 @@ def test_what_the_probe_said_is_in_the_condition() -> None:
         finished=False,
     )
 
-    shown = conditions(StatusComposer(T0), picture, T0)
+    shown = conditions(StatusComposer(T0), state, T0)
 
-    assert shown["Ready"]["message"].endswith(f"['main']; main: {record.complaint}")
+    assert shown["Ready"]["message"].endswith(f"['main']; main: {record.probe_failure}")
 
 
 def test_a_condition_keeps_the_time_of_its_last_change() -> None:
     """`minReadySeconds` and availability count from it."""
     composer = StatusComposer(T0)
     later = T0 + timedelta(seconds=10)
-    conditions(composer, a_picture(RUNNING), T0)
+    conditions(composer, a_state(RUNNING), T0)
 
-    shown = conditions(composer, a_picture(RUNNING, ready=True), later)
+    shown = conditions(composer, a_state(RUNNING, ready=True), later)
 
     assert shown["Ready"]["lastTransitionTime"] == "2026-01-01T00:00:10Z"
     assert shown["Initialized"]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
@@ -126,10 +126,10 @@ def test_a_condition_keeps_the_time_of_its_last_change() -> None:
 def test_a_readiness_gate_keeps_the_pod_unready() -> None:
     """Someone else's condition has to hold too."""
     pod = a_pod(a_container("true"), readinessGates=[{"conditionType": "theirs"}])
-    picture = a_picture(RUNNING, ready=True)
+    state = a_state(RUNNING, ready=True)
 
     def ready(pod: Manifest) -> str:
-        status = StatusComposer(T0).compose(pod, picture, T0)
+        status = StatusComposer(T0).compose(pod, state, T0)
         (shown,) = [c for c in status["conditions"] if c["type"] == "Ready"]
         return str(shown["status"])
 

@@ -62,7 +62,7 @@ class NoPause:
 
 
 def watch(script: Script) -> list[tuple[str, Any]]:
-    """Run the script to its end; return what the kubelet would have heard."""
+    """Run the script to its end; return what the kubelet would have received."""
     heard: list[tuple[str, Any]] = []
     pods = PodWatch(
         script,
@@ -101,7 +101,7 @@ def test_a_watch_goes_on_where_the_last_one_ended() -> None:
     ]
 
 
-def test_a_forgotten_place_is_listed_anew() -> None:
+def test_a_forgotten_place_is_listed_again() -> None:
     """410 Gone: what happened in between shows only in a listing."""
     gone = {"code": 410, "message": "too old resource version"}
     script = Script(listing(5, "a"), [("ERROR", gone)], listing(50, "b"))

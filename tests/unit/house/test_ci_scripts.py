@@ -99,7 +99,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(folder, action)
 
 
-def test_a_run_that_passes_is_told_by_its_outputs(workspace: Workspace) -> None:
+def test_a_run_that_passes_is_reported_by_its_outputs(workspace: Workspace) -> None:
     """A later step goes on with the bundle."""
     done = workspace.call("paper/figure-1")
 
@@ -250,7 +250,7 @@ def test_a_tag_that_is_not_the_version_is_refused(
     assert said in done.errors
 
 
-def test_the_tools_key_tells_groups_apart(tmp_path: Path) -> None:
+def test_the_tools_key_distinguishes_groups(tmp_path: Path) -> None:
     """What was kept without Koordinator must not be taken for what has it."""
     env = {"STOWAGE_CACHE": "/cache", "GITHUB_OUTPUT": str(tmp_path / "output")}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workflow_faults import Repository, action_faults, workflow_faults
+from workflow_issues import Repository, action_issues, workflow_issues
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -57,13 +57,13 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_keeps_the_promises(path: Path) -> None:
     """What only CI can run is debugged by pushing; what is not pinned can change."""
-    assert workflow_faults(path.read_text(encoding="utf-8"), Repository(ROOT)) == []
+    assert workflow_issues(path.read_text(encoding="utf-8"), Repository(ROOT)) == []
 
 
 @pytest.mark.parametrize("path", ACTIONS, ids=lambda path: path.parent.name)
 def test_an_action_keeps_the_promises(path: Path) -> None:
     """It runs in the repositories of others, with their rights."""
-    assert action_faults(path.read_text(encoding="utf-8"), Repository(ROOT)) == []
+    assert action_issues(path.read_text(encoding="utf-8"), Repository(ROOT)) == []
 
 
 def test_the_four_workflows_are_there() -> None:
@@ -96,10 +96,10 @@ def test_scripts_of_ci_can_be_called_by_hand() -> None:
     assert [p.name for p in scripts if not p.stat().st_mode & stat.S_IXUSR] == []
 
 
-def test_a_good_workflow_has_no_fault(repository: Repository) -> None:
+def test_a_good_workflow_has_no_issue(repository: Repository) -> None:
     """The broken ones below differ from it by one thing each."""
-    assert workflow_faults(GOOD, repository) == []
-    assert action_faults(GOOD_ACTION, repository) == []
+    assert workflow_issues(GOOD, repository) == []
+    assert action_issues(GOOD_ACTION, repository) == []
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def test_a_broken_promise_is_found(
     """A check that cannot fail checks nothing."""
     assert good in GOOD
 
-    found = workflow_faults(GOOD.replace(good, bad, 1), repository)
+    found = workflow_issues(GOOD.replace(good, bad, 1), repository)
 
-    assert [fault for fault in found if said in fault] != []
+    assert [issue for issue in found if said in issue] != []
 
 
 @pytest.mark.parametrize(
@@ -155,6 +155,6 @@ def test_a_broken_promise_of_an_action_is_found(
     """An input in a script's text is a way to run what its author likes."""
     assert good in GOOD_ACTION
 
-    found = action_faults(GOOD_ACTION.replace(good, bad, 1), repository)
+    found = action_issues(GOOD_ACTION.replace(good, bad, 1), repository)
 
-    assert [fault for fault in found if said in fault] != []
+    assert [issue for issue in found if said in issue] != []

@@ -6,28 +6,28 @@ from dataclasses import replace
 
 from hpa_settings import QUICK
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.live.cluster import autoscaler_arguments
 from stowage_testbed.hpa.live.manifests import NAME, autoscaler, deployment
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Timing
 from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
 
 
-def test_the_pods_wear_what_their_scheduler_wants() -> None:
+def test_the_pods_get_their_schedulers_overrides() -> None:
     """YuniKorn, for one, looks for labels."""
-    dress = Dress("yunikorn", {"applicationId": "a"}, {"queue": "root"})
+    pod_overrides = PodOverrides("yunikorn", {"applicationId": "a"}, {"queue": "root"})
 
-    pod = deployment("shop", FULL, dress)["spec"]["template"]
+    pod = deployment("shop", FULL, pod_overrides)["spec"]["template"]
 
     assert pod["spec"]["schedulerName"] == "yunikorn"
     assert pod["metadata"]["labels"] == {"applicationId": "a", WORKLOAD_LABEL: NAME}
     assert pod["metadata"]["annotations"] == {"queue": "root"}
 
 
-def test_a_dress_cannot_take_the_pods_from_their_deployment() -> None:
-    dress = Dress("default-scheduler", {WORKLOAD_LABEL: "other"})
+def test_pod_overrides_cannot_take_the_pods_from_their_deployment() -> None:
+    pod_overrides = PodOverrides("default-scheduler", {WORKLOAD_LABEL: "other"})
 
-    spec = deployment("shop", FULL, dress)["spec"]
+    spec = deployment("shop", FULL, pod_overrides)["spec"]
 
     assert spec["selector"]["matchLabels"].items() <= (
         spec["template"]["metadata"]["labels"].items()
@@ -36,7 +36,7 @@ def test_a_dress_cannot_take_the_pods_from_their_deployment() -> None:
 
 def test_the_workload_is_the_paper_s() -> None:
     """Section 5.2.2: three to twenty replicas at half of what they request."""
-    spec = deployment("shop", FULL, Dress("default-scheduler"))["spec"]
+    spec = deployment("shop", FULL, PodOverrides("default-scheduler"))["spec"]
     wanted = autoscaler("shop", FULL)["spec"]
 
     assert spec["replicas"] == 3

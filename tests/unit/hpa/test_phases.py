@@ -120,7 +120,7 @@ def test_the_pods_usage_follows_every_change_of_the_replicas() -> None:
 
     hold(target, FULL, clients=10)
 
-    usages = [milli for _, milli in target.carried]
+    usages = [milli for _, milli in target.usages]
     steps = [milli for milli, _ in groupby(usages)]
     assert steps == [417, 312, 217, 172]
 

@@ -24,7 +24,7 @@ from stowage_testbed.scenario.catalogue import select
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_scenario_has_no_faults(tmp_path: Path) -> None:
+def test_the_scenario_has_no_issues(tmp_path: Path) -> None:
     """The first thing that somebody does is to run it."""
     write_project(tmp_path)
 
@@ -105,7 +105,7 @@ def test_force_overwrites(tmp_path: Path) -> None:
     assert "def test_" in (tmp_path / TEST_FILE).read_text()
 
 
-def test_a_file_where_a_folder_must_be_is_told(tmp_path: Path) -> None:
+def test_a_file_where_a_folder_must_be_is_reported(tmp_path: Path) -> None:
     """It is no traceback's business."""
     (tmp_path / "tests").write_text("no folder")
 

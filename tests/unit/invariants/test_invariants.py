@@ -13,8 +13,8 @@ from stowage_testbed.invariants.check import RULES
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_history_that_breaks_a_rule_is_found(name: str) -> None:
     """A rule that cannot fail shows nothing."""
-    rule, story = BROKEN[name]
-    found = check(story(HistoryBuilder()).history())
+    rule, change = BROKEN[name]
+    found = check(change(HistoryBuilder()).history())
 
     assert {violation.rule for violation in found} == {rule}
     assert all(violation.in_words().startswith(rule) for violation in found)

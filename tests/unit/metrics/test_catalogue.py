@@ -77,7 +77,7 @@ def test_what_was_not_measured_has_no_value() -> None:
 
 
 def test_the_clocks_are_among_the_metrics() -> None:
-    """Who reads a latency can see beside it how far its clock is to be trusted."""
+    """A reader of a latency sees beside it how far its clock can be trusted."""
     metrics = by_name(
         a_record([pod_on("a", bound=1.0)], audit_lag_s=0.003, audit_beyond=1)
     )

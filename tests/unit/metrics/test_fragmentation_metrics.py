@@ -109,7 +109,7 @@ def test_the_larger_shape_is_the_one_with_the_larger_dominant_share() -> None:
 
 
 def test_a_full_cluster_has_no_room_and_says_so() -> None:
-    """0 is the finding; the note tells it from a missing one."""
+    """0 is the finding; the note distinguishes it from a missing one."""
     metrics = by_name(a_record([pod_on("a", cpu=4000), pod_on("b", cpu=4000)]))
 
     assert metrics["largest_free_cpu_milli"].value == 0

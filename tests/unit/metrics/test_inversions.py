@@ -74,7 +74,7 @@ def test_a_node_without_a_free_pod_slot_had_no_room() -> None:
     assert inversions(record).pairs == 0
 
 
-def test_pairs_and_bindings_that_overtook_are_told_apart() -> None:
+def test_pairs_and_bindings_that_overtook_are_distinguished() -> None:
     """Two low pods before the same three high ones: six pairs, two bindings."""
     high = [pod_on("b", created=2.0, bound=8.0, priority=2) for _ in range(3)]
     record = a_record([low(4.0), low(5.0), *high])

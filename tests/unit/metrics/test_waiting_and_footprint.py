@@ -25,7 +25,7 @@ def test_pods_that_wait_obey_littles_law() -> None:
     assert found["waiting_mean_pods"].value == pytest.approx(arrivals * 2.5)
 
 
-def test_what_the_scheduler_took_is_told_as_it_was_read() -> None:
+def test_what_the_scheduler_took_is_reported_as_it_was_read() -> None:
     """Peaks in bytes, time in seconds; both are better if lower."""
     found = by_name(a_record(peak_memory_bytes=64 * 2**20, cpu_s=1.25))
 

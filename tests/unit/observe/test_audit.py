@@ -149,7 +149,7 @@ def test_a_log_that_is_between_two_names_is_not_missing(
 
 
 def test_a_file_that_was_removed_before_it_was_read_is_an_error(tmp_path: Path) -> None:
-    """The oldest go when there are too many; the rest is no ground for a verdict."""
+    """The oldest go when there are too many; the rest is not enough for a verdict."""
     log = a_log(tmp_path, a_line(second="01.0"))
     start = audit_end(log)
     log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
@@ -172,7 +172,7 @@ def test_an_eviction_that_makes_no_sense_insists_on_nothing(
     assert [entry.uid for entry in audit_entries(log)] == [""]
 
 
-def test_an_eviction_tells_which_pod_it_insists_on(tmp_path: Path) -> None:
+def test_an_eviction_shows_which_pod_it_insists_on(tmp_path: Path) -> None:
     """Names are used again, and the log has no other word for who was meant."""
     asked = {"deleteOptions": {"preconditions": {"uid": "uid-a"}}}
     record = {**json.loads(a_line()), "requestObject": asked}

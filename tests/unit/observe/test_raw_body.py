@@ -163,7 +163,7 @@ def test_metadata_read_on_the_way_are_those_of_the_object() -> None:
 
 
 def test_an_error_of_the_watch_is_read_too() -> None:
-    """It says why the watch must begin anew."""
+    """It says why the watch must start again."""
     status = {"kind": "Status", "metadata": {}, "code": 410, "message": "too old"}
     line = json.dumps({"type": "ERROR", "object": status}).encode()
     event = msgspec.json.decode(line, type=Event)

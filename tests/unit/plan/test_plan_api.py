@@ -13,7 +13,7 @@ from stowage_testbed.plan.errors import (
 )
 
 
-def test_who_may_not_look_at_plans_is_told_so() -> None:
+def test_a_user_without_rights_on_plans_gets_an_error() -> None:
     """A plan called "list" is looked for in vain."""
     server = WatchServer()
     server.list_status = 403
@@ -25,7 +25,7 @@ def test_who_may_not_look_at_plans_is_told_so() -> None:
         PlanApi(api).plan()
 
 
-def test_a_cluster_without_the_chart_is_told_from_one_without_plans() -> None:
+def test_a_cluster_without_the_chart_is_distinguished_from_one_without_plans() -> None:
     """The way out is another one."""
     server = WatchServer()
     server.list_status = 404
@@ -34,7 +34,7 @@ def test_a_cluster_without_the_chart_is_told_from_one_without_plans() -> None:
         PlanApi(api).plan()
 
 
-def test_a_cluster_that_is_down_is_told_without_a_traceback() -> None:
+def test_a_cluster_that_is_down_is_reported_without_a_traceback() -> None:
     """The kubeconfig of a cluster often outlives it."""
     with serving(WatchServer()) as api:
         pass

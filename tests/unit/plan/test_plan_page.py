@@ -15,7 +15,7 @@ def _plan(**status: Any) -> dict[str, Any]:
     }
 
 
-def test_every_step_is_told_with_its_state() -> None:
+def test_every_step_is_reported_with_its_state() -> None:
     """Who follows a plan wants to know what is still to come."""
     page = page_of(
         _plan(
@@ -35,7 +35,7 @@ def test_every_step_is_told_with_its_state() -> None:
     assert "place ns/new n1" in rows
 
 
-def test_what_was_turned_down_is_told_with_the_reason() -> None:
+def test_what_was_turned_down_is_reported_with_the_reason() -> None:
     """A refusal nobody can see is looked for in logs."""
     page = page_of(
         _plan(
@@ -52,7 +52,7 @@ def test_what_was_turned_down_is_told_with_the_reason() -> None:
     assert "ns/b unsupported" in rows
 
 
-def test_the_rules_that_protected_pods_are_told_with_whom_they_stopped() -> None:
+def test_the_rules_that_protected_pods_are_reported_with_the_pods_in_the_way() -> None:
     """Whoever waits for room wants to know whom to ask for it."""
     page = page_of(
         _plan(
@@ -72,7 +72,7 @@ def test_the_rules_that_protected_pods_are_told_with_whom_they_stopped() -> None
     assert "daemonset 9 ns/c" in rows
 
 
-def test_a_plan_that_nobody_took_up_yet_is_told_as_such() -> None:
+def test_a_plan_that_nobody_took_up_yet_is_reported_as_such() -> None:
     """An object without a status is what a user sees first."""
     assert page_of({"metadata": {"name": "p"}}) == (
         "p: not taken up yet (DryRun, Manual)"

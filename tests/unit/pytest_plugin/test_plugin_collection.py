@@ -64,10 +64,10 @@ def test_smoke_scenarios_bear_the_smoke_mark(pytester: pytest.Pytester) -> None:
     assert collected(others) == []
 
 
-def test_a_faulty_file_is_named_with_line_and_no_traceback(
+def test_a_invalid_file_is_named_with_line_and_no_traceback(
     pytester: pytest.Pytester,
 ) -> None:
-    """The author of a scenario need not read our code to mend it."""
+    """The author of a scenario need not read our code to fix it."""
     a_folder(pytester, SCENARIO.format(name="single", label="smoke") + "surprise: 1\n")
 
     result = pytester.runpytest_inprocess("--collect-only", "-q")

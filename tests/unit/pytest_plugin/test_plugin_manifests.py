@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.compare.arms.arm import Dress
-from stowage_testbed.pytest.dressing import dressed_for
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.pytest.errors import ManifestError, NoFileError
 from stowage_testbed.pytest.manifests import Given, read_manifests
+from stowage_testbed.pytest.pod_overrides import with_overrides_for
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\nspec: {containers: []}\n"
-MINE = Dress("mine", {"queue": "a"})
+MINE = PodOverrides("mine", {"queue": "a"})
 
 
 def names(given: Given, folder: Path) -> list[str]:
@@ -60,7 +60,7 @@ def test_what_others_need_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "issue"),
     [
         ("kind: Pod\nmetadata: {name: one}\n", "apiVersion missing"),
         (f"{POD}---\napiVersion: v1\nkind: Pod\n", "document 2: Pod without"),
@@ -68,27 +68,27 @@ def test_what_others_need_comes_first(tmp_path: Path) -> None:
         ("a: [\n", "not YAML"),
     ],
 )
-def test_what_is_no_manifest_is_told_with_its_place(
-    text: str, fault: str, tmp_path: Path
+def test_what_is_no_manifest_is_reported_with_its_place(
+    text: str, issue: str, tmp_path: Path
 ) -> None:
     """The server's own answer to these says little."""
-    with pytest.raises(ManifestError, match=fault):
+    with pytest.raises(ManifestError, match=issue):
         read_manifests(text, tmp_path)
 
 
-def test_a_missing_file_is_told_with_its_whole_path(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_its_whole_path(tmp_path: Path) -> None:
     """The question is always where it was looked for."""
     with pytest.raises(NoFileError, match=str(tmp_path / "nothing.yaml")):
         read_manifests("nothing.yaml", tmp_path)
 
 
-def test_pods_of_controllers_wear_what_the_arm_asks_for() -> None:
+def test_pods_of_controllers_get_the_arms_overrides() -> None:
     """The same manifests must serve under every scheduler."""
     deployment = an_object("Deployment", "web") | {
         "spec": {"template": {"metadata": {}, "spec": {"containers": []}}}
     }
 
-    template = dressed_for(deployment, MINE)["spec"]["template"]
+    template = with_overrides_for(deployment, MINE)["spec"]["template"]
 
     assert template["spec"]["schedulerName"] == "mine"
     assert template["metadata"]["labels"] == {"queue": "a"}
@@ -98,11 +98,11 @@ def test_a_pod_that_names_a_scheduler_keeps_it() -> None:
     """A test of two schedulers says who places whom."""
     pod = an_object("Pod", "one") | {"spec": {"schedulerName": "other"}}
 
-    assert dressed_for(pod, MINE) == pod
+    assert with_overrides_for(pod, MINE) == pod
 
 
-def test_what_has_no_pods_is_not_dressed() -> None:
+def test_what_has_no_pods_is_not_overridden() -> None:
     """A ConfigMap has no spec at all."""
     settings = an_object("ConfigMap", "settings")
 
-    assert dressed_for(settings, MINE) == settings
+    assert with_overrides_for(settings, MINE) == settings

@@ -45,7 +45,7 @@ def test_the_plain_run_is_meant_unless_a_variant_is_named(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "options", "fault"),
+    ("words", "options", "issue"),
     [
         ((), {}, "0 scenarios in one mark"),
         (("a", "b"), {}, "2 scenarios in one mark"),
@@ -55,14 +55,14 @@ def test_the_plain_run_is_meant_unless_a_variant_is_named(tmp_path: Path) -> Non
     ],
 )
 def test_a_mark_that_names_no_one_run_is_explained(
-    words: tuple[str, ...], options: dict[str, Any], fault: str, tmp_path: Path
+    words: tuple[str, ...], options: dict[str, Any], issue: str, tmp_path: Path
 ) -> None:
     """It says what to write in its place."""
-    with pytest.raises(ScenarioMarkError, match=fault):
+    with pytest.raises(ScenarioMarkError, match=issue):
         meant(tmp_path, *words, **options)
 
 
-def test_a_missing_scenario_is_told(tmp_path: Path) -> None:
+def test_a_missing_scenario_is_reported(tmp_path: Path) -> None:
     """With the path, or with names that are close."""
     with pytest.raises(NoFileError, match="folder of the test"):
         meant(tmp_path, "nothing.yaml")

@@ -68,10 +68,10 @@ def test_the_mark_is_known(pytester: pytest.Pytester) -> None:
     )
 
     found = pytester.runpytest_inprocess("--strict-markers", "--collect-only", "-q")
-    told = pytester.runpytest_inprocess("--markers")
+    result = pytester.runpytest_inprocess("--markers")
 
     assert found.ret == 0
-    told.stdout.fnmatch_lines(["@pytest.mark.scenario(file_or_name*"])
+    result.stdout.fnmatch_lines(["@pytest.mark.scenario(file_or_name*"])
 
 
 def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> None:
@@ -88,7 +88,7 @@ def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> No
     result.assert_outcomes(passed=1)
 
 
-def test_a_missing_cluster_is_told_without_a_traceback(
+def test_a_missing_cluster_is_reported_without_a_traceback(
     pytester: pytest.Pytester,
 ) -> None:
     """Whoever mistypes a name reads one line."""
@@ -99,4 +99,4 @@ def test_a_missing_cluster_is_told_without_a_traceback(
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*nobodys*"])
     assert "Traceback" not in result.stdout.str()
-    assert "census.py" not in result.stdout.str()
+    assert "listing.py" not in result.stdout.str()

@@ -16,7 +16,7 @@ from outcomes import (
 )
 
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence_keeper import EvidenceKeeper
+from stowage_testbed.report.evidence_writer import EvidenceWriter
 from stowage_testbed.scenario.steps.model import Replay
 
 
@@ -54,10 +54,10 @@ def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:
 def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
     """The cluster is gone by the time anyone asks why."""
     said: list[str] = []
-    keeper = EvidenceKeeper(tmp_path, said.append)
+    writer = EvidenceWriter(tmp_path, said.append)
     outcome = an_outcome(checks=(FAILED,), plans=(a_plan(),))
 
-    keeper.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
+    writer.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
 
     folder = tmp_path / "failed" / "paper-figure-1" / "round-1"
     assert {path.name for path in folder.iterdir()} == {
@@ -76,14 +76,14 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
 
 def test_a_success_leaves_no_evidence(tmp_path: Path) -> None:
     """A folder of evidence must mean that something failed."""
-    keeper = EvidenceKeeper(tmp_path, print)
+    writer = EvidenceWriter(tmp_path, print)
 
-    keeper.scenario_finished(an_outcome(), a_material(tmp_path / "audit.log"))
+    writer.scenario_finished(an_outcome(), a_material(tmp_path / "audit.log"))
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bundle_tells_the_steps_and_the_window(tmp_path: Path) -> None:
+def test_a_bundle_shows_the_steps_and_the_window(tmp_path: Path) -> None:
     """Metrics are made of the events between its two moments."""
     outcome = a_stepped_outcome(facts={"pods": 2})
     bundle = Bundle(tmp_path / "results", "run-1", {})
@@ -111,12 +111,12 @@ def test_a_bundle_tells_the_steps_and_the_window(tmp_path: Path) -> None:
 
 def test_what_a_scenario_catches_is_among_the_evidence(tmp_path: Path) -> None:
     """Whoever wrote the scenario knows what explains its failures."""
-    keeper = EvidenceKeeper(tmp_path, lambda _line: None)
+    writer = EvidenceWriter(tmp_path, lambda _line: None)
     outcome = a_stepped_outcome(
         error="step 1 failed", evidence={"describe-web.txt": "kind: Deployment\n"}
     )
 
-    keeper.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
+    writer.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
 
     caught = tmp_path / "failed" / "burst-small" / "round-1" / "caught"
     assert (caught / "describe-web.txt").read_text() == "kind: Deployment\n"

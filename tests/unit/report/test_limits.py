@@ -13,7 +13,7 @@ from outcomes import a_material, a_run, an_outcome
 from rich.console import Console
 
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.faults_table import faults_table
+from stowage_testbed.report.failures_table import failures_table
 from stowage_testbed.report.junit import junit_xml
 from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
 from stowage_testbed.report.progress import LiveProgress
@@ -54,7 +54,7 @@ def junit_text(run: RunOutcome) -> str:
     return failure.text or ""
 
 
-@pytest.mark.parametrize("report", [faults_table, junit_text])
+@pytest.mark.parametrize("report", [failures_table, junit_text])
 def test_a_report_has_the_first_lines_and_says_how_many_there_are(
     report: Callable[[RunOutcome], str], bad: RunOutcome
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_saved_run_is_shown_within_bounds_and_kept_whole(
     assert len(scenario["before"]["checks"]) == PODS
 
 
-def test_progress_tells_the_first_failures(bad: RunOutcome) -> None:
+def test_progress_shows_the_first_failures(bad: RunOutcome) -> None:
     """It is printed while the run goes on, line by line."""
     stream = io.StringIO()
     progress = LiveProgress(Console(file=stream, width=200))
@@ -97,7 +97,7 @@ def test_a_cell_that_names_every_node_is_cut(tmp_path: Path) -> None:
     run = a_run(an_outcome(nodes=nodes), an_outcome(repeat=2, nodes=other))
 
     for text in (
-        faults_table(run),
+        failures_table(run),
         junit_xml(run),
         run_markdown(read_run(saved(tmp_path, run))),
     ):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence_keeper import EvidenceKeeper
+from stowage_testbed.report.evidence_writer import EvidenceWriter
 from stowage_testbed.report.saved.errors import (
     RunBrokenError,
     RunMissingError,
@@ -32,11 +32,11 @@ def saved(folder: Path, *outcomes: ScenarioOutcome, error: str = "") -> Path:
     """Write a run's bundle as `stowage run` does, and return its folder."""
     run = a_run(*outcomes, error=error)
     bundle = Bundle(folder, run.run_id, ENVIRONMENT)
-    keeper = EvidenceKeeper(bundle.folder, lambda _line: None)
+    writer = EvidenceWriter(bundle.folder, lambda _line: None)
     bundle.run_started(run.run_id, len(outcomes))
     for outcome in outcomes:
         bundle.scenario_finished(outcome, a_material(folder / "audit.log"))
-        keeper.scenario_finished(outcome, a_material(folder / "audit.log"))
+        writer.scenario_finished(outcome, a_material(folder / "audit.log"))
     bundle.run_finished(run)
     return bundle.folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome
 
-from stowage_testbed.report.faults_table import faults_table
+from stowage_testbed.report.failures_table import failures_table
 from stowage_testbed.report.lateness import lateness_note
 from stowage_testbed.report.placement_table import placement_table
 from stowage_testbed.report.summary_table import summary_note, summary_table
@@ -62,7 +62,7 @@ def test_the_note_names_clock_and_resolution() -> None:
 
 def test_the_faults_show_expected_and_actual() -> None:
     """The second question after "did it fail" is "what did it do instead"."""
-    table = faults_table(a_run(an_outcome(checks=(FAILED,)), error="interrupted"))
+    table = failures_table(a_run(an_outcome(checks=(FAILED,)), error="interrupted"))
 
     assert "placed" in table
     assert "the run ended early: interrupted" in table
@@ -70,7 +70,7 @@ def test_the_faults_show_expected_and_actual() -> None:
 
 def test_no_faults_no_table() -> None:
     """A green run does not end with an empty heading."""
-    assert faults_table(a_run(an_outcome())) == ""
+    assert failures_table(a_run(an_outcome())) == ""
 
 
 def test_small_scenarios_show_who_stands_where() -> None:
@@ -112,7 +112,7 @@ def test_workloads_that_only_a_trace_names_are_shown() -> None:
     assert "shop x2" in table
 
 
-def test_pods_that_were_created_late_are_told() -> None:
+def test_pods_that_were_created_late_are_reported() -> None:
     """A latency under arrivals that were not kept is one of another load."""
     late = a_stepped_outcome(facts={"pods": 200, "late": 3, "latest_s": 0.123})
 
@@ -128,4 +128,4 @@ def test_a_step_that_failed_is_an_error_of_its_scenario() -> None:
     outcome = a_stepped_outcome(error=error)
 
     assert last_line(summary_table([outcome])).endswith("ERROR")
-    assert error in faults_table(a_run(outcome))
+    assert error in failures_table(a_run(outcome))

@@ -6,8 +6,8 @@ import pytest
 from paper_results import a_result, an_instance
 
 from stowage_testbed.reproduce.instance.rows import Where
+from stowage_testbed.reproduce.paper.categorised import Categorised, shares
 from stowage_testbed.reproduce.paper.category import Baseline, Category, category
-from stowage_testbed.reproduce.paper.judged import Judged, shares
 
 BEFORE: Where = (0, 1, -1)
 """One pod of each priority is placed, a second of the lower one is not."""
@@ -53,13 +53,13 @@ def test_a_pod_of_higher_priority_is_worth_any_number_below() -> None:
 def test_shares_sum_to_one_and_name_every_category() -> None:
     """A stack that does not reach the top would hide instances."""
     instance = an_instance((1, 1), start=(0, -1), stock=(0, -1))
-    judged = [
-        Judged(instance, a_result((0, 1))),
-        Judged(instance, a_result((0, -1))),
-        Judged(instance, a_result((0, -1), optimal=False)),
-        Judged(instance, a_result((0, 1), optimal=False)),
+    categorised = [
+        Categorised(instance, a_result((0, 1))),
+        Categorised(instance, a_result((0, -1))),
+        Categorised(instance, a_result((0, -1), optimal=False)),
+        Categorised(instance, a_result((0, 1), optimal=False)),
     ]
-    known = shares(judged, Baseline.STOCK)
+    known = shares(categorised, Baseline.STOCK)
     assert known is not None
     assert list(known) == list(Category)
     assert sum(known.values()) == 1
@@ -70,7 +70,7 @@ def test_shares_sum_to_one_and_name_every_category() -> None:
 def test_gains_are_points_of_the_whole_cluster() -> None:
     """Pods of 100, 200 and 300 on four nodes of 1000: the third is worth 7.5 points."""
     instance = an_instance((1, 1, 1), start=(0, 1, -1), stock=(0, -1, -1))
-    one = Judged(instance, a_result((0, 1, 2)))
+    one = Categorised(instance, a_result((0, 1, 2)))
     assert one.cpu_gain_points(Baseline.DETERMINISTIC) == pytest.approx(7.5)
     assert one.cpu_gain_points(Baseline.STOCK) == pytest.approx(12.5)
     assert one.memory_gain_points(Baseline.DETERMINISTIC) == pytest.approx(2.5)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from paper_results import a_result, an_evaluation, an_instance
 
 from stowage_testbed.reproduce.instance.rows import TierRow
+from stowage_testbed.reproduce.paper.categorised import Categorised
 from stowage_testbed.reproduce.paper.category import Baseline
 from stowage_testbed.reproduce.paper.figures import evaluation_figures
-from stowage_testbed.reproduce.paper.judged import Judged
 from stowage_testbed.reproduce.paper.live.rows import LiveRow
 from stowage_testbed.reproduce.paper.page.page import page
 from stowage_testbed.reproduce.paper.tables.headline_table import (
@@ -21,8 +21,8 @@ from stowage_testbed.reproduce.paper.tables.table_1 import table_1
 from stowage_testbed.reproduce.sweep.folder import Header
 
 INSTANCE = an_instance((2, 1, 1))
-BETTER = Judged(INSTANCE, a_result((0, 1, 2)))
-EQUAL = Judged(
+BETTER = Categorised(INSTANCE, a_result((0, 1, 2)))
+EQUAL = Categorised(
     replace(INSTANCE, case="other"), a_result((0, 1, -1), case="other", optimal=False)
 )
 LIVE = LiveRow(
@@ -55,7 +55,7 @@ def test_only_the_published_comparison_has_a_published_row() -> None:
 def test_table_1_holds_ours_under_the_published_numbers() -> None:
     """Means of the instances with four priorities, in the column of their size."""
     instance = an_instance((4, 1, 1), case="x", levels=4)
-    one = Judged(instance, a_result((0, 1, 2), case="x", wall_s=0.25))
+    one = Categorised(instance, a_result((0, 1, 2), case="x", wall_s=0.25))
     rows = table_1(an_evaluation(one, strategies=("paper",))).rows
 
     place = rows.index(next(row for row in rows if row[0] == "95 %"))
@@ -73,11 +73,11 @@ def test_a_difference_on_the_cluster_is_shown() -> None:
     assert "500 times" in table.notes[0]
 
 
-def test_figures_tell_what_ours_does_worse() -> None:
+def test_figures_show_what_ours_does_worse() -> None:
     """It is the promise of the project, and must not be left out when it is broken."""
     tier = TierRow(1, 2, 3, 3, True, 0, 0)
-    theirs = Judged(INSTANCE, a_result((0, 1, 2), tiers=(tier,)))
-    ours = Judged(
+    theirs = Categorised(INSTANCE, a_result((0, 1, 2), tiers=(tier,)))
+    ours = Categorised(
         INSTANCE,
         a_result(
             (0, 1, -1), strategy="lexicographic", tiers=(replace(tier, placed=2),)

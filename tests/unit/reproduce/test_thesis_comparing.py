@@ -11,11 +11,16 @@ import pytest
 from stowage_testbed.reproduce.instance.evaluation import Evaluation
 from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
 from stowage_testbed.reproduce.thesis.cases import ThesisCase, thesis_grid
-from stowage_testbed.reproduce.thesis.comparing import Outcome, duel, losses, outcome
+from stowage_testbed.reproduce.thesis.comparing import (
+    Outcome,
+    losses,
+    outcome,
+    win_counts,
+)
 from stowage_testbed.reproduce.thesis.evaluation import ThesisSolved
 from stowage_testbed.reproduce.thesis.figures import thesis_figures
 from stowage_testbed.reproduce.thesis.rows import ThesisRow
-from stowage_testbed.reproduce.thesis.tables import duel_table, share_table
+from stowage_testbed.reproduce.thesis.tables import share_table, win_table
 
 START = (0, 1, PENDING, PENDING)
 INSTANCE = ThesisRow(
@@ -73,7 +78,9 @@ def test_a_duel_counts_added_then_removed_then_moved_pods() -> None:
     moving = solved((0, 1, 1, 0), moves=1)
     quick = solved((0, 1, 1, 0), wall_s=0.1)
 
-    found = duel([(better, fewer), (fewer, better), (better, moving), (quick, better)])
+    found = win_counts(
+        [(better, fewer), (fewer, better), (better, moving), (quick, better)]
+    )
 
     assert (found.better, found.worse, found.same, found.faster) == (2, 1, 1, 1)
 
@@ -98,7 +105,7 @@ def test_what_is_in_the_tables_is_in_the_figures() -> None:
     evaluation = Evaluation(results, names, (1.0,), Counter(), {})
 
     shares = share_table(evaluation).rows
-    (published, *duels) = duel_table(evaluation).rows
+    (published, *duels) = win_table(evaluation).rows
     figures = {one.name: one for one in thesis_figures(evaluation)}
 
     assert [row[4] for row in shares] == ["100.0 %", "0.0 %", "100.0 %"]

@@ -63,7 +63,7 @@ def test_pods_carry_the_workload_and_its_requests() -> None:
 
 
 def test_a_pending_pod_has_no_node() -> None:
-    """The metrics tell pending pods by it."""
+    """The metrics recognise pending pods by it."""
     (pod,) = captured(("Node", a_node("n1")), ("Pod", a_pod("b-1", "b"))).pods
 
     assert pod.node is None

@@ -16,7 +16,7 @@ from stowage_testbed.observe import audit
 from stowage_testbed.observe.audit import BEGINNING, AuditEntry
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run import catching_up
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.wait import wait_until
 
 BINDINGS = 6
@@ -58,7 +58,7 @@ class Growing:
 def test_a_log_that_is_waited_for_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To begin anew at each look took longer than the look's pause at 10,000 pods."""
+    """To start again at each look took longer than the look's pause at 10,000 pods."""
     cluster, parse, parsed = SilentCluster(tmp_path), audit._entry, list[bytes]()
     clock = Growing(cluster.audit_log)
     clock.pause(0)
@@ -70,12 +70,12 @@ def test_a_log_that_is_waited_for_is_read_once(
     monkeypatch.setattr(audit, "_entry", counted)
     monkeypatch.setattr(catching_up, "wait_until", partial(wait_until, clock=clock))
     api = client.ApiClient()
-    bench = Bench(cluster, api, Observer(api), tag="test")
+    context = RunContext(cluster, api, Observer(api), tag="test")
     changes = [
         change for number in range(BINDINGS) for change in life(f"p{number}", 1, 2, 3)
     ]
 
-    entries = catching_up.audit_of(bench, BEGINNING, changes, NAMESPACE)
+    entries = catching_up.audit_of(context, BEGINNING, changes, NAMESPACE)
 
     assert [entry.name for entry in entries] == [f"p{n}" for n in range(BINDINGS)]
     assert len(parsed) == BINDINGS

@@ -55,7 +55,7 @@ def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("backend", [Backend.KWOK_DOCKER, Backend.KIND])
-def test_a_scenario_is_told_what_a_backend_lacks(backend: Backend) -> None:
+def test_a_scenario_is_reported_what_a_backend_lacks(backend: Backend) -> None:
     """It is skipped with that reason, instead of failing after minutes."""
     recovery = variants("hpa/recovery")[None]
     plain = variants("burst/deployment-200")[None]

@@ -39,7 +39,7 @@ def test_the_chart_s_care_is_lifted_only_where_a_scenario_says_so() -> None:
 
 
 def test_moves_are_summed_over_plans() -> None:
-    """A scheduler may need several plans to get there; each move is a disturbance."""
+    """A scheduler may need several plans to get there; each move is a disruption."""
     plans = [a_plan("plan-1"), a_plan("plan-2")]
 
     assert optimizer_record(plans) == OptimizerRecord(

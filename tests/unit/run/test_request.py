@@ -29,7 +29,7 @@ def test_the_plain_run_can_be_chosen_too() -> None:
 
 
 def test_an_unknown_variant_names_the_known_ones() -> None:
-    """A typing error is mended without looking into the file."""
+    """A typing error is fixed without looking into the file."""
     with pytest.raises(UnknownVariantError, match="default, highest-first, mixed"):
         chosen("paper/priorities", variant="mixd")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.scenario.document import compose
-from stowage_testbed.scenario.errors import ScenarioFaultsError, ScenarioUnreadableError
+from stowage_testbed.scenario.errors import ScenarioIssuesError, ScenarioUnreadableError
 from stowage_testbed.scenario.load import load_file, load_folder
 
 GOOD = """\
@@ -22,15 +22,15 @@ expect:
 """
 
 
-def faults_of(tmp_path: Path, text: str) -> list[str]:
-    """Return the faults of a file as ``line:column: message``."""
+def issues_of(tmp_path: Path, text: str) -> list[str]:
+    """Return the issues of a file as ``line:column: message``."""
     path = tmp_path / "test" / "case.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, "utf-8")
-    with pytest.raises(ScenarioFaultsError) as caught:
+    with pytest.raises(ScenarioIssuesError) as caught:
         load_file(path)
     assert str(caught.value).splitlines()[1].startswith(f"  {path}:")
-    return [str(fault).removeprefix(f"{path}:") for fault in caught.value.faults]
+    return [str(issue).removeprefix(f"{path}:") for issue in caught.value.issues]
 
 
 WEB = "{name: web, replicas: 2, cpu: 100m, memory: 1G}"
@@ -256,7 +256,7 @@ CASES = {
 
 
 def test_the_scenario_that_all_cases_start_from_is_good(tmp_path: Path) -> None:
-    """Otherwise the cases would show the faults of their frame."""
+    """Otherwise the cases would show the issues of their frame."""
     path = tmp_path / "test" / "case.yaml"
     path.parent.mkdir()
     path.write_text(GOOD, "utf-8")
@@ -264,22 +264,22 @@ def test_the_scenario_that_all_cases_start_from_is_good(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_fault_is_named_with_its_place_and_the_way_out(
+def test_an_issue_is_named_with_its_place_and_the_way_out(
     case: str, tmp_path: Path
 ) -> None:
-    """An author should be able to mend the file without reading our code."""
-    old, new, fault = CASES[case]
+    """An author should be able to fix the file without reading our code."""
+    old, new, issue = CASES[case]
     assert GOOD.count(old) == 1
 
-    assert fault in faults_of(tmp_path, GOOD.replace(old, new))
+    assert issue in issues_of(tmp_path, GOOD.replace(old, new))
 
 
-def test_all_faults_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
-    """Mending one fault at a time costs one run each."""
+def test_all_issues_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
+    """Mending one issue at a time costs one run each."""
     text = GOOD.replace("count: 2", "count: -2").replace("replicas: 1", "replica: 1")
     text = text.replace("{placed: 3}", "{placed: 3, moved: 1}", 1)
 
-    lines = [int(fault.split(":")[0]) for fault in faults_of(tmp_path, text)]
+    lines = [int(issue.split(":")[0]) for issue in issues_of(tmp_path, text)]
 
     assert lines == [4, 7, 7, 9]
 
@@ -294,22 +294,22 @@ nodes:
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "issue"),
     [
         ("sise: 4", "6:17: no parameter is called 'sise'; did you mean 'size'?"),
         ("size: x", "6:23: parameter 'size' takes values of type integer; write one,"),
         ("size: 0", "6:23: workload[0].replicas must be at least 1, not 0"),
     ],
 )
-def test_faults_of_a_variant_are_named_where_its_values_stand(
-    change: str, fault: str, tmp_path: Path
+def test_issues_of_a_variant_are_named_where_its_values_stand(
+    change: str, issue: str, tmp_path: Path
 ) -> None:
     """The place of use is right for the default run; the variant's value is wrong."""
     text = GOOD.replace("nodes:\n", PARAMETERS % change).replace(
         "replicas: 2", 'replicas: "${size}"'
     )
 
-    assert any(found.startswith(fault) for found in faults_of(tmp_path, text))
+    assert any(found.startswith(issue) for found in issues_of(tmp_path, text))
 
 
 def test_a_list_inside_a_text_is_refused(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_list_inside_a_text_is_refused(tmp_path: Path) -> None:
         "nodes:\n", "parameters:\n  a: {type: list, default: [x]}\nnodes:\n"
     ).replace("name: web", 'name: "web-${a}"')
 
-    assert faults_of(tmp_path, text)[0] == (
+    assert issues_of(tmp_path, text)[0] == (
         "8:12: parameter 'a' is no single value and cannot stand inside a text; "
         "use ${a} alone"
     )
@@ -326,8 +326,8 @@ def test_a_list_inside_a_text_is_refused(tmp_path: Path) -> None:
 
 def test_an_alias_that_contains_itself_is_refused(tmp_path: Path) -> None:
     """YAML allows it; reading it would never end."""
-    (fault,) = faults_of(tmp_path, "name: &a [*a]\n")
-    assert "an alias contains itself" in fault
+    (issue,) = issues_of(tmp_path, "name: &a [*a]\n")
+    assert "an alias contains itself" in issue
 
 
 def test_aliases_that_multiply_are_refused_before_they_are_written_out(
@@ -337,10 +337,10 @@ def test_aliases_that_multiply_are_refused_before_they_are_written_out(
     levels = "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 13)
     )
-    (fault,) = faults_of(tmp_path, f"name: a/b\na0: &a0 [x]\n{levels}")
+    (issue,) = issues_of(tmp_path, f"name: a/b\na0: &a0 [x]\n{levels}")
 
-    assert fault.startswith("6:35: up to *a3 the aliases of this file stand for ")
-    assert fault.endswith(
+    assert issue.startswith("6:35: up to *a3 the aliases of this file stand for ")
+    assert issue.endswith(
         " values, of at most 10,000; write the values out, or leave some away"
     )
 
@@ -350,10 +350,10 @@ def test_aliases_that_are_used_often_are_not_refused(tmp_path: Path) -> None:
     text = "a: &a {b: c, d: [e, f]}\n" + "".join(f"x{n}: *a\n" for n in range(1000))
     path = tmp_path / "many.yaml"
 
-    root, faults = compose(path, text)
+    root, issues = compose(path, text)
 
     assert root is not None
-    assert not faults
+    assert not issues
 
 
 @pytest.mark.parametrize(
@@ -367,20 +367,20 @@ def test_a_file_that_is_nested_too_deeply_is_refused(
     text: str, place: str, tmp_path: Path
 ) -> None:
     """The parser would give up with an error of its own at a thousand."""
-    (fault,) = faults_of(tmp_path, text)
+    (issue,) = issues_of(tmp_path, text)
 
-    assert fault.startswith(place)
-    assert "nested more than 40 deep" in fault
+    assert issue.startswith(place)
+    assert "nested more than 40 deep" in issue
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     """It parses as nothing, which is no mapping."""
-    assert faults_of(tmp_path, "# nothing\n")[0].startswith("1:1: the file is empty;")
+    assert issues_of(tmp_path, "# nothing\n")[0].startswith("1:1: the file is empty;")
 
 
 def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
     """A list of scenarios in one file is a natural guess."""
-    assert "1:1: the scenario must be a mapping, not a list" in faults_of(
+    assert "1:1: the scenario must be a mapping, not a list" in issues_of(
         tmp_path, "- name: a/b\n"
     )
 

@@ -172,7 +172,7 @@ def test_a_metric_without_a_value_does_not_keep_its_bound(
     assert result.message == message
 
 
-def test_why_there_is_no_value_is_told() -> None:
+def test_why_there_is_no_value_is_reported() -> None:
     """A percentile of too few samples is no mistake of the author's spelling."""
     (result,) = check_metrics({"t_s": BOUND}, {"t_s": None}, {"t_s": "n is too small"})
 

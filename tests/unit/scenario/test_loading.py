@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.scenario.catalogue import select
-from stowage_testbed.scenario.errors import ScenarioFaultsError, ScenarioUnknownError
+from stowage_testbed.scenario.errors import ScenarioIssuesError, ScenarioUnknownError
 from stowage_testbed.scenario.load import load_file, load_folder
 from stowage_testbed.scenario.model import (
     Bounds,
@@ -128,7 +128,7 @@ expect:
 def test_a_pod_that_fits_nowhere_can_be_allowed(tmp_path: Path) -> None:
     """Some scenarios are about just that."""
     text = FULL.replace("memory: 1G, priority", "memory: 9G, priority")
-    with pytest.raises(ScenarioFaultsError, match="larger than any node"):
+    with pytest.raises(ScenarioIssuesError, match="larger than any node"):
         load(tmp_path, text)
 
     allowed = text.replace("expect:\n", "expect:\n  allow_unplaceable: true\n")
@@ -176,17 +176,17 @@ def test_an_unknown_name_brings_the_nearest_one(folder: Path) -> None:
         select(["test/ful"], folder=folder)
 
 
-def test_faults_of_all_files_are_reported_at_once(folder: Path) -> None:
-    """One look at a folder shows everything that is to be mended."""
+def test_issues_of_all_files_are_reported_at_once(folder: Path) -> None:
+    """One look at a folder shows everything that must be fixed."""
     for path in folder.rglob("*.yaml"):
         path.write_text(
             path.read_text("utf-8").replace("count: 2", "count: 0"), "utf-8"
         )
 
-    with pytest.raises(ScenarioFaultsError) as caught:
+    with pytest.raises(ScenarioIssuesError) as caught:
         load_folder(folder)
 
-    assert [fault.path.name for fault in caught.value.faults] == [
+    assert [issue.path.name for issue in caught.value.issues] == [
         "full.yaml",
         "small.yaml",
     ]

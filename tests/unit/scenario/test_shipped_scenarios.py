@@ -16,7 +16,7 @@ SCENARIOS = Path(__file__).parents[3] / "scenarios"
 FILES = sorted(SCENARIOS.rglob("*.yaml"))
 
 
-def test_the_shipped_scenarios_have_no_faults() -> None:
+def test_the_shipped_scenarios_have_no_issues() -> None:
     """They are what a new author copies from."""
     names = {scenario.name for scenario in load_folder(SCENARIOS)}
     assert names >= {
@@ -73,7 +73,7 @@ def test_validation_counts_what_it_checked() -> None:
     result = CliRunner().invoke(app, ["scenario", "validate", str(SCENARIOS / "paper")])
 
     assert result.exit_code == 0
-    assert "7 scenarios in 5 files, no faults" in result.output
+    assert "7 scenarios in 5 files, no issues" in result.output
 
 
 def _undescribed(schema: object, place: str) -> list[str]:

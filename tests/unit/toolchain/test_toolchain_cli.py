@@ -35,7 +35,7 @@ def test_a_start_of_the_command_line_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_the_list_tells_what_is_missing() -> None:
+def test_the_list_shows_what_is_missing() -> None:
     """Versions too, for those who report a bug."""
     result = CliRunner().invoke(app, ["tools", "list"])
 
@@ -57,7 +57,7 @@ def test_the_list_tells_what_is_missing() -> None:
         (["install", "--group", "comapre"], UnknownToolGroupError),
     ],
 )
-def test_a_fault_is_one_of_the_known_errors(
+def test_an_issue_is_one_of_the_known_errors(
     arguments: list[str], error: type[Exception]
 ) -> None:
     """The command line prints those without a traceback."""

@@ -55,5 +55,5 @@ def test_missing_sources_are_named(tmp_path: Path) -> None:
     tool = a_tool(tmp_path / "module")
     (tmp_path / "module" / "go.mod").unlink()
 
-    with pytest.raises(SourcesMissingError, match="install Stowage anew"):
+    with pytest.raises(SourcesMissingError, match="reinstall Stowage"):
         tool_key(tool)

@@ -51,7 +51,7 @@ def test_the_oldest_go_is_new_enough_for_every_module() -> None:
         assert tuple(map(int, match[1].split("."))) <= newest, name
 
 
-def test_kubernetes_is_told_its_version() -> None:
+def test_kubernetes_gets_its_version() -> None:
     """Without the flags the API server calls itself v0.0.0."""
     flags = load_manifest().tool("kube-apiserver").ldflags
 

@@ -186,7 +186,7 @@ def test_pins_are_read_as_sha256sum_writes_them(tmp_path: Path) -> None:
 
 
 def test_malformed_pins_are_all_named_by_line(tmp_path: Path) -> None:
-    """One fault a run would take many runs."""
+    """One issue a run would take many runs."""
     pins = tmp_path / "pins"
     pins.write_text(f"abc {URL}\n{'a1' * 32} {URL}\n{'a1' * 32} hello\n")
 

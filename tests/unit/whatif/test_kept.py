@@ -11,7 +11,7 @@ from stowage_testbed.whatif.errors import NotValuesError
 from stowage_testbed.whatif.findings import Kept
 from stowage_testbed.whatif.from_files import rules_of
 from stowage_testbed.whatif.kept import KeptPods
-from stowage_testbed.whatif.left import left_pending
+from stowage_testbed.whatif.still_pending import left_pending
 
 KEPT_ON_N1 = (("a", "singleton"), ("b", "singleton"), ("free", ""))
 
@@ -64,7 +64,7 @@ def test_a_rule_is_in_the_way_where_it_keeps_the_room_that_is_missing(
     assert KeptPods(snapshot).in_the_way_of(asked) == rules
 
 
-def test_who_stays_pending_is_told_the_rules_in_the_way(snapshot: pb.Snapshot) -> None:
+def test_pending_pods_get_the_rules_in_the_way(snapshot: pb.Snapshot) -> None:
     """The owner of the rule is the next to ask."""
     snapshot.pods.add(uid="w", namespace="ns", name="w", class_id="of-7")
 

@@ -35,7 +35,7 @@ def run_benchmark(rounds: int, results: Path, say: Callable[[str], None]) -> str
         How often each backend is brought up, one after the other. A round before them
         is not counted: it brings the images into the engine.
     say
-        Told of each cluster, in a line.
+        Receives a line for each cluster.
 
     Raises
     ------

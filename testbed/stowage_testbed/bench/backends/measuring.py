@@ -112,7 +112,7 @@ def _in_containers(cluster: Cluster) -> Iterator[psutil.Process]:
 
 
 def _is_of(pid: int, containers: Iterable[str]) -> bool:
-    """Tell whether a process is in a container, or in one inside that."""
+    """Return whether a process is in a container, or in one inside that."""
     try:
         groups = Path(f"/proc/{pid}/cgroup").read_text("utf-8")
     except OSError:

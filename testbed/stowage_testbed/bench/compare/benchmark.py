@@ -11,8 +11,8 @@ from time import monotonic
 
 from stowage_testbed.bench.compare.figures import comparison_figures
 from stowage_testbed.bench.compare.harness_part import harness_figures
+from stowage_testbed.bench.compare.progress import ComparisonProgress
 from stowage_testbed.bench.compare.scope import Scope
-from stowage_testbed.bench.compare.telling import Telling
 from stowage_testbed.bench.figures.figure import Figure, figure, table
 from stowage_testbed.bench.score_cache.arm import ARMS
 from stowage_testbed.bench.score_cache.figures import score_cache_figures
@@ -32,7 +32,7 @@ def run_benchmark(
 ) -> str:
     """Measure, write ``<results>/bench-compare.json``, return the table.
 
-    Comparisons that are there already, in ``<results>/compare/``, are gone on with.
+    Comparisons that are there already, in ``<results>/compare/``, are resumed.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def run_benchmark(
     results
         Folder of all results.
     say
-        Told of each run, in a line.
+        Receives a line for each run.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _compared(
     for planned in scope.comparisons:
         say(f"comparison {planned.name}")
         request = planned.request(scenarios, folder)
-        result = compare(request, Telling(say))
+        result = compare(request, ComparisonProgress(say))
         write_whole_report(result, request.folder)
         yield from comparison_figures(planned, result)
 

@@ -9,8 +9,8 @@ from stowage_testbed.bench.compare.scope import HarnessScope
 from stowage_testbed.bench.figures.figure import Figure, at_most, figure
 from stowage_testbed.compare.harness.burst import Burst
 from stowage_testbed.compare.harness.cost import harness_cost
+from stowage_testbed.compare.harness.environment import burst_environment
 from stowage_testbed.compare.harness.runs import measured_burst
-from stowage_testbed.compare.harness.stage import burst_stage
 from stowage_testbed.compare.recording import RunLabel
 
 NONE = at_most(0)
@@ -20,19 +20,21 @@ def harness_figures(
     scope: HarnessScope, say: Callable[[str], None]
 ) -> Iterator[Figure]:
     """Measure on a cluster of its own, and yield the figures."""
-    with burst_stage(scope.nodes) as stage:
+    with burst_environment(scope.nodes) as environment:
         say(f"a burst of {scope.replicas} pods with and without measuring")
-        burst = Burst(scope.replicas, stage.dress)
-        cost = harness_cost(stage.cluster, burst, rounds=scope.rounds, pids=stage.pids)
+        burst = Burst(scope.replicas, environment.pod_overrides)
+        cost = harness_cost(
+            environment.cluster, burst, rounds=scope.rounds, pids=environment.pids
+        )
         yield cost.figure()
         say(f"a burst of {scope.many} pods, all of whose events are counted")
-        with stage.cluster.api_client() as api:
+        with environment.cluster.api_client() as api:
             made = measured_burst(
-                stage.cluster,
+                environment.cluster,
                 api,
-                Burst(scope.many, stage.dress),
+                Burst(scope.many, environment.pod_overrides),
                 RunLabel("harness-loss", ""),
-                stage.pids,
+                environment.pids,
             )
     record = made.record
     bound = sum(pod.bound_s is not None for pod in record.pods)

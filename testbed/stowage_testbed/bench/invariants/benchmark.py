@@ -67,7 +67,7 @@ def run_benchmark(
     results
         Folder of all results.
     say
-        Told of each round, in a line.
+        Receives a line for each round.
     """
     size, costs = SCOPES[scope], list[Cost]()
     # A process that was forked would begin with the memory of this one.

@@ -29,7 +29,7 @@ def run_benchmark(scope: Scope, results: Path, say: Callable[[str], None]) -> st
     results
         Folder of all results.
     say
-        Told of each run, in a line.
+        Receives a line for each run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Whether pods lie where they may: counted anew, with nothing of the scheduler's."""
+"""Whether pods are where they may be: counted again, without the scheduler's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of the benchmark: speed, ratios, evenness, and broken demands."""
+"""The figures of the benchmark: speed, ratios, spread, and broken demands."""
 
 from __future__ import annotations
 

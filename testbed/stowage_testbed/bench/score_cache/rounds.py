@@ -30,11 +30,11 @@ def run_rounds(
     case
         What arrives, and where.
     arms, rounds
-        Who is measured, and how often.
+        The arms that are measured, and how often.
     folder
         For configurations that are made.
     say
-        Told of each run, in a line.
+        Receives a line for each run.
 
     Raises
     ------

@@ -28,7 +28,7 @@ class Container:
     component: str
 
     def has_ended(self) -> bool:
-        """Tell whether it ended, be it that Docker is about to start it again."""
+        """Return whether it ended, be it that Docker is about to start it again."""
         try:
             (state,) = json.loads(docker("inspect", "--format", _STATE, self.name))
         except DockerCommandError:

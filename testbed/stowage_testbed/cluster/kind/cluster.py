@@ -14,11 +14,11 @@ from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.kind.certificates import write_certificates
 from stowage_testbed.cluster.kind.command import KIND, run_kind
 from stowage_testbed.cluster.kind.config import render_config
-from stowage_testbed.cluster.kind.kwok_beside import start_kwok
+from stowage_testbed.cluster.kind.kwok_process import start_kwok
 from stowage_testbed.cluster.kind.node_image import node_image
 from stowage_testbed.cluster.kind.release_images import ReleaseImages, release_images
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
-from stowage_testbed.cluster.release_site import ReleaseSite
+from stowage_testbed.cluster.release_location import ReleaseLocation
 from stowage_testbed.docker.engine import check_engine
 
 _API_SERVER_PORT = 6443
@@ -34,12 +34,12 @@ class KindCluster(FolderCluster):
     backend = Backend.KIND
 
     @property
-    def release_site(self) -> ReleaseSite:
+    def release_location(self) -> ReleaseLocation:
         """Where the pods of a Helm release run."""
         owner = read_owner(self.workdir)
         address = owner.node_address if owner else ""
         url = f"https://{address}:{_API_SERVER_PORT}"
-        return ReleaseSite(self._node, containers=True, api_server_url=url)
+        return ReleaseLocation(self._node, containers=True, api_server_url=url)
 
     @property
     def _node(self) -> str:

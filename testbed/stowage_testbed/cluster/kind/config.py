@@ -1,4 +1,4 @@
-"""What kind is told about a cluster."""
+"""The configuration of kind for one cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the control plane is told when a cluster has metrics."""
+"""The control plane's arguments when a cluster has metrics."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class MetricsMissingError(StowageError):
 
 
 class MeterError(StowageError):
-    """A fake node does not tell its usage."""
+    """A fake node does not report its usage."""
 
     def __init__(self, node: str, answer: str) -> None:
         super().__init__(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "kube-system"
 HOST = f"{METRICS_SERVER}.{NAMESPACE}.svc"
-"""What the API server expects its certificate to be made out to."""
+"""The name that the API server expects in its certificate."""
 
 
 @dataclass(frozen=True, slots=True)

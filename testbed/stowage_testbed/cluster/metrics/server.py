@@ -54,7 +54,7 @@ class MetricsServer:
     def start(self, api: ApiClient, kubeconfig: Path) -> None:
         """Start it, and return when the API server serves ``metrics.k8s.io``.
 
-        It has nothing to tell yet: that takes two scrapes of a pod.
+        It has no values yet: that takes two scrapes of a pod.
 
         Raises
         ------

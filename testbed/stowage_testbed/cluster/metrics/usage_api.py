@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def serve_usage_api(api: ApiClient, timeout_s: float) -> None:
     """Create the kinds, wait until they are served, and describe a fake kubelet.
 
-    Pods use no CPU, unless their annotations say so, until somebody sets it.
+    Pods use no CPU, unless their annotations say so, until it is set.
 
     To be done before KWOK asks for them: it repeats a failed list only after seconds.
     """

@@ -1,4 +1,4 @@
-"""From a file to an arm; every fault of the file is found before any is reported."""
+"""From a file to an arm; every issue of the file is found before any is reported."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.compare.arm_file.model import ArmFile
-from stowage_testbed.compare.arm_file.rules import configuration_text, rule_complaints
+from stowage_testbed.compare.arm_file.rules import configuration_text, rule_issues
 from stowage_testbed.compare.arm_file.schema import validator
 from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.arm import ArmSettings, Dress
-from stowage_testbed.compare.errors import ArmFileFaultsError, ArmFileUnreadableError
-from stowage_testbed.scenario.complaints import complaints
+from stowage_testbed.compare.arms.arm import ArmSettings, PodOverrides
+from stowage_testbed.compare.errors import ArmFileIssuesError, ArmFileUnreadableError
 from stowage_testbed.scenario.document import compose, read
-from stowage_testbed.scenario.errors import Fault
+from stowage_testbed.scenario.errors import Issue
+from stowage_testbed.scenario.issues import schema_issues
 
 
 def load_arm_file(path: Path) -> ArmFile:
@@ -23,7 +23,7 @@ def load_arm_file(path: Path) -> ArmFile:
     Raises
     ------
     ArmFileFaultsError
-        With every fault of the file: its line, its column and the way out.
+        With every issue of the file: its line, its column and the way out.
     ArmFileUnreadableError
         There is no such file, or it is not text.
     """
@@ -35,18 +35,18 @@ def load_arm_file(path: Path) -> ArmFile:
         raise ArmFileUnreadableError(path, "it is not UTF-8 text") from error
     # Programs run in folders of their own.
     folder = path.resolve().parent
-    root, faults = compose(path, text)
+    root, issues = compose(path, text)
     if root is None:
-        raise ArmFileFaultsError(faults)
+        raise ArmFileIssuesError(issues)
     document = read(root)
-    found = list(complaints(list(validator().iter_errors(document.data))))
+    found = list(schema_issues(list(validator().iter_errors(document.data))))
     data = document.data if isinstance(document.data, Mapping) else {}
-    found += rule_complaints(data, folder)
+    found += rule_issues(data, folder)
     for one in found:
         at = document.mark(one.place, of_key=one.of_key)
-        faults.append(Fault(path, at.line, at.column, one.message))
-    if faults:
-        raise ArmFileFaultsError(faults)
+        issues.append(Issue(path, at.line, at.column, one.message))
+    if issues:
+        raise ArmFileIssuesError(issues)
     return _arm(path, data, folder)
 
 
@@ -57,7 +57,7 @@ def _arm(path: Path, data: Mapping[str, Any], folder: Path) -> ArmFile:
         binary=folder / data["binary"],
         arguments=tuple(data["arguments"]),
         ready=data["ready"],
-        dress=Dress(
+        pod_overrides=PodOverrides(
             data["schedulerName"], data.get("labels", {}), data.get("annotations", {})
         ),
         rights=Rights(

@@ -1,4 +1,4 @@
-"""A scheduler of the user's own, as its file tells it."""
+"""A scheduler of the user's own, as its file describes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stowage_testbed.compare.arms.account import Rights
-from stowage_testbed.compare.arms.arm import ArmSettings, Dress
+from stowage_testbed.compare.arms.arm import ArmSettings, PodOverrides
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ArmFile:
     binary: Path
     arguments: tuple[str, ...]
     ready: str
-    dress: Dress
+    pod_overrides: PodOverrides
     rights: Rights
     settings: ArmSettings
     configuration: str | None = None

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.compare.arm_file.placeholders import PLACEHOLDERS, unknown, used
-from stowage_testbed.scenario.complaints import Complaint, way_out_of_unknown
 from stowage_testbed.scenario.document import Place
+from stowage_testbed.scenario.issues import DocumentIssue, way_out_of_unknown
 
 Data = Mapping[str, Any]
 
 _RUNTIMES = ("docker", "podman")
 
 
-def rule_complaints(data: Data, folder: Path) -> Iterator[Complaint]:
+def rule_issues(data: Data, folder: Path) -> Iterator[DocumentIssue]:
     """Yield what is wrong beyond single values; ``folder`` is the file's own."""
     yield from _program(data, folder)
     yield from _configuration(data, folder)
@@ -38,23 +38,23 @@ def configuration_text(data: Data, folder: Path) -> str | None:
         return None
 
 
-def _program(data: Data, folder: Path) -> Iterator[Complaint]:
+def _program(data: Data, folder: Path) -> Iterator[DocumentIssue]:
     if "image" in data:
-        yield Complaint(("image",), _image_refusal(), of_key=True)
+        yield DocumentIssue(("image",), _image_refusal(), of_key=True)
     elif "binary" not in data:
         message = "the arm file lacks the key 'binary'; add it. The program to start."
-        yield Complaint((), message)
+        yield DocumentIssue((), message)
     binary = data.get("binary")
     if not isinstance(binary, str):
         return
     file = folder / binary
     if not file.is_file():
-        yield Complaint(
+        yield DocumentIssue(
             ("binary",), f"there is no file {file}; build it, or correct it"
         )
     elif not os.access(file, os.X_OK):
         message = f"{file} cannot be run; make it executable: chmod +x {file}"
-        yield Complaint(("binary",), message)
+        yield DocumentIssue(("binary",), message)
 
 
 def _image_refusal() -> str:
@@ -67,34 +67,36 @@ def _image_refusal() -> str:
     return f"{why}; take the program out of the image and name it with `binary`"
 
 
-def _configuration(data: Data, folder: Path) -> Iterator[Complaint]:
+def _configuration(data: Data, folder: Path) -> Iterator[DocumentIssue]:
     file = data.get("configurationFile")
     if "configuration" in data and "configurationFile" in data:
         message = "the configuration stands in the file already; keep one of the two"
-        yield Complaint(("configurationFile",), message, of_key=True)
+        yield DocumentIssue(("configurationFile",), message, of_key=True)
     elif isinstance(file, str) and configuration_text(data, folder) is None:
         message = f"there is no readable text in {folder / file}; correct the path"
-        yield Complaint(("configurationFile",), message)
+        yield DocumentIssue(("configurationFile",), message)
     named = used([text for _, text in _started_with(data)])
     given = [key for key in ("configuration", "configurationFile") if key in data]
     if given and "config" not in named:
         message = "nothing takes the configuration; add an argument with {config}"
-        yield Complaint((given[0],), message, of_key=True)
+        yield DocumentIssue((given[0],), message, of_key=True)
     if not given and "config" in named:
         for place, text in _started_with(data):
             if "config" in used([text]):
                 message = "there is no configuration for {config}; add `configuration`"
-                yield Complaint(place, message)
+                yield DocumentIssue(place, message)
 
 
-def _placeholders(data: Data) -> Iterator[Complaint]:
+def _placeholders(data: Data) -> Iterator[DocumentIssue]:
     for place, text in (*_started_with(data), *_ready(data)):
         for name in unknown(text):
             way_out = way_out_of_unknown(name, PLACEHOLDERS)
-            yield Complaint(place, f"no placeholder is called {{{name}}}; {way_out}")
+            yield DocumentIssue(
+                place, f"no placeholder is called {{{name}}}; {way_out}"
+            )
 
 
-def _port(data: Data) -> Iterator[Complaint]:
+def _port(data: Data) -> Iterator[DocumentIssue]:
     texts = [text for _, text in _started_with(data)]
     if any(name for text in texts for name in unknown(text)):
         return  # one of them may be meant for it
@@ -102,7 +104,7 @@ def _port(data: Data) -> Iterator[Complaint]:
     for place, text in _ready(data):
         if "port" in used([text]) and "port" not in used(texts):
             message = "nothing tells the program {port}; add an argument with it"
-            yield Complaint(place, message)
+            yield DocumentIssue(place, message)
 
 
 def _started_with(data: Data) -> Iterator[tuple[Place, str]]:

@@ -1,4 +1,4 @@
-"""Who an arm is to the API server: an account of its own, with the rights it needs."""
+"""An arm's account at the API server, with the rights that the arm needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 from kubernetes.client import ApiClient, CoreV1Api, RbacAuthorizationV1Api
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed.cluster.interruption import undisturbed
+from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.protocol import Cluster
 
 NAMESPACE = "kube-system"
@@ -59,7 +59,7 @@ def account(
             _write_private(kubeconfig, yaml.safe_dump(content))
             yield
         finally:
-            with undisturbed():
+            with uninterrupted():
                 for file in (kubeconfig, token):
                     file.unlink(missing_ok=True)
                 # A cluster that does not answer any more takes its objects along.

@@ -50,8 +50,8 @@ class ArmSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Dress:
-    """What a pod must wear to be placed by an arm."""
+class PodOverrides:
+    """What an arm changes in every pod that it is to place."""
 
     scheduler_name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -90,8 +90,8 @@ class Arm(Protocol):
         ...
 
     @property
-    def dress(self) -> Dress:
-        """What its pods wear."""
+    def pod_overrides(self) -> PodOverrides:
+        """What it changes in every pod."""
         ...
 
     def build(self) -> str:

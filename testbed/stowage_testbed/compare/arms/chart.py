@@ -63,7 +63,7 @@ def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
     """
     file.write_text(yaml.safe_dump(values), "utf-8")
     arguments = ["template", "stowage", str(CHART), "--values", str(file)]
-    # Helm renders without asking the cluster, and takes it for an old one unless told.
+    # Helm renders without asking the cluster, and assumes an old version by default.
     kubernetes = load_manifest().tool("kube-apiserver").version
     arguments += ["--kube-version", kubernetes, "--namespace", NAMESPACE]
     done = run_helm(cluster, arguments, HELM_TIMEOUT_S)

@@ -16,7 +16,7 @@ import yaml
 from kubernetes.client import ApiClient, ApiextensionsV1Api, CustomObjectsApi
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed.cluster.interruption import undisturbed
+from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.wait import wait_until
 
@@ -53,7 +53,7 @@ def custom_resources(
         yield
     finally:
         # A cluster that does not answer any more takes its objects along.
-        with undisturbed(), cluster.api_client() as api, suppress(HTTPError):
+        with uninterrupted(), cluster.api_client() as api, suppress(HTTPError):
             for kind in made:
                 _delete_all(api, kind)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.arm import ClientLimits, Dress
+from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
 from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
 from stowage_testbed.compare.arms.scheduler_config import BATCHING, plain_config
 
@@ -19,7 +19,7 @@ def default_arm() -> KubeSchedulerArm:
     return KubeSchedulerArm(
         name=NAME,
         tool="kube-scheduler",
-        dress=Dress(SCHEDULER_NAME),
+        pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=partial(plain_config, SCHEDULER_NAME),
         rights=partial(Rights, STOCK_SCHEDULER),
         gates=_gates,

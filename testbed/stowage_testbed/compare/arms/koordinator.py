@@ -15,7 +15,7 @@ import yaml
 
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import NAMESPACE, STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.arm import ClientLimits, Dress
+from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
 from stowage_testbed.compare.arms.crds import Kind, custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
 from stowage_testbed.compare.arms.scheduler_config import BATCHING
@@ -32,16 +32,16 @@ _QUOTAS = Kind("scheduling.sigs.k8s.io", "v1alpha1", "elasticquotas", NAMESPACE)
 
 
 def koordinator_arm() -> KubeSchedulerArm:
-    """Return the arm; its settings can be told once it is installed."""
+    """Return the arm; its settings can be read once it is installed."""
     return KubeSchedulerArm(
         name=NAME,
         tool=TOOL,
-        dress=Dress(SCHEDULER_NAME),
+        pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=shipped_config,
         rights=_rights,
         ready_path=_READY,
         gates=_gates,
-        # By default it serves everybody on every interface.
+        # By default it serves on every interface.
         flags=("--port=0",),
         prepare=_prepare,
         notes=("built on the scheduling framework of Kubernetes 1.28",),

@@ -17,7 +17,7 @@ from stowage_testbed.compare.arms.account import Rights, account
 from stowage_testbed.compare.arms.arm import (
     ArmSettings,
     ClientLimits,
-    Dress,
+    PodOverrides,
     RunningArm,
 )
 from stowage_testbed.compare.arms.build import digest, tool_build
@@ -58,12 +58,12 @@ class KubeSchedulerArm:
     equal_flags
         Flags that are given with client limits only: they make arms equal.
     prepare
-        Puts on the cluster what it needs, and takes back what nobody else uses.
+        Puts on the cluster what it needs, and removes what no other arm uses.
     """
 
     name: str
     tool: str
-    dress: Dress
+    pod_overrides: PodOverrides
     config: Callable[[], Mapping[str, Any]]
     rights: Callable[[], Rights]
     ready_path: str = "/readyz"
@@ -112,7 +112,7 @@ class KubeSchedulerArm:
             f"--config={folder / 'scheduler.yaml'}",
             f"--bind-address={LOOPBACK}",
             f"--secure-port={port}",
-            # Nobody has to be known to be told whether it is ready.
+            # Readiness is answered without authentication.
             f"--authorization-always-allow-paths={self.ready_path}",
             f"--v={LOG_LEVEL}",
             *self.flags,

@@ -34,7 +34,7 @@ class Program:
     environment
         On top of the clean one that every program gets.
     ready
-        Told the process, answers `READY`, or what is still missing.
+        Given the process, returns `READY`, or what is still missing.
     """
 
     name: str
@@ -74,7 +74,7 @@ class ArmProcess:
         Parameters
         ----------
         workdir
-            Of the cluster; who removes that finds the process, should this one die.
+            Of the cluster; its removal finds the process, should this one die.
         timeout_s
             How long it may take.
 

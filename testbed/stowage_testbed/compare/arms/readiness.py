@@ -51,7 +51,7 @@ def http_readiness(url: str, process: psutil.Process) -> str:
 
 
 def listens(process: psutil.Process, port: int | None) -> bool:
-    """Tell whether a process, or one that it has started, listens on a port."""
+    """Return whether a process, or one that it has started, listens on a port."""
     return any(address.port == port for address in _listening(process))
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.cluster.interruption import undisturbed
+from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.program import ArmProcess, Program
 
@@ -62,6 +62,6 @@ def serving(
             process.start(cluster.workdir)
         yield ServingArm(processes, configuration)
     finally:
-        with undisturbed():
+        with uninterrupted():
             for process in reversed(processes.values()):
                 process.end()

@@ -29,7 +29,7 @@ from stowage_testbed.compare.arms.account import Rights, account
 from stowage_testbed.compare.arms.arm import (
     ArmSettings,
     ClientLimits,
-    Dress,
+    PodOverrides,
     RunningArm,
 )
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
@@ -80,9 +80,9 @@ class StowageArm:
     values: Values = field(default_factory=dict)
 
     @property
-    def dress(self) -> Dress:
-        """What its pods wear: a scheduler name of its own."""
-        return Dress(self.name)
+    def pod_overrides(self) -> PodOverrides:
+        """What it changes in every pod: the scheduler's name."""
+        return PodOverrides(self.name)
 
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""
@@ -146,7 +146,7 @@ class StowageArm:
         temporary.mkdir(exist_ok=True)
         gates = {BATCHING: False} if limits else {}
         own = {
-            "schedulerName": self.dress.scheduler_name,
+            "schedulerName": self.pod_overrides.scheduler_name,
             "scheduler": {"featureGates": gates},
             # As the stock scheduler may, whose role allows it always.
             "rbac": {"allowPreemption": _preempts(profile)},

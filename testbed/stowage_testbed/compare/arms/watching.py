@@ -17,7 +17,7 @@ from stowage_testbed.ending import Ending, ended_early
 def ended_with(running: RunningArm) -> Iterator[None]:
     """End the block within a moment once a process of the arm has ended.
 
-    Whoever waits for pods that nobody places any more would wait for a long time. The
+    Waiting for pods that no scheduler places any more would take a long time. The
     watch sleeps until then: it wakes up at no interval, which could be measured.
 
     Raises
@@ -44,7 +44,7 @@ def ended_with(running: RunningArm) -> Iterator[None]:
 def _watch(
     running: RunningArm, ending: Ending, ends: Sequence[int], stopped: int
 ) -> None:
-    """Wait for the first end; ``stopped`` hangs up when nobody wants to know of it."""
+    """Wait for the first end; ``stopped`` is closed when it is of no more interest."""
     poll = select.poll()
     for descriptor in (*ends, stopped):
         poll.register(descriptor, select.POLLIN)

@@ -28,7 +28,7 @@ from stowage_testbed.compare.arms.account import (
 from stowage_testbed.compare.arms.arm import (
     ArmSettings,
     ClientLimits,
-    Dress,
+    PodOverrides,
     RunningArm,
 )
 from stowage_testbed.compare.arms.build import tool_build
@@ -44,7 +44,7 @@ TOOL = "yunikorn-scheduler"
 DEFAULT_LIMITS = ClientLimits(qps=1000.0, burst=1000)
 """Of its source, where its configuration says nothing."""
 
-_DRESS = Dress(
+_OVERRIDES = PodOverrides(
     "yunikorn", labels={"applicationId": "stowage-compare", "queue": "root.default"}
 )
 _CONFIG_MAP = "yunikorn-configs"
@@ -59,7 +59,7 @@ class YunikornArm:
     """YuniKorn, which schedules by queues and applications."""
 
     name: str = NAME
-    dress: Dress = _DRESS
+    pod_overrides: PodOverrides = _OVERRIDES
 
     def build(self) -> str:
         """Return the program's build; its configuration comes with it."""

@@ -21,8 +21,8 @@ SURE_SPREADS = 2.0
 FARTHEST = 2.0
 """How many times slower or faster a machine may be for times to be judged."""
 
-Bearing = Literal["time", "rate", "none"]
-"""How a metric bears on the machine's speed: longer, fewer a second, or not at all."""
+SpeedDependence = Literal["time", "rate", "none"]
+"""How a metric depends on the machine's speed: as a time, as a rate, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
     )
 
 
-def bearing(unit: str) -> Bearing:
-    """Return how a metric of a unit bears on the machine's speed."""
+def speed_dependence(unit: str) -> SpeedDependence:
+    """Return how a metric of a unit depends on the machine's speed."""
     if unit in {"s", "ms"}:
         return "time"
     return "rate" if unit.endswith("/s") else "none"
@@ -133,7 +133,7 @@ def _same_scenario(path: Path, before: Baseline, now: Baseline) -> None:
 def _verdict(
     before: Series, now: Series, level: float, slower: Slowdown | None
 ) -> Verdict:
-    found, how = change(before, now, level), bearing(now.unit)
+    found, how = change(before, now, level), speed_dependence(now.unit)
     ends = _ends(found, *_expected(found, how, slower))
     apart = how != "none" and slower is not None and _too_far(slower)
     outcome = "not judged" if apart else _outcome(now, found, ends)
@@ -161,7 +161,7 @@ def _too_far(slower: Slowdown) -> bool:
 
 
 def _expected(
-    found: Change | None, how: Bearing, slower: Slowdown | None
+    found: Change | None, how: SpeedDependence, slower: Slowdown | None
 ) -> tuple[float, float, float]:
     """Return what the machine accounts for: at least, if all is its, and at most."""
     if found is None or slower is None or how == "none" or found.scale != "ratio":
@@ -199,7 +199,7 @@ def _outcome(
     return "better" if (ends[2] < neutral) == (now.better == "lower") else "worse"
 
 
-def _reason(found: Change | None, how: Bearing, slower: Slowdown | None) -> str:
+def _reason(found: Change | None, how: SpeedDependence, slower: Slowdown | None) -> str:
     if found is None:
         return "fewer than two rounds on a side show no spread"
     if how == "none":

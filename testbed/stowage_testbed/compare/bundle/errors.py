@@ -16,7 +16,7 @@ class BundleMissingError(StowageError):
     def __init__(self, folder: Path) -> None:
         super().__init__(
             f"{folder} holds no comparison (no compare.json); `stowage compare` makes "
-            "one, below results/compare unless told otherwise"
+            "one, below results/compare unless given otherwise"
         )
 
 
@@ -36,8 +36,8 @@ class BundleBrokenError(StowageError):
 
     exit_code = 2
 
-    def __init__(self, folder: Path, faults: Sequence[str]) -> None:
-        listed = "\n".join(f"  {fault}" for fault in faults)
+    def __init__(self, folder: Path, issues: Sequence[str]) -> None:
+        listed = "\n".join(f"  {issue}" for issue in issues)
         super().__init__(
             f"{folder} cannot be read:\n{listed}\n"
             "put the files back as they were written; the comparison can be resumed "

@@ -60,18 +60,18 @@ def read_bundle(folder: Path) -> Bundle:
     path = folder / HEAD
     if not path.is_file():
         raise BundleMissingError(folder)
-    faults: list[str] = []
-    head = _head(path, faults)
+    issues: list[str] = []
+    head = _head(path, issues)
     records = [
         record
         for file in sorted((folder / RECORDS).glob("*/*.json.gz"))
-        if (record := _record(file, folder, faults)) is not None
+        if (record := _record(file, folder, issues)) is not None
     ]
     if head is not None:
-        faults += _strangers(head.comparison, records)
-        faults += _changed(folder, head.comparison)
-    if faults or head is None:
-        raise BundleBrokenError(folder, faults)
+        issues += _strangers(head.comparison, records)
+        issues += _changed(folder, head.comparison)
+    if issues or head is None:
+        raise BundleBrokenError(folder, issues)
     return Bundle(
         folder,
         head.comparison,
@@ -80,26 +80,26 @@ def read_bundle(folder: Path) -> Bundle:
     )
 
 
-def _head(path: Path, faults: list[str]) -> _Head | None:
+def _head(path: Path, issues: list[str]) -> _Head | None:
     try:
         head = msgspec.json.decode(path.read_bytes(), type=_Head)
     except msgspec.MsgspecError as error:
-        faults.append(f"{path.name}: {error}")
+        issues.append(f"{path.name}: {error}")
         return None
     if head.format != FORMAT:
-        faults.append(f"{path.name}: format {head.format!r}, this reads {FORMAT!r}")
+        issues.append(f"{path.name}: format {head.format!r}, this reads {FORMAT!r}")
         return None
     scenario = head.comparison.scenario
     if sha256_of(scenario.text) != scenario.sha256:
-        faults.append(f"{path.name}: the scenario's text is not that of its sha256")
+        issues.append(f"{path.name}: the scenario's text is not that of its sha256")
     return head
 
 
-def _record(file: Path, folder: Path, faults: list[str]) -> RunRecord | None:
+def _record(file: Path, folder: Path, issues: list[str]) -> RunRecord | None:
     try:
         return msgspec.json.decode(gzip.decompress(file.read_bytes()), type=RunRecord)
     except (msgspec.MsgspecError, OSError, EOFError, zlib.error) as error:
-        faults.append(f"{file.relative_to(folder)}: {error}")
+        issues.append(f"{file.relative_to(folder)}: {error}")
         return None
 
 
@@ -114,15 +114,15 @@ def _strangers(comparison: Comparison, records: Sequence[RunRecord]) -> list[str
 
 
 def _changed(folder: Path, comparison: Comparison) -> list[str]:
-    faults = []
+    issues = []
     for entry in comparison.arms:
         for limits, digest in entry.configuration_sha256.items():
             path = configuration_path(folder, limits, entry.name)
             text = path.read_text(encoding="utf-8") if path.is_file() else ""
             if sha256_of(text) != digest:
                 name = path.relative_to(folder)
-                faults.append(f"{name}: missing, or not that of its sha256")
-    return faults
+                issues.append(f"{name}: missing, or not that of its sha256")
+    return issues
 
 
 def _in_order(

@@ -15,8 +15,8 @@ import typer
 from stowage_testbed.bench.figures.figure import table
 from stowage_testbed.compare.harness.burst import Burst
 from stowage_testbed.compare.harness.cost import harness_cost
+from stowage_testbed.compare.harness.environment import burst_environment
 from stowage_testbed.compare.harness.recordings import recorded_bursts, write_recordings
-from stowage_testbed.compare.harness.stage import burst_stage
 
 Nodes = Annotated[int, typer.Option(help="Equal nodes, of 110 pods each.")]
 Replicas = Annotated[int, typer.Option(help="Pods of a burst.")]
@@ -28,9 +28,11 @@ app = typer.Typer(no_args_is_help=True, help=__doc__)
 @app.command()
 def cost(nodes: Nodes = 5, replicas: Replicas = 200, rounds: Rounds = 10) -> None:
     """Print by how much measuring slows a burst."""
-    with burst_stage(nodes) as stage:
-        burst = Burst(replicas, stage.dress)
-        found = harness_cost(stage.cluster, burst, rounds=rounds, pids=stage.pids)
+    with burst_environment(nodes) as environment:
+        burst = Burst(replicas, environment.pod_overrides)
+        found = harness_cost(
+            environment.cluster, burst, rounds=rounds, pids=environment.pids
+        )
     typer.echo(table([found.figure()]))
 
 
@@ -43,8 +45,8 @@ def record(
     arm: Annotated[str, typer.Option(help="Name of the scheduler.")] = "stowage",
 ) -> None:
     """Keep measured bursts of one scheduler, as the tests of statistics need them."""
-    with burst_stage(nodes) as stage:
-        write_recordings(file, recorded_bursts(stage, replicas, arm, rounds))
+    with burst_environment(nodes) as environment:
+        write_recordings(file, recorded_bursts(environment, replicas, arm, rounds))
 
 
 if __name__ == "__main__":

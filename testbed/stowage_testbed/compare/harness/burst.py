@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.run.objects import Objects
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
@@ -27,14 +27,14 @@ class Burst:
 
     Attributes
     ----------
-    dress
-        What they wear for their scheduler.
+    pod_overrides
+        What their scheduler overrides in them.
     cpu_milli, memory_bytes
         The paper's requests.
     """
 
     replicas: int
-    dress: Dress
+    pod_overrides: PodOverrides
     cpu_milli: int = 10
     memory_bytes: int = 16 * MIB
 
@@ -47,9 +47,9 @@ class Burst:
             replicas=self.replicas,
             cpu_milli=self.cpu_milli,
             memory_bytes=self.memory_bytes,
-            labels=self.dress.labels,
-            annotations=self.dress.annotations,
-            pod={"schedulerName": self.dress.scheduler_name},
+            labels=self.pod_overrides.labels,
+            annotations=self.pod_overrides.annotations,
+            pod={"schedulerName": self.pod_overrides.scheduler_name},
         )
 
     @property

@@ -19,7 +19,7 @@ def burst_duration_s(
 ) -> float:
     """Return the seconds from the first creation to the last binding.
 
-    Nobody need have watched the burst.
+    No watch of the burst is needed.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stowage_testbed.compare.harness.burst import Burst
+from stowage_testbed.compare.harness.environment import BurstEnvironment
 from stowage_testbed.compare.harness.runs import measured_burst
-from stowage_testbed.compare.harness.stage import BurstStage
 from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.metrics.record import RunRecord
 
@@ -17,16 +17,18 @@ SCENARIO_ID = "burst/deployment-200"
 
 
 def recorded_bursts(
-    stage: BurstStage, replicas: int, arm: str, rounds: int
+    environment: BurstEnvironment, replicas: int, arm: str, rounds: int
 ) -> Iterator[RunRecord]:
     """Yield so many measured bursts of one scheduler, after one that warms it up."""
-    burst = Burst(replicas, stage.dress)
-    with stage.cluster.api_client() as api:
+    burst = Burst(replicas, environment.pod_overrides)
+    with environment.cluster.api_client() as api:
         for number in range(rounds + 1):
             label = RunLabel(
                 SCENARIO_ID, arm, "equal", round_number=number, warm=number > 0
             )
-            made = measured_burst(stage.cluster, api, burst, label, stage.pids)
+            made = measured_burst(
+                environment.cluster, api, burst, label, environment.pids
+            )
             if number:
                 yield made.record
 

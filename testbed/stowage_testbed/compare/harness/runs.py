@@ -11,7 +11,7 @@ from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.harness.burst import NAME, Burst
 from stowage_testbed.compare.harness.duration import burst_duration_s
-from stowage_testbed.compare.harness.ground import POLL_S, burst_namespace
+from stowage_testbed.compare.harness.namespace import POLL_S, burst_namespace
 from stowage_testbed.compare.measurement import Measurement
 from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.metrics.record import RunRecord
@@ -21,7 +21,7 @@ from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import NODES, PODS
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.objects import Objects
 from stowage_testbed.wait import wait_until
 
@@ -53,9 +53,9 @@ def measured_burst(
         burst_namespace(api) as namespace,
         Observer(api, (PODS, NODES)) as observer,
     ):
-        bench = Bench(cluster, api, observer, tag="")
-        measurement = Measurement.begin(bench, namespace, pids)
-        burst.submit(bench.objects, namespace)
+        context = RunContext(cluster, api, observer, tag="")
+        measurement = Measurement.begin(context, namespace, pids)
+        burst.submit(context.objects, namespace)
         observer.wait_for(
             f"{burst.replicas} ready pods",
             all_ready(namespace, burst.replicas),
@@ -69,7 +69,7 @@ def measured_burst(
 
 
 def unmeasured_burst_s(cluster: Cluster, api: ApiClient, burst: Burst) -> float:
-    """Run a burst that nobody watches; return its seconds by the audit log."""
+    """Run a burst without watches; return its seconds by the audit log."""
     start = audit_end(cluster.audit_log)
     with burst_namespace(api) as namespace:
         burst.submit(Objects(api), namespace)

@@ -1,4 +1,4 @@
-"""Who stood where and when, as small as a page can carry it."""
+"""Which pods were where and when, as compact as a page needs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the pictures look: the page's colours, and dashes for those who print in grey."""
+"""The style of the plots: the page's colours, and dashes for printing in grey."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ from stowage_testbed.scenario.steps.model import Measure, Overload
 
 
 def begun(request: CompareRequest) -> BundleFolder:
-    """Return the folder of this comparison, which is new or is gone on with.
+    """Return the folder of this comparison, which is new or is resumed.
 
     Raises
     ------
     NothingMeasuredError
         The scenario has no measured window.
     UnfairArmsError
-        The arms differ in what decides, and nobody said that they may.
+        The arms differ in what decides, and that was not allowed.
     OtherComparisonError
         The folder holds another comparison.
     """
@@ -45,7 +45,7 @@ def begun(request: CompareRequest) -> BundleFolder:
     try:
         found = BundleFolder.resume(request.folder)
     except BundleMissingError:
-        # It takes a second, and one that is gone on with has it.
+        # It takes a second, and one that is resumed has it.
         asked = replace(asked, speed=measure_speed())
         return BundleFolder.create(request.folder, asked)
     differs = [word for word, of in _SAME.items() if of(found.comparison) != of(asked)]
@@ -69,7 +69,7 @@ _SAME: Mapping[str, Callable[[Comparison], object]] = {
 
 
 def measures(scenario: Scenario) -> bool:
-    """Tell whether a scenario opens and closes a measured window."""
+    """Return whether a scenario opens and closes a measured window."""
     actions = [step.action for step in scenario.steps]
     edges = {action.edge for action in actions if isinstance(action, Measure)}
     overloads = any(isinstance(action, Overload) for action in actions)
@@ -82,7 +82,7 @@ def checked(request: CompareRequest) -> dict[LimitsKind, Preflight]:
     Raises
     ------
     UnfairArmsError
-        They differ in what decides, and nobody said that they may.
+        They differ in what decides, and that was not allowed.
     """
     checks = {
         kind: preflight({arm.name: arm.settings(limits) for arm in request.arms})

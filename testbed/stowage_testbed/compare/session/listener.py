@@ -1,4 +1,4 @@
-"""Who wants to know how a comparison goes."""
+"""Listeners to the progress of a comparison."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stowage_testbed.run.listener import Listener
 
 
 class CompareListener(Listener):
-    """Is told of every turn too; does nothing by itself."""
+    """Receives every turn too; does nothing by itself."""
 
     def turn_started(self, turn: Turn, number: int, total: int) -> None:
         """Take note that an arm's turn begins."""

@@ -20,12 +20,12 @@ from stowage_testbed.helm.logs import FileLog
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.errors import ListFailedError
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.run.bench import Bench
 from stowage_testbed.run.catching_up import counted
-from stowage_testbed.run.diary import Diary
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
 from stowage_testbed.run.problem import PROBLEMS, in_words
-from stowage_testbed.run.site import Site, clear, prepare
-from stowage_testbed.run.steps.carrying_out import run_steps
+from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.overloading import OUTCOME
 from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.model import Scenario
@@ -37,11 +37,11 @@ NO_WINDOW = (
 
 
 class OneTurn:
-    """Carries turns of one comparison out.
+    """Runs the turns of one comparison.
 
     Parameters
     ----------
-    bench
+    context
         The cluster.
     scenario
         One with steps.
@@ -50,18 +50,18 @@ class OneTurn:
     folder
         Takes the arms' configurations and logs.
     listener
-        Is told of each phase.
+        Receives each phase.
     """
 
     def __init__(
         self,
-        bench: Bench,
+        context: RunContext,
         scenario: Scenario,
         warm_up_pods: int,
         folder: Path,
         listener: CompareListener,
     ) -> None:
-        self._bench = bench
+        self._context = context
         self._scenario = scenario
         self._warm_up_pods = warm_up_pods
         self._folder = folder
@@ -93,17 +93,17 @@ class OneTurn:
             keep(*self._outcome(turn, arm, limits, number))
             self._clear(number)
         except EndingInterrupt:
-            # Nobody is there to clear anything.
+            # The process is being ended; there is no time to clear anything.
             raise
         except (KeyboardInterrupt, SystemExit):
             # The cluster's own end takes everything along, and is quicker.
-            if self._bench.lasting:
+            if self._context.lasting:
                 self._clear(number)
             raise
 
     def _clear(self, number: int) -> None:
         self._listener.phase("clean up")
-        clear(self._bench, self._scenario, number)
+        clear(self._context, self._scenario, number)
 
     def _outcome(
         self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
@@ -111,8 +111,8 @@ class OneTurn:
         """Return the record, also that of a run whose arm failed after measuring."""
         measured: list[tuple[RunRecord, str]] = []
         try:
-            with needing_host_pods(self._bench.cluster):
-                self._carried_out(turn, arm, limits, number, measured)
+            with needing_host_pods(self._context.cluster):
+                self._executed(turn, arm, limits, number, measured)
         except PROBLEMS as problem:
             error = in_words(problem)
         else:
@@ -123,7 +123,7 @@ class OneTurn:
         record, configuration = measured[0]
         return replace(record, error=_joined(record.error, error)), configuration
 
-    def _carried_out(
+    def _executed(
         self,
         turn: Turn,
         arm: Arm,
@@ -131,39 +131,51 @@ class OneTurn:
         number: int,
         measured: list[tuple[RunRecord, str]],
     ) -> None:
-        bench, scenario = self._bench, self._scenario
+        context, scenario = self._context, self._scenario
         self._listener.phase("prepare")
-        site = prepare(bench, scenario, number)
+        environment = prepare(context, scenario, number)
         folder = (
             self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
         )
         self._listener.phase(f"start {arm.name}")
         with (
-            arm.running(bench.cluster, folder, limits) as running,
+            arm.running(context.cluster, folder, limits) as running,
             ended_with(running),
         ):
             if self._warm_up_pods:
                 self._listener.phase("warm up")
                 warm_up(
-                    bench, arm.dress, self._warm_up_pods, warm_namespace(site.namespace)
+                    context,
+                    arm.pod_overrides,
+                    self._warm_up_pods,
+                    warm_namespace(environment.namespace),
                 )
-            _watch_plans(bench)
-            record = self._measured(turn, arm, running, site)
+            _watch_plans(context)
+            record = self._measured(turn, arm, running, environment)
             measured.append((record, running.configuration))
             running.check()
 
     def _measured(
-        self, turn: Turn, arm: Arm, running: RunningArm, site: Site
+        self,
+        turn: Turn,
+        arm: Arm,
+        running: RunningArm,
+        environment: ScenarioEnvironment,
     ) -> RunRecord:
-        bench = self._bench
-        diary = Diary(bench, self._listener)
-        diary.follow_logs(
+        context = self._context
+        recorder = RunRecorder(context, self._listener)
+        recorder.follow_logs(
             {name: FileLog(file) for name, file in running.log_files.items()}
         )
         meter = WindowMeter(running.pids)
         try:
             stepped = run_steps(
-                bench, self._scenario, site, arm.dress, diary, gauge=meter
+                context,
+                self._scenario,
+                environment,
+                arm.pod_overrides,
+                recorder,
+                window_listener=meter,
             )
         finally:
             # Also when the arm has ended: other turns follow in this process.
@@ -181,14 +193,14 @@ class OneTurn:
         ]
         error = _joined(stepped.error, *failed)
         record = window_record(
-            bench,
+            context,
             self._scenario,
-            site,
+            environment,
             stepped,
-            diary,
+            recorder,
             label=label,
             footprint=meter.footprint,
-            count=counted(bench, site.namespace),
+            count=counted(context, environment.namespace),
         )
         if record is None:
             return self._failed(turn, error or NO_WINDOW)
@@ -208,10 +220,10 @@ class OneTurn:
         )
 
 
-def _watch_plans(bench: Bench) -> None:
+def _watch_plans(context: RunContext) -> None:
     """Watch the plans of the optimiser, where there is one: they move and evict."""
     try:
-        bench.observer.watch(PACKING_PLANS)
+        context.observer.watch(PACKING_PLANS)
     except ListFailedError as error:
         if error.status != NOT_FOUND:
             raise

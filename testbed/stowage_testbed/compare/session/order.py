@@ -26,9 +26,9 @@ def turns(
 ) -> Iterator[Turn]:
     """Yield every run, round by round.
 
-    In a round each arm runs once under each kind of limits. Who begins is drawn for the
-    first round and rotates from then on: over as many rounds as there are arms each of
-    them has had every place.
+    In a round each arm runs once under each kind of limits. Which one begins is drawn
+    for the first round and rotates from then on: over as many rounds as there are arms
+    each of them has had every place.
     """
     first = list(arms)
     random.Random(seed).shuffle(first)  # noqa: S311 - an order is no secret

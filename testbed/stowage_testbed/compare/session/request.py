@@ -30,7 +30,7 @@ class CompareRequest:
     limits
         In the order in which they are run, with what `equal` means.
     folder
-        Of the results; a comparison that is there already is gone on with.
+        Of the results; a comparison that is there already is resumed.
     warm_up
         Pods that every scheduler places before its window opens; 0 measures it cold.
     allow_unfair

@@ -1,4 +1,4 @@
-"""A release on the cluster would place the pods of the arm that bears its name."""
+"""A release on the cluster would place the pods of the arm that has its name."""
 
 from __future__ import annotations
 

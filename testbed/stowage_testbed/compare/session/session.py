@@ -23,7 +23,7 @@ from stowage_testbed.compare.session.second_scheduler import refuse_second_sched
 from stowage_testbed.compare.webhooks import live_webhooks
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.errors import ApiUnreachableError
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import cluster_session
@@ -31,7 +31,7 @@ from stowage_testbed.run.stopwatch import Stopwatch
 
 
 def compare(request: CompareRequest, listener: CompareListener) -> Result:
-    """Carry a comparison out, or go on with one, and return what came of it.
+    """Run a comparison, or resume one, and return its result.
 
     Rounds of which every run is in the folder are not made again; one with a run that
     failed is.
@@ -46,8 +46,8 @@ def compare(request: CompareRequest, listener: CompareListener) -> Result:
     bundle = begun(request)
     todo = remaining(list(_turns(request)), bundle.done)
     if todo:
-        with _bench(request, listener) as bench:
-            _run_all(request, bench, bundle, todo, listener)
+        with _context(request, listener) as context:
+            _run_all(request, context, bundle, todo, listener)
     result = read_result(request.folder)
     bundle.finish(result.verdicts)
     return replace(result, complete=True)
@@ -68,7 +68,9 @@ def _turns(request: CompareRequest) -> Iterator[Turn]:
 
 
 @contextmanager
-def _bench(request: CompareRequest, listener: CompareListener) -> Iterator[Bench]:
+def _context(
+    request: CompareRequest, listener: CompareListener
+) -> Iterator[RunContext]:
     asked = RunRequest(
         (request.scenario,), cluster=request.cluster, folders=(request.folder,)
     )
@@ -78,7 +80,7 @@ def _bench(request: CompareRequest, listener: CompareListener) -> Iterator[Bench
         Observer(api) as observer,
     ):
         _look_around(api, cluster.name, listener)
-        yield Bench(
+        yield RunContext(
             cluster,
             api,
             observer,
@@ -88,7 +90,7 @@ def _bench(request: CompareRequest, listener: CompareListener) -> Iterator[Bench
 
 
 def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> None:
-    """Refuse a second scheduler, and tell of what delays every arm alike."""
+    """Refuse a second scheduler, and report what delays every arm alike."""
     try:
         refuse_second_scheduler(api, cluster)
         webhooks = live_webhooks(api)
@@ -100,13 +102,13 @@ def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> Non
 
 def _run_all(
     request: CompareRequest,
-    bench: Bench,
+    context: RunContext,
     bundle: BundleFolder,
     todo: list[Turn],
     listener: CompareListener,
 ) -> None:
     logs = request.folder / "logs"
-    one = OneTurn(bench, request.scenario, request.warm_up, logs, listener)
+    one = OneTurn(context, request.scenario, request.warm_up, logs, listener)
     arms = request.arms_by_name
     kept: set[tuple[str, str]] = set()
     for number, turn in enumerate(todo, 1):

@@ -1,4 +1,4 @@
-"""A scheduler's first pods, which nobody measures.
+"""A scheduler's first pods, which are not measured.
 
 The first burst after a start is the slow one of some schedulers: caches, connections
 and compiled rules come with it.
@@ -6,11 +6,11 @@ and compiled rules come with it.
 
 from __future__ import annotations
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.observe.settled import pods_gone, pods_placed
-from stowage_testbed.run.bench import Bench
-from stowage_testbed.run.site import await_account, make_namespace
-from stowage_testbed.run.steps.dress import dressed
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import await_account, make_namespace
+from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
 
@@ -24,7 +24,9 @@ def warm_namespace(namespace: str) -> str:
     return f"warm-{namespace[-LONGEST:]}".replace("--", "-")
 
 
-def warm_up(bench: Bench, dress: Dress, pods: int, namespace: str) -> None:
+def warm_up(
+    context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str
+) -> None:
     """Have so many small pods placed in a namespace of their own, and taken away.
 
     Raises
@@ -32,13 +34,15 @@ def warm_up(bench: Bench, dress: Dress, pods: int, namespace: str) -> None:
     NotSettledError
         They were not all placed in time: a scheduler that places none is not warm.
     """
-    objects, timeouts = bench.objects, bench.timeouts
+    objects, timeouts = context.objects, context.timeouts
     workload = Workload("warm-up", pods, cpu_milli=1, memory_bytes=1_000_000)
-    make_namespace(bench, namespace)
+    make_namespace(context, namespace)
     try:
-        await_account(bench, namespace)
-        objects.create(dressed(workload_manifest(workload, namespace), dress))
-        bench.observer.wait_for(
+        await_account(context, namespace)
+        objects.create(
+            with_overrides(workload_manifest(workload, namespace), pod_overrides)
+        )
+        context.observer.wait_for(
             f"{pods} pods to be placed before anything is measured",
             pods_placed(namespace, pods),
             timeout_s=timeouts.settle_base_s + timeouts.settle_per_pod_s * pods,
@@ -48,7 +52,7 @@ def warm_up(bench: Bench, dress: Dress, pods: int, namespace: str) -> None:
         objects.delete_all("ReplicaSet", namespace)
         objects.delete_all("Pod", namespace)
         objects.delete("Namespace", namespace)
-    bench.observer.wait_for(
+    context.observer.wait_for(
         f"the pods of {namespace} to go",
         pods_gone(namespace),
         timeout_s=timeouts.cleanup_s,

@@ -31,7 +31,7 @@ COLUMNS = (
 
 
 def burst_table(result: Result, limits: str) -> Table:
-    """Return latencies in ms and evenness of every arm; empty without latencies.
+    """Return latencies in ms and spread of every arm; empty without latencies.
 
     The paper's lines are there when the workload is the paper's.
     """
@@ -43,7 +43,7 @@ def burst_table(result: Result, limits: str) -> Table:
         for row in _rows(result, limits, arm, beside)
     ]
     return Table(
-        title=f"Latency in ms and evenness, {limits} client limits",
+        title=f"Latency in ms and spread, {limits} client limits",
         headers=("scheduler", "n", *(heading for _, heading in COLUMNS)),
         rows=tuple(rows),
         notes=tuple(_notes(result, limits, beside)),
@@ -51,7 +51,7 @@ def burst_table(result: Result, limits: str) -> Table:
 
 
 def is_papers(result: Result, limits: str) -> bool:
-    """Tell whether the workload is the paper's: 200 pods on 5 nodes."""
+    """Return whether the workload is the paper's: 200 pods on 5 nodes."""
     records = [one for one in result.records if one.limits == limits and not one.error]
     return bool(records) and all(
         len(record.nodes) == PAPER_NODES and len(record.pods) == PAPER_PODS

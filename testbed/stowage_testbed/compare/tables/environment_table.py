@@ -10,7 +10,7 @@ from stowage_testbed.compare.tables.table import Table
 
 
 def environment_table(result: Result) -> Table:
-    """Return everything that bears on the figures, a line each."""
+    """Return everything that affects the figures, a line each."""
     comparison = result.comparison
     rows = [
         ("scenario", comparison.scenario.scenario_id),

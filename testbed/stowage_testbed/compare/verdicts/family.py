@@ -17,7 +17,7 @@ HEADLINES = (
     "ttr_s",
     "recovered_runs",
 )
-"""What is asked for first: speed, tail, rate, result, evenness, recovery."""
+"""What is asked for first: speed, tail, rate, result, spread, recovery."""
 
 HEADLINE_SHARE = 0.8
 """Of the allowed error: with three rounds, only a few metrics can be shown at all."""

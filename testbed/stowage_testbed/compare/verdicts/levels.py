@@ -62,7 +62,7 @@ class _Drawn:
 
     It takes in those that vary and have all rounds. Of the others, those that are the
     same in all runs cannot be called anything and leave their share; those that lack
-    rounds, or changed by the very same in each, do not tell how they hang together with
+    rounds, or changed by the very same in each, do not show how they correlate with
     the rest, and keep Bonferroni's share.
     """
 

@@ -1,7 +1,7 @@
 """How often verdicts are wrong, and how many rounds a real difference takes.
 
 Simulated comparisons go through the very code that judges measured ones. A run has a
-speed that its latencies share, an evenness that its distribution metrics share, a few
+speed that its latencies share, a spread that its distribution metrics share, a few
 metrics of its own, and some that never change. ``python -m
 stowage_testbed.compare.verdicts.power`` prints the tables of the documentation.
 """
@@ -25,7 +25,7 @@ Noise = Callable[[np.random.Generator, int], Floats]
 """Draws numbers of standard deviation 1."""
 
 TWO_SPEEDS = "two speeds"
-"""It bears on what depends on the machine's speed, and on nothing else."""
+"""It affects what depends on the machine's speed, and nothing else."""
 
 NOISES: Mapping[str, Noise] = {
     "normal": lambda rng, size: rng.standard_normal(size),
@@ -41,7 +41,7 @@ SPEED = (
     "t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s",
     *(f"t_{name}_{what}_s" for name in ("sched", "ready") for what in "abcde"),
 )  # fmt: skip
-EVENNESS = ("jain_pods", *(f"jain_{number}" for number in range(6)))
+SPREAD = ("jain_pods", *(f"jain_{number}" for number in range(6)))
 OWN = tuple(f"own_{number}" for number in range(9))
 STILL = ("placed_pods", *(f"still_{number}" for number in range(7)))
 
@@ -138,7 +138,7 @@ def _run(
     other = NOISES["normal"] if trial.noise == TWO_SPEEDS else noise
     groups = (
         _Group(SPEED, ratio, SHARED, noise),
-        _Group(EVENNESS, 1.0, SHARED, other),
+        _Group(SPREAD, 1.0, SHARED, other),
         _Group(OWN, 1.0, 0.0, other),
     )
     metrics = [

@@ -9,14 +9,14 @@ from stowage_testbed.compare.verdicts.pairs import Pairs
 from stowage_testbed.compare.verdicts.verdict import Outcome
 
 MOST_ROUNDS = 200
-"""Beyond this many rounds nobody waits for an answer."""
+"""Beyond this many rounds an answer takes too long."""
 
 
 TENFOLD = log(10)
-"""Beyond this nobody needs the number."""
+"""Beyond this the number is of no use."""
 
 NEAR = 1.01
-"""Ratios below it need more digits to be told from 1."""
+"""Ratios below it need more digits to be distinguished from 1."""
 
 
 def too_few(pairs: Pairs) -> str:

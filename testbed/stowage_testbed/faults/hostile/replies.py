@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Past:
-    """The first plan that was ever asked for, to be told again later."""
+    """The first plan that was ever asked for, to be sent again later."""
 
     first: list[bytes] = field(default_factory=list)
 

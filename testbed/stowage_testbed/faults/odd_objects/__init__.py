@@ -1,1 +1,1 @@
-"""Objects that the API server takes, that are odd, and that must be in nobody's way."""
+"""Odd objects that the API server accepts and that must not affect other pods."""

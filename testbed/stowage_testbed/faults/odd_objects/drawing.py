@@ -22,9 +22,9 @@ TOPOLOGIES = (
 )
 
 
-def huge(chance: random.Random, resource: str = "memory") -> str:
+def huge(rng: random.Random, resource: str = "memory") -> str:
     """Return an amount that no node has."""
-    return HUGE_CPU if resource == "cpu" else chance.choice(HUGE)
+    return HUGE_CPU if resource == "cpu" else rng.choice(HUGE)
 
 
 def resources(amount: str, *names: str) -> dict[str, Any]:
@@ -41,24 +41,24 @@ def nothing() -> dict[str, Any]:
     }
 
 
-def labels(chance: random.Random, most: int) -> dict[str, str]:
+def labels(rng: random.Random, most: int) -> dict[str, str]:
     """Return up to so many labels, some of them as long as they may be."""
-    many = chance.randint(1, most)
+    many = rng.randint(1, most)
     return {
-        f"example.com/{number}-{'k' * chance.choice((1, 40))}": word(chance)
+        f"example.com/{number}-{'k' * rng.choice((1, 40))}": word(rng)
         for number in range(many)
     }
 
 
-def word(chance: random.Random) -> str:
+def word(rng: random.Random) -> str:
     """Return a label's value."""
-    return chance.choice(("", "1", "0", "true", "W" * LONGEST_WORD, "a.b_c-d"))
+    return rng.choice(("", "1", "0", "true", "W" * LONGEST_WORD, "a.b_c-d"))
 
 
-def selector(chance: random.Random) -> dict[str, Any]:
+def selector(rng: random.Random) -> dict[str, Any]:
     """Return a label selector: of all, of none, or in thousands of words."""
-    many = [f"v{number}" for number in range(chance.randint(1, 2000))]
-    return chance.choice(
+    many = [f"v{number}" for number in range(rng.randint(1, 2000))]
+    return rng.choice(
         (
             {},
             {"matchExpressions": [_demand("example.com/odd", "In", many)]},
@@ -69,16 +69,16 @@ def selector(chance: random.Random) -> dict[str, Any]:
                     _demand("example.com/odd", "DoesNotExist"),
                 ]
             },
-            {"matchLabels": labels(chance, 100)},
+            {"matchLabels": labels(rng, 100)},
         )
     )
 
 
-def node_term(chance: random.Random) -> dict[str, Any]:
+def node_term(rng: random.Random) -> dict[str, Any]:
     """Return a term of a node selector that holds for hardly any node."""
-    many = [f"v{number}" for number in range(chance.randint(1, 2000))]
-    number = chance.choice(("9223372036854775807", "0"))
-    return chance.choice(
+    many = [f"v{number}" for number in range(rng.randint(1, 2000))]
+    number = rng.choice(("9223372036854775807", "0"))
+    return rng.choice(
         (
             {"matchExpressions": [_demand("example.com/odd", "In", many)]},
             {"matchExpressions": [_demand("example.com/odd", "Gt", [number])]},

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from stowage_testbed.faults.ground import Ground
-from stowage_testbed.faults.odd_objects.pods import ODDITIES, OddPod, odd_pod
-from stowage_testbed.faults.odd_objects.surroundings import (
+from stowage_testbed.faults.context import FaultContext
+from stowage_testbed.faults.odd_objects.other_objects import (
     NODE_PREFIX,
     budget_of_nobody,
     classes,
@@ -16,8 +15,9 @@ from stowage_testbed.faults.odd_objects.surroundings import (
     odd_node,
     odd_reservation,
 )
+from stowage_testbed.faults.odd_objects.pods import ODDITIES, OddPod, odd_pod
 from stowage_testbed.observe.settled import pods_gone
-from stowage_testbed.run.site import LONGEST_NAME, await_account
+from stowage_testbed.run.environment import LONGEST_NAME, await_account
 from stowage_testbed.scenario.model import Scenario
 
 EARLY, LATE = "early", "late"
@@ -26,22 +26,22 @@ SHARE = 0.6
 NODES = 3
 
 
-def prepare_odd_objects(ground: Ground, _scenario: Scenario) -> None:
+def prepare_odd_objects(context: FaultContext, _scenario: Scenario) -> None:
     """Create the first of them, and what all of them need."""
-    namespace = odd_place(ground.namespace)
-    ground.mend_with(partial(_remove, ground, namespace))
-    ground.objects.create(odd_namespace(namespace, ground.chance))
-    await_account(ground.bench, namespace)
-    for manifest in classes(ground.chance):
+    namespace = odd_place(context.namespace)
+    context.on_end(partial(_remove, context, namespace))
+    context.objects.create(odd_namespace(namespace, context.rng))
+    await_account(context.run, namespace)
+    for manifest in classes(context.rng):
         kind, name = manifest["kind"], manifest["metadata"]["name"]
-        ground.mend_with(partial(ground.objects.delete, kind, name))
-        ground.objects.create(manifest, or_keep=True)
-    _create(ground, namespace, EARLY)
+        context.on_end(partial(context.objects.delete, kind, name))
+        context.objects.create(manifest, or_keep=True)
+    _create(context, namespace, EARLY)
 
 
-def create_odd_objects(ground: Ground) -> None:
+def create_odd_objects(context: FaultContext) -> None:
     """Create others, until the fault ends; then all of them go."""
-    _create(ground, odd_place(ground.namespace), LATE)
+    _create(context, odd_place(context.namespace), LATE)
 
 
 def odd_place(namespace: str) -> str:
@@ -49,24 +49,24 @@ def odd_place(namespace: str) -> str:
     return f"odd-{namespace}"[:LONGEST_NAME].rstrip("-")
 
 
-def _create(ground: Ground, namespace: str, word: str) -> None:
-    chance, objects = ground.chance, ground.objects
+def _create(context: FaultContext, namespace: str, word: str) -> None:
+    rng, objects = context.rng, context.objects
     first = 0 if word == EARLY else NODES
     for number in range(first, first + NODES):
-        made = objects.create(odd_node(number, chance))
-        name, status = made["metadata"]["name"], odd_capacity(chance)
+        made = objects.create(odd_node(number, rng))
+        name, status = made["metadata"]["name"], odd_capacity(rng)
         objects.patch("Node", name, {"status": status}, subresource="status")
-    objects.create(odd_budget(word, namespace, chance))
-    objects.create(budget_of_nobody(f"odd-{word}", ground.namespace, chance))
-    objects.create(odd_reservation(_reservation(namespace, word), namespace, chance))
-    oddities = chance.sample(ODDITIES, round(SHARE * len(ODDITIES)))
+    objects.create(odd_budget(word, namespace, rng))
+    objects.create(budget_of_nobody(f"odd-{word}", context.namespace, rng))
+    objects.create(odd_reservation(_reservation(namespace, word), namespace, rng))
+    oddities = rng.sample(ODDITIES, round(SHARE * len(ODDITIES)))
     for number, oddity in enumerate(oddities):
-        pod = odd_pod(f"{word}-{number}", namespace, oddity, chance)
-        _create_pod(ground, namespace, pod)
+        pod = odd_pod(f"{word}-{number}", namespace, oddity, rng)
+        _create_pod(context, namespace, pod)
 
 
-def _create_pod(ground: Ground, namespace: str, pod: OddPod) -> None:
-    objects, name = ground.objects, pod.metadata["name"]
+def _create_pod(context: FaultContext, namespace: str, pod: OddPod) -> None:
+    objects, name = context.objects, pod.metadata["name"]
     objects.create(pod.manifest)
     if pod.status:
         change = {"status": pod.status}
@@ -80,36 +80,40 @@ def _create_pod(ground: Ground, namespace: str, pod: OddPod) -> None:
         objects.delete("Pod", name, namespace=namespace)
 
 
-def _remove(ground: Ground, namespace: str) -> None:
+def _remove(context: FaultContext, namespace: str) -> None:
     """Remove all of them, and wait until the pods are gone."""
-    objects = ground.objects
+    objects = context.objects
     for pod in objects.listed("Pod", namespace):
-        _let_go(ground, "Pod", pod, namespace)
+        _let_go(context, "Pod", pod, namespace)
     objects.delete_all("Pod", namespace)
     for word in (EARLY, LATE):
         objects.delete("PodDisruptionBudget", word, namespace=namespace)
-        objects.delete("PodDisruptionBudget", f"odd-{word}", namespace=ground.namespace)
+        objects.delete(
+            "PodDisruptionBudget", f"odd-{word}", namespace=context.namespace
+        )
         objects.delete("Reservation", _reservation(namespace, word))
     for node in objects.listed("Node"):
         name = str(node["metadata"]["name"])
         if name.startswith(f"{NODE_PREFIX}-"):
-            _let_go(ground, "Node", node, "")
+            _let_go(context, "Node", node, "")
             objects.delete("Node", name)
-    ground.bench.observer.wait_for(
+    context.run.observer.wait_for(
         f"the pods of {namespace} to go",
         pods_gone(namespace),
-        timeout_s=ground.bench.timeouts.cleanup_s,
+        timeout_s=context.run.timeouts.cleanup_s,
     )
     objects.delete("Namespace", namespace)
 
 
-def _let_go(ground: Ground, kind: str, body: dict[str, object], namespace: str) -> None:
-    """Take away the finalisers, which nobody else would."""
+def _let_go(
+    context: FaultContext, kind: str, body: dict[str, object], namespace: str
+) -> None:
+    """Remove the finalisers, which nothing else would."""
     metadata = body["metadata"]
     assert isinstance(metadata, dict)  # noqa: S101 - narrows plain JSON
     if metadata.get("finalizers"):
         change = {"metadata": {"finalizers": None}}
-        ground.objects.patch(kind, metadata["name"], change, namespace=namespace)
+        context.objects.patch(kind, metadata["name"], change, namespace=namespace)
 
 
 def _reservation(namespace: str, word: str) -> str:

@@ -24,7 +24,7 @@ from stowage_testbed.faults.odd_objects.drawing import (
     resources,
     selector,
 )
-from stowage_testbed.faults.odd_objects.surroundings import (
+from stowage_testbed.faults.odd_objects.other_objects import (
     HIGHEST,
     LOWEST,
     NEVER,
@@ -81,7 +81,7 @@ class OddPod:
 Oddity = Callable[[random.Random, OddPod], None]
 
 
-def odd_pod(name: str, namespace: str, oddity: Oddity, chance: random.Random) -> OddPod:
+def odd_pod(name: str, namespace: str, oddity: Oddity, rng: random.Random) -> OddPod:
     """Return a pod that is odd in one way."""
     pod = OddPod(
         {
@@ -94,57 +94,57 @@ def odd_pod(name: str, namespace: str, oddity: Oddity, chance: random.Random) ->
             },
         }
     )
-    oddity(chance, pod)
+    oddity(rng, pod)
     return pod
 
 
-def amounts(chance: random.Random, pod: OddPod) -> None:
+def amounts(rng: random.Random, pod: OddPod) -> None:
     """Ask for as much as 64 bits can count."""
-    name = chance.choice(("cpu", "memory", "ephemeral-storage", EXTENDED))
+    name = rng.choice(("cpu", "memory", "ephemeral-storage", EXTENDED))
     # There is no half of what is counted.
-    amount = str(MAX_INT64) if name == EXTENDED else huge(chance, name)
+    amount = str(MAX_INT64) if name == EXTENDED else huge(rng, name)
     pod.ask(resources(amount, name))
 
 
-def beyond(chance: random.Random, pod: OddPod) -> None:
+def beyond(rng: random.Random, pod: OddPod) -> None:
     """Ask for more than 64 bits can count, on a node that there is not."""
-    name = chance.choice(("cpu", "memory", "ephemeral-storage"))
-    pod.ask(resources(chance.choice(BEYOND), name))
+    name = rng.choice(("cpu", "memory", "ephemeral-storage"))
+    pod.ask(resources(rng.choice(BEYOND), name))
     pod.spec["nodeSelector"] = NOWHERE
 
 
-def crumbs(chance: random.Random, pod: OddPod) -> None:
+def tiny_amounts(rng: random.Random, pod: OddPod) -> None:
     """Ask for less than can be counted."""
-    pod.ask({"requests": {"cpu": chance.choice(TINY_CPU), "memory": ZERO}})
+    pod.ask({"requests": {"cpu": rng.choice(TINY_CPU), "memory": ZERO}})
 
 
-def many_containers(chance: random.Random, pod: OddPod) -> None:
-    """Have twenty containers before the first, which nobody can add up."""
+def many_containers(rng: random.Random, pod: OddPod) -> None:
+    """Have twenty init containers whose requests are too large to be added."""
     pod.spec["initContainers"] = [
-        _container(f"init-{number}", resources(huge(chance), "memory"))
-        | chance.choice(({}, {"restartPolicy": "Always"}))
+        _container(f"init-{number}", resources(huge(rng), "memory"))
+        | rng.choice(({}, {"restartPolicy": "Always"}))
         for number in range(20)
     ]
     pod.spec["nodeSelector"] = NOWHERE
 
 
-def whole_pod(chance: random.Random, pod: OddPod) -> None:
+def whole_pod(rng: random.Random, pod: OddPod) -> None:
     """Ask as a pod, not as its containers."""
-    name = chance.choice(("cpu", "memory"))
-    pod.spec["resources"] = resources(huge(chance, name), name)
+    name = rng.choice(("cpu", "memory"))
+    pod.spec["resources"] = resources(huge(rng, name), name)
     pod.ask({})
 
 
-def overhead(_chance: random.Random, pod: OddPod) -> None:
+def overhead(_rng: random.Random, pod: OddPod) -> None:
     """Run by a runtime that needs more than any node has."""
     pod.spec["runtimeClassName"] = RUNTIME
 
 
-def node_affinity(chance: random.Random, pod: OddPod) -> None:
+def node_affinity(rng: random.Random, pod: OddPod) -> None:
     """Want a node that there cannot be, in thousands of words."""
-    pod.ask(resources(huge(chance), "memory"))
-    terms = [node_term(chance) for _ in range(chance.randint(1, 3))]
-    preferred = [{"weight": 100, "preference": node_term(chance)}]
+    pod.ask(resources(huge(rng), "memory"))
+    terms = [node_term(rng) for _ in range(rng.randint(1, 3))]
+    preferred = [{"weight": 100, "preference": node_term(rng)}]
     pod.spec["affinity"] = {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -155,48 +155,48 @@ def node_affinity(chance: random.Random, pod: OddPod) -> None:
     }
 
 
-def pod_affinity(chance: random.Random, pod: OddPod) -> None:
-    """Want to be with everybody, or with nobody, anywhere."""
-    pod.ask(resources(huge(chance), "memory"))
+def pod_affinity(rng: random.Random, pod: OddPod) -> None:
+    """Require to be with every pod, or with none, in any topology."""
+    pod.ask(resources(huge(rng), "memory"))
     term = {
-        "labelSelector": selector(chance),
-        "namespaceSelector": selector(chance),
-        "topologyKey": chance.choice(TOPOLOGIES),
+        "labelSelector": selector(rng),
+        "namespaceSelector": selector(rng),
+        "topologyKey": rng.choice(TOPOLOGIES),
     }
-    kind = chance.choice(("podAffinity", "podAntiAffinity"))
+    kind = rng.choice(("podAffinity", "podAntiAffinity"))
     pod.spec["affinity"] = {
         kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     }
 
 
-def spread(chance: random.Random, pod: OddPod) -> None:
+def spread(rng: random.Random, pod: OddPod) -> None:
     """Be spread over domains that there cannot be so many of."""
     constraint: dict[str, Any] = {
-        "maxSkew": chance.choice((1, MAX_INT32)),
-        "topologyKey": chance.choice(TOPOLOGIES),
+        "maxSkew": rng.choice((1, MAX_INT32)),
+        "topologyKey": rng.choice(TOPOLOGIES),
         "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": selector(chance),
+        "labelSelector": selector(rng),
         "minDomains": MAX_INT32,
     }
     pod.spec["topologySpreadConstraints"] = [constraint]
 
 
-def tolerations(chance: random.Random, pod: OddPod) -> None:
+def tolerations(rng: random.Random, pod: OddPod) -> None:
     """Tolerate hundreds of taints, for ever and for less than no time."""
     pod.spec["tolerations"] = [
         {
             "key": f"example.com/{number}",
             "operator": "Exists",
             "effect": "NoExecute",
-            "tolerationSeconds": chance.choice((-MAX_INT64 - 1, -1, 0, MAX_INT64)),
+            "tolerationSeconds": rng.choice((-MAX_INT64 - 1, -1, 0, MAX_INT64)),
         }
         for number in range(200)
     ]
 
 
-def host(chance: random.Random, pod: OddPod) -> None:
+def host(rng: random.Random, pod: OddPod) -> None:
     """Live in the namespaces of the host, and take its ports."""
-    port = chance.choice((1, 80, 65535))
+    port = rng.choice((1, 80, 65535))
     ports = [
         {"containerPort": port, "hostPort": port, "hostIP": address, "protocol": kind}
         for address in ("0.0.0.0", "127.0.0.1", "::1")  # noqa: S104 - nobody listens
@@ -206,24 +206,24 @@ def host(chance: random.Random, pod: OddPod) -> None:
     pod.spec.update(hostNetwork=True, hostPID=True, hostIPC=True)
 
 
-def priority(chance: random.Random, pod: OddPod) -> None:
-    """Be more important than everybody, or less, and fit nowhere."""
-    pod.spec["priorityClassName"] = chance.choice((HIGHEST, LOWEST, NEVER))
-    pod.ask(resources(huge(chance), "memory"))
+def priority(rng: random.Random, pod: OddPod) -> None:
+    """Have an extreme priority class, and fit nowhere."""
+    pod.spec["priorityClassName"] = rng.choice((HIGHEST, LOWEST, NEVER))
+    pod.ask(resources(huge(rng), "memory"))
 
 
-def many_labels(chance: random.Random, pod: OddPod) -> None:
-    """Wear thousands of labels."""
-    pod.metadata["labels"] = labels(chance, MOST_LABELS)
+def many_labels(rng: random.Random, pod: OddPod) -> None:
+    """Have thousands of labels."""
+    pod.metadata["labels"] = labels(rng, MOST_LABELS)
 
 
-def long_name(_chance: random.Random, pod: OddPod) -> None:
+def long_name(_rng: random.Random, pod: OddPod) -> None:
     """Have a name as long as it may be."""
     pod.metadata["name"] = pod.metadata["name"].ljust(LONGEST_NAME, "n")
 
 
-def odd_annotations(chance: random.Random, pod: OddPod) -> None:
-    """Wear annotations that mean something, with values that do not."""
+def odd_annotations(rng: random.Random, pod: OddPod) -> None:
+    """Have annotations with a meaning, and values without one."""
     names = (
         TAKEN,
         "stowage.dev/do-not-move",
@@ -232,17 +232,17 @@ def odd_annotations(chance: random.Random, pod: OddPod) -> None:
         "controller.kubernetes.io/pod-deletion-cost",
     )
     values = ("2147483647", "-2147483648")
-    pod.metadata["annotations"] = {name: chance.choice(values) for name in names}
-    pod.metadata["annotations"][TAKEN] = chance.choice(("", "{", "[]", '{"uid":{}}'))
+    pod.metadata["annotations"] = {name: rng.choice(values) for name in names}
+    pod.metadata["annotations"][TAKEN] = rng.choice(("", "{", "[]", '{"uid":{}}'))
 
 
-def owners(chance: random.Random, pod: OddPod) -> None:
+def owners(rng: random.Random, pod: OddPod) -> None:
     """Be owned by a hundred things that there are not, one of them in charge."""
     kinds = ("DaemonSet", "Job", "StatefulSet", "Weird")
     pod.metadata["ownerReferences"] = [
         {
             "apiVersion": "example.com/v1",
-            "kind": chance.choice(kinds),
+            "kind": rng.choice(kinds),
             "name": f"owner-{number}",
             "uid": f"00000000-0000-0000-0000-{number:012}",
             "controller": number == 0,
@@ -251,62 +251,62 @@ def owners(chance: random.Random, pod: OddPod) -> None:
     ]
 
 
-def leaving(chance: random.Random, pod: OddPod) -> None:
-    """Be deleted and not go, for a finaliser that nobody takes away."""
+def leaving(rng: random.Random, pod: OddPod) -> None:
+    """Be terminating for ever, by a finaliser that nothing removes."""
     pod.metadata["finalizers"] = ["example.com/never"]
-    pod.spec["terminationGracePeriodSeconds"] = chance.choice((0, 1, MAX_INT64))
+    pod.spec["terminationGracePeriodSeconds"] = rng.choice((0, 1, MAX_INT64))
     pod.deleted = True
 
 
-def gated(_chance: random.Random, pod: OddPod) -> None:
-    """Wait at a gate that nobody opens."""
+def gated(_rng: random.Random, pod: OddPod) -> None:
+    """Wait at a scheduling gate that is never removed."""
     pod.spec["schedulingGates"] = [{"name": "example.com/gate"}]
 
 
-def volumes(chance: random.Random, pod: OddPod) -> None:
+def volumes(rng: random.Random, pod: OddPod) -> None:
     """Have volumes that there are not, or that are the node's own."""
     sources: tuple[dict[str, Any], ...] = (
         {"persistentVolumeClaim": {"claimName": "missing"}},
         {"hostPath": {"path": "/"}},
-        {"emptyDir": {"medium": "Memory", "sizeLimit": huge(chance)}},
+        {"emptyDir": {"medium": "Memory", "sizeLimit": huge(rng)}},
         {"csi": {"driver": "example.com"}},
         {"nfs": {"server": "example.com", "path": "/"}},
     )
-    pod.spec["volumes"] = [{"name": "odd", **chance.choice(sources)}]
+    pod.spec["volumes"] = [{"name": "odd", **rng.choice(sources)}]
 
 
-def claims(_chance: random.Random, pod: OddPod) -> None:
+def claims(_rng: random.Random, pod: OddPod) -> None:
     """Claim devices by a claim that there is not."""
     pod.spec["resourceClaims"] = [{"name": "odd", "resourceClaimName": "missing"}]
 
 
-def other_scheduler(_chance: random.Random, pod: OddPod) -> None:
+def other_scheduler(_rng: random.Random, pod: OddPod) -> None:
     """Wait for a scheduler that there is not."""
     pod.spec["schedulerName"] = "s" * 63
 
 
-def elsewhere(_chance: random.Random, pod: OddPod) -> None:
+def elsewhere(_rng: random.Random, pod: OddPod) -> None:
     """Be on a node that there is not."""
     pod.spec["nodeName"] = "nowhere"
 
 
-def phases(chance: random.Random, pod: OddPod) -> None:
+def phases(rng: random.Random, pod: OddPod) -> None:
     """Be in a phase that means nothing any more, or never did."""
-    pod.ask(resources(huge(chance), "memory"))
+    pod.ask(resources(huge(rng), "memory"))
     pod.status = {
-        "phase": chance.choice(("Unknown", "Failed", "Succeeded")),
-        "nominatedNodeName": chance.choice(("nowhere", "")),
+        "phase": rng.choice(("Unknown", "Failed", "Succeeded")),
+        "nominatedNodeName": rng.choice(("nowhere", "")),
         "reason": "Odd",
     }
 
 
-def ephemeral(_chance: random.Random, pod: OddPod) -> None:
+def ephemeral(_rng: random.Random, pod: OddPod) -> None:
     """Get a container that was not there in the beginning."""
     pod.ephemeral = [{"name": "debug", "image": "pause"}]
 
 
 ODDITIES: tuple[Oddity, ...] = (
-    amounts, beyond, claims, crumbs, elsewhere, ephemeral, gated, host, leaving,
+    amounts, beyond, claims, tiny_amounts, elsewhere, ephemeral, gated, host, leaving,
     long_name, many_containers, many_labels, node_affinity, odd_annotations,
     other_scheduler, overhead, owners, phases, pod_affinity, priority, spread,
     tolerations, volumes, whole_pod,

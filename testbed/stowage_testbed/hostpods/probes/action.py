@@ -19,7 +19,7 @@ from stowage_testbed.hostpods.process import Command
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class ActionContext:
     """What an action sees of the container that it asks."""
 
     container: Manifest
@@ -39,7 +39,7 @@ class Inside:
         )
 
 
-async def ask(action: Manifest, inside: Inside, timeout_s: float) -> Outcome:
+async def ask(action: Manifest, context: ActionContext, timeout_s: float) -> Outcome:
     """Carry out a probe's or a hook's action once.
 
     Raises
@@ -48,8 +48,8 @@ async def ask(action: Manifest, inside: Inside, timeout_s: float) -> Outcome:
         An unknown kind of action, or a port name that the container does not have.
     """
     if "exec" in action:
-        argv = [expand(part, inside.env) for part in action["exec"]["command"]]
-        return await probe_exec(Command(argv, inside.env, inside.cwd), timeout_s)
+        argv = [expand(part, context.env) for part in action["exec"]["command"]]
+        return await probe_exec(Command(argv, context.env, context.cwd), timeout_s)
     if "httpGet" in action:
         get = action["httpGet"]
         headers = {
@@ -58,7 +58,7 @@ async def ask(action: Manifest, inside: Inside, timeout_s: float) -> Outcome:
         target = HttpTarget(
             scheme=get.get("scheme", "HTTP"),
             host=get.get("host", POD_IP),
-            port=inside.port(get["port"]),
+            port=context.port(get["port"]),
             path=get.get("path", "/"),
             headers=headers,
         )
@@ -66,7 +66,7 @@ async def ask(action: Manifest, inside: Inside, timeout_s: float) -> Outcome:
     if "tcpSocket" in action:
         host = action["tcpSocket"].get("host", POD_IP)
         return await probe_tcp(
-            host, inside.port(action["tcpSocket"]["port"]), timeout_s
+            host, context.port(action["tcpSocket"]["port"]), timeout_s
         )
     if "grpc" in action:
         grpc = action["grpc"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.errors import FeatureNotSupportedError
 from stowage_testbed.hostpods.manifest import Manifest
-from stowage_testbed.hostpods.probes.action import Inside, ask
+from stowage_testbed.hostpods.probes.action import ActionContext, ask
 from stowage_testbed.hostpods.probes.outcome import Outcome
 from stowage_testbed.hostpods.probes.thresholds import Thresholds
 
@@ -18,36 +18,36 @@ QUICK_S = 0.1
 
 _log = logging.getLogger(__name__)
 
-Judged = Callable[[bool, Outcome], None]
+OnVerdict = Callable[[bool, Outcome], None]
 
 
 @dataclass(slots=True)
 class Prober:
-    """Asks every period and tells its verdicts, with the API's own defaults.
+    """Probes every period and reports its verdicts, with the API's own defaults.
 
-    ``complain`` hears new words of a failure, long before there is a verdict.
+    ``on_failure`` receives each new failure message, long before there is a verdict.
     """
 
     kind: str
     probe: Manifest
-    inside: Inside
+    context: ActionContext
     clock: LoopClock
-    complain: Callable[[str], None] = lambda _: None
+    on_failure: Callable[[str], None] = lambda _: None
     _said: str = ""
 
-    async def run(self, judged: Judged) -> None:
-        """Ask for ever; ``judged`` hears every verdict, repeated ones included."""
+    async def run(self, on_verdict: OnVerdict) -> None:
+        """Probe until cancelled; ``on_verdict`` receives every verdict."""
         thresholds = self._thresholds()
         async for outcome in self._outcomes():
             verdict = thresholds.record(ok=outcome.ok)
             if verdict is not None:
-                judged(verdict, outcome)
+                on_verdict(verdict, outcome)
 
     async def until_success(self, failed: Callable[[Outcome], None]) -> None:
-        """Ask until the answer is good; ``failed`` hears each bad verdict.
+        """Probe until it succeeds; ``failed`` receives each negative verdict.
 
         Periods are whole seconds, which is long for a process that is up after a
-        tenth of one. So this asks again within the period, and counts the period once.
+        tenth of one. So this probes again within the period, which counts once.
         """
         thresholds = self._thresholds()
         await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
@@ -80,12 +80,12 @@ class Prober:
     async def _ask(self) -> Outcome:
         timeout_s = self.probe.get("timeoutSeconds", 1)
         try:
-            outcome = await ask(self.probe, self.inside, timeout_s)
+            outcome = await ask(self.probe, self.context, timeout_s)
         except FeatureNotSupportedError as error:
             outcome = Outcome(ok=False, message=str(error))
         if not outcome.ok and outcome.message != self._said:
             self._said = outcome.message
-            name = self.inside.container["name"]
+            name = self.context.container["name"]
             _log.info("%s probe of %s failed: %s", self.kind, name, outcome.message)
-            self.complain(f"{self.kind} probe failed: {outcome.message}")
+            self.on_failure(f"{self.kind} probe failed: {outcome.message}")
         return outcome

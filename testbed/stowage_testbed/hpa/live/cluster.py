@@ -10,7 +10,7 @@ from stowage_testbed.hpa.settings import Timing
 
 
 def autoscaler_arguments(timing: Timing) -> ExtraArgs:
-    """Return what the autoscaler's controller is told."""
+    """Return the arguments of the autoscaler's controller."""
     sync = {"horizontal-pod-autoscaler-sync-period": f"{timing.sync_s}s"}
     return {CONTROLLER_MANAGER: sync}
 

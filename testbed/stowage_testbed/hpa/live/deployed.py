@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.live.manifests import NAME, deployment
 from stowage_testbed.hpa.live.usage import SimulatedUsage
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.settled import Condition, pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 
 READY_S = 60.0
 """Many times what a scheduler takes for a few pods on an idle cluster."""
@@ -20,7 +20,10 @@ READY_S = 60.0
 
 @contextmanager
 def deployed(
-    bench: Bench, settings: RecoverySettings, dress: Dress, usage: SimulatedUsage
+    context: RunContext,
+    settings: RecoverySettings,
+    pod_overrides: PodOverrides,
+    usage: SimulatedUsage,
 ) -> Iterator[None]:
     """Deploy it, with its first replicas ready and idle; at the end nothing is left.
 
@@ -31,8 +34,8 @@ def deployed(
     """
     namespace, first = usage.namespace, settings.autoscaling.min_replicas
     try:
-        bench.objects.create(deployment(namespace, settings, dress))
-        bench.observer.wait_for(
+        context.objects.create(deployment(namespace, settings, pod_overrides))
+        context.observer.wait_for(
             f"{first} replicas to be ready",
             _pods_ready(namespace, first),
             timeout_s=READY_S,
@@ -43,11 +46,11 @@ def deployed(
         usage.clear()
         # Without its autoscaler first, the Deployment would be scaled to the last.
         for kind in ("HorizontalPodAutoscaler", "Deployment"):
-            bench.objects.delete(kind, NAME, namespace=namespace)
-        bench.observer.wait_for(
+            context.objects.delete(kind, NAME, namespace=namespace)
+        context.observer.wait_for(
             "the replicas to go",
             pods_gone(namespace),
-            timeout_s=bench.timeouts.cleanup_s,
+            timeout_s=context.timeouts.cleanup_s,
         )
 
 

@@ -51,7 +51,7 @@ class LiveTarget:
         """Return how many pods are ready now."""
         return self._observer.read(self._count_ready)
 
-    def carry(self, cpu_milli: int) -> None:
+    def use_cpu(self, cpu_milli: int) -> None:
         """Let every pod use this much CPU from now on."""
         self._usage.set(cpu_milli, self._observer.read(self._nodes))
 

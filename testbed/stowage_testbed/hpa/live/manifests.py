@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
 
@@ -14,7 +14,9 @@ IMAGE = "registry.k8s.io/hpa-example"
 Manifest = dict[str, Any]
 
 
-def deployment(namespace: str, settings: RecoverySettings, dress: Dress) -> Manifest:
+def deployment(
+    namespace: str, settings: RecoverySettings, pod_overrides: PodOverrides
+) -> Manifest:
     """Return the web service's Deployment, as the scheduler's arm wants its pods."""
     service = settings.service
     labels = {WORKLOAD_LABEL: NAME}
@@ -31,11 +33,11 @@ def deployment(namespace: str, settings: RecoverySettings, dress: Dress) -> Mani
             "selector": {"matchLabels": labels},
             "template": {
                 "metadata": {
-                    "labels": {**dress.labels, **labels},
-                    "annotations": dict(dress.annotations),
+                    "labels": {**pod_overrides.labels, **labels},
+                    "annotations": dict(pod_overrides.annotations),
                 },
                 "spec": {
-                    "schedulerName": dress.scheduler_name,
+                    "schedulerName": pod_overrides.scheduler_name,
                     "terminationGracePeriodSeconds": 0,
                     "automountServiceAccountToken": False,
                     "containers": [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.errors import AutoscalerBlindError
 from stowage_testbed.hpa.live.alignment import await_scrape
 from stowage_testbed.hpa.live.deployed import deployed
@@ -16,31 +16,31 @@ from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.source import AUTOSCALERS, PODS
-from stowage_testbed.run.bench import Bench
-from stowage_testbed.run.site import Site
-from stowage_testbed.run.steps.gauge import Gauge
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.steps.window_listener import WindowListener
 
 
 def run_recovery(
-    bench: Bench,
-    site: Site,
+    context: RunContext,
+    environment: ScenarioEnvironment,
     settings: RecoverySettings,
     *,
-    dress: Dress,
-    gauge: Gauge,
+    pod_overrides: PodOverrides,
+    window_listener: WindowListener,
 ) -> HpaRecord:
     """Overload the web service, and watch how the autoscaler makes it recover.
 
     Parameters
     ----------
-    bench
+    context
         The cluster, brought up by `recovery_cluster` with the same timing.
-    site
+    environment
         An empty namespace, and the nodes, which are ready.
-    dress
-        What makes the pods the business of the scheduler under test, which serves.
-    gauge
-        Is told when HOLD begins and ends, which is the window to measure.
+    pod_overrides
+        What assigns the pods to the scheduler under test, which serves.
+    window_listener
+        Called when HOLD begins and ends, which is the window to measure.
 
     Raises
     ------
@@ -49,23 +49,23 @@ def run_recovery(
     AutoscalerBlindError
         The autoscaler never read any usage.
     """
-    kubelet = FakeKubelet.of(bench.cluster.workdir)
-    usage = SimulatedUsage(bench.objects, kubelet, site.namespace)
+    kubelet = FakeKubelet.of(context.cluster.workdir)
+    usage = SimulatedUsage(context.objects, kubelet, environment.namespace)
     with (
-        bench.cluster.api_client() as api,
-        # Whoever takes a journal needs it for itself, and the bench's has its owner.
-        Observer(api, (PODS, AUTOSCALERS), bench.observer.clock) as observer,
-        deployed(bench, settings, dress, usage),
+        context.cluster.api_client() as api,
+        # A journal has one reader, and the context's observer has its own already.
+        Observer(api, (PODS, AUTOSCALERS), context.observer.clock) as observer,
+        deployed(context, settings, pod_overrides, usage),
     ):
         if settings.aligned:
             first = settings.autoscaling.min_replicas
-            await_scrape(api, site.namespace, first, settings.timing)
-        bench.objects.create(autoscaler(site.namespace, settings))
+            await_scrape(api, environment.namespace, first, settings.timing)
+        context.objects.create(autoscaler(environment.namespace, settings))
         target = LiveTarget(observer, usage, observer.clock.now())
         levels = find(target, settings)
-        gauge.open()
+        window_listener.open()
         windows = hold(target, settings, levels[-1].clients)
-        gauge.close()
+        window_listener.close()
         record = HpaRecord(
             settings=settings,
             find=levels,
@@ -73,7 +73,7 @@ def run_recovery(
             replicas=target.replicas(),
             pods=target.pod_counts(),
         )
-        _check_sight(record, observer, site.namespace)
+        _check_sight(record, observer, environment.namespace)
     return record
 
 

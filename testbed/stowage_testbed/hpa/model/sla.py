@@ -15,5 +15,5 @@ class Sla:
     errors: float = 0.01
 
     def kept(self, p99_s: float, errors: float) -> bool:
-        """Tell whether both limits hold."""
+        """Return whether both limits hold."""
         return p99_s <= self.p99_s and errors <= self.errors

@@ -1,1 +1,1 @@
-"""FIND and HOLD (second paper, Algorithm 3), and what is to be made of them."""
+"""FIND and HOLD (second paper, Algorithm 3), and what they mean."""

@@ -25,7 +25,7 @@ def drive(
     end_s = start_s + duration_s
     while target.now_s() < end_s:
         ready = target.ready()
-        target.carry(steady_state(settings.service, clients, ready).cpu_milli)
+        target.use_cpu(steady_state(settings.service, clients, ready).cpu_milli)
         target.await_change(ready, end_s)
     segments = target.segments(start_s, end_s)
     return load_window(settings.service, settings.sla, clients, start_s, segments)

@@ -11,7 +11,7 @@ from stowage_testbed.hpa.settings import RecoverySettings
 def find(target: LoadTarget, settings: RecoverySettings) -> tuple[LoadWindow, ...]:
     """Raise the load level by level until the SLA breaks, and return every level.
 
-    The last one's clients are what HOLD goes on with: the first number that broke the
+    The last one's clients are what HOLD continues with: the first number that broke the
     SLA, or the largest there is to try.
     """
     plan = settings.find

@@ -19,7 +19,7 @@ class LoadTarget(Protocol):
         """Return how many replicas are ready now."""
         ...
 
-    def carry(self, cpu_milli: int) -> None:
+    def use_cpu(self, cpu_milli: int) -> None:
         """Let every replica use this much CPU from now on."""
         ...
 

@@ -32,8 +32,8 @@ class Recovery:
 def recovery(windows: Sequence[LoadWindow], streak: int) -> Recovery:
     """Read the outcome from the windows of HOLD.
 
-    Recovered is who keeps the SLA for ``streak`` windows in a row after a window in
-    which it broke. What comes later does not count: the first recovery is the one.
+    A service has recovered when it keeps the SLA for ``streak`` windows in a row after
+    a window in which it broke. Only the first recovery counts.
     """
     breached, kept = False, 0
     for window in windows:

@@ -14,7 +14,7 @@ from stowage_testbed.report.cells import (
     rounds_cell,
     shares_cell,
 )
-from stowage_testbed.report.evidence_keeper import FAILED
+from stowage_testbed.report.evidence_writer import FAILED
 from stowage_testbed.report.limits import limited
 from stowage_testbed.report.saved.run import SavedRun, SavedScenario
 from stowage_testbed.scenario.check import CheckResult

@@ -16,9 +16,9 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.reproduce.boreas.arms import Contender
 from stowage_testbed.reproduce.boreas.rows import DeploymentRow
 from stowage_testbed.reproduce.boreas.scene import Scene
-from stowage_testbed.run.bench import Bench
-from stowage_testbed.run.site import await_account, make_namespace
-from stowage_testbed.run.steps.dress import dressed
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import await_account, make_namespace
+from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import workload_manifest
 
 DECIDED_S = 60.0
@@ -29,7 +29,7 @@ ROUNDS = 20
 
 
 def deploy(
-    bench: Bench, scene: Scene, contender: Contender, number: int
+    context: RunContext, scene: Scene, contender: Contender, number: int
 ) -> DeploymentRow:
     """Return what came of it; nothing of it is left on the cluster.
 
@@ -38,12 +38,12 @@ def deploy(
     NotSettledError
         The scheduler decided nothing about some pods, or they did not go.
     """
-    namespace = f"{scene.name}-{contender.name}-{number}-{bench.tag}"
-    make_namespace(bench, namespace)
+    namespace = f"{scene.name}-{contender.name}-{number}-{context.tag}"
+    make_namespace(context, namespace)
     try:
-        await_account(bench, namespace)
-        took_s = _deployed(bench, scene, contender, namespace)
-        return bench.observer.read(
+        await_account(context, namespace)
+        took_s = _deployed(context, scene, contender, namespace)
+        return context.observer.read(
             lambda state: DeploymentRow(
                 scene=scene.name,
                 arm=contender.name,
@@ -57,22 +57,22 @@ def deploy(
             )
         )
     finally:
-        _clear(bench, namespace, plans=contender.plans)
+        _clear(context, namespace, plans=contender.plans)
 
 
 def _deployed(
-    bench: Bench, scene: Scene, contender: Contender, namespace: str
+    context: RunContext, scene: Scene, contender: Contender, namespace: str
 ) -> float:
     """Return the seconds until all had nodes, 0 once it is known that some have none.
 
     A pod that was left out may be tried again when another one has found its node, so
     that quiet is waited for.
     """
-    observer = bench.observer
+    observer = context.observer
     began = observer.clock.now()
     for workload in scene.workload:
         manifest = workload_manifest(workload, namespace)
-        bench.objects.create(dressed(manifest, contender.arm.dress))
+        context.objects.create(with_overrides(manifest, contender.arm.pod_overrides))
     placed = pods_placed(namespace, scene.pods)
     for _ in range(ROUNDS):
         before = _last_change(observer)
@@ -106,26 +106,26 @@ def _where(state: State, namespace: str) -> tuple[str, ...]:
     return tuple(sorted(f"{pod.workload}/{pod.node}" for pod in pods))
 
 
-def _clear(bench: Bench, namespace: str, *, plans: bool) -> None:
+def _clear(context: RunContext, namespace: str, *, plans: bool) -> None:
     """Take everything away, the controllers before the pods that they would replace."""
     for kind in ("Deployment", "ReplicaSet", "Pod"):
-        bench.objects.delete_all(kind, namespace)
-    bench.observer.wait_for(
+        context.objects.delete_all(kind, namespace)
+    context.observer.wait_for(
         f"the pods of {namespace} to go",
         pods_gone(namespace),
-        timeout_s=bench.timeouts.cleanup_s,
+        timeout_s=context.timeouts.cleanup_s,
     )
     if plans:
-        clear_plans(bench)
-    bench.objects.delete("Namespace", namespace)
+        clear_plans(context)
+    context.objects.delete("Namespace", namespace)
 
 
-def clear_plans(bench: Bench) -> None:
+def clear_plans(context: RunContext) -> None:
     """Take all plans away: those of one deployment must not count for another."""
-    names = bench.observer.read(lambda state: [one.name for one in state.plans()])
-    bench.objects.delete_all("PackingPlan")
-    bench.observer.wait_for(
+    names = context.observer.read(lambda state: [one.name for one in state.plans()])
+    context.objects.delete_all("PackingPlan")
+    context.observer.wait_for(
         "the plans to go",
         objects_gone("PackingPlan", names),
-        timeout_s=bench.timeouts.cleanup_s,
+        timeout_s=context.timeouts.cleanup_s,
     )

@@ -25,7 +25,7 @@ from stowage_testbed.reproduce.sweep.journal import Journal
 from stowage_testbed.reproduce.sweep.listener import SweepListener
 from stowage_testbed.reproduce.sweep.parquet import frame_of, write_frame
 from stowage_testbed.reproduce.sweep.shard import WHOLE
-from stowage_testbed.run.bench import Bench
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import cluster_session
@@ -73,51 +73,53 @@ def _run_all(
     listener: SweepListener,
     path: Path,
 ) -> None:
-    with _bench(path) as bench, TemporaryDirectory(prefix="sto-boreas-") as folder:
+    with _context(path) as context, TemporaryDirectory(prefix="sto-boreas-") as folder:
         for name, of_arm in groupby(runs, key=lambda one: one[0].name):
             ones = list(of_arm)
             contender = ones[0][0]
-            with contender.arm.running(bench.cluster, Path(folder) / name, None) as arm:
+            with contender.arm.running(
+                context.cluster, Path(folder) / name, None
+            ) as arm:
                 if contender.plans:
-                    bench.observer.watch(PACKING_PLANS)
+                    context.observer.watch(PACKING_PLANS)
                 for scene, of_scene in groupby(ones, key=lambda one: one[1]):
-                    with _nodes_of(bench, scene):
-                        _warm(bench, contender, scene)
+                    with _nodes_of(context, scene):
+                        _warm(context, contender, scene)
                         for _, _, number in of_scene:
-                            with needing_host_pods(bench.cluster):
-                                row = deploy(bench, scene, contender, number)
+                            with needing_host_pods(context.cluster):
+                                row = deploy(context, scene, contender, number)
                             journal.add(run_id(contender, scene, number), (row,))
                             listener.over(run_id(contender, scene, number), "")
                             arm.check()
 
 
 @contextmanager
-def _bench(path: Path) -> Iterator[Bench]:
+def _context(path: Path) -> Iterator[RunContext]:
     asked = RunRequest((), folders=(path,))
     with (
         cluster_session(asked, Listener(), Stopwatch()) as cluster,
         cluster.api_client() as api,
         Observer(api) as observer,
     ):
-        yield Bench(cluster, api, observer, tag=secrets.token_hex(2))
+        yield RunContext(cluster, api, observer, tag=secrets.token_hex(2))
 
 
 @contextmanager
-def _nodes_of(bench: Bench, scene: Scene) -> Iterator[None]:
+def _nodes_of(context: RunContext, scene: Scene) -> Iterator[None]:
     """Make the nodes of a scene for the block."""
-    names = create_nodes(bench.api, [scene.pool])
+    names = create_nodes(context.api, [scene.pool])
     yield
     for name in names:
-        bench.objects.delete("Node", name)
-    bench.observer.wait_for(
+        context.objects.delete("Node", name)
+    context.observer.wait_for(
         f"the nodes of {scene.name} to go",
         objects_gone("Node", names),
-        timeout_s=bench.timeouts.nodes_s(len(names)),
+        timeout_s=context.timeouts.nodes_s(len(names)),
     )
 
 
-def _warm(bench: Bench, contender: Contender, scene: Scene) -> None:
-    namespace = f"warm-{scene.name}-{contender.name}-{bench.tag}"
-    warm_up(bench, contender.arm.dress, WARM_UP_PODS, namespace)
+def _warm(context: RunContext, contender: Contender, scene: Scene) -> None:
+    namespace = f"warm-{scene.name}-{contender.name}-{context.tag}"
+    warm_up(context, contender.arm.pod_overrides, WARM_UP_PODS, namespace)
     if contender.plans:
-        clear_plans(bench)
+        clear_plans(context)

@@ -12,8 +12,8 @@ from stowage_testbed.bench.cell import Cell
 from stowage_testbed.reproduce.instance.evaluation import Evaluation, SolvedT
 from stowage_testbed.reproduce.instance.rows import ResultRow
 from stowage_testbed.reproduce.instance.solving import Solve, SolveTask, Started
-from stowage_testbed.reproduce.sweep.carrying_out import carry_out
 from stowage_testbed.reproduce.sweep.engine import Engine
+from stowage_testbed.reproduce.sweep.execution import execute
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.sweep.journal import Journal
 from stowage_testbed.reproduce.sweep.listener import SweepListener
@@ -49,7 +49,7 @@ class Request(Protocol[CaseT_co]):
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return who solves."""
+        """Return the solver's name."""
         ...
 
     @property
@@ -117,9 +117,9 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         FolderBusyError, OtherSweepError
             The folder cannot be used.
         """
-        return self.read(path, self._carry_out(request, path, engine, listener))
+        return self.read(path, self._execute(request, path, engine, listener))
 
-    def _carry_out(
+    def _execute(
         self,
         request: Request[CaseT],
         path: Path,
@@ -132,9 +132,9 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
             instances = folder.journal(INSTANCES, self.row_type)
             results = folder.journal(RESULTS, ResultRow)
             selects = [self.select(case) for case in request.cases()]
-            unfound = carry_out("instances", selects, instances, engine, listener)
+            unfound = execute("instances", selects, instances, engine, listener)
             solves = self._solves(request, instances, alternating=True)
-            unsolved = carry_out("solves", solves, results, engine, listener)
+            unsolved = execute("solves", solves, results, engine, listener)
             self._write(path, request, instances, results)
         return {**unfound, **unsolved}
 

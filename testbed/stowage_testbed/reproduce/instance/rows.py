@@ -36,12 +36,12 @@ class ResultRow:
     case
         The instance's.
     strategy, limit_s, cores
-        Who solved it, with what limit in seconds and how many threads.
+        The solver, its limit in seconds and its number of threads.
     end_reason, message
         As the optimiser said them.
     optimal
         Whether it proved that no plan places more, and none as many with less
-        disturbance.
+        disruption.
     plan
         Where the pods are when the plan is carried out.
     moves, evictions

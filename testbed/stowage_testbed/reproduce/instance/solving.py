@@ -147,7 +147,7 @@ class SolveTask(Generic[StartedT]):
         """Return instance, strategy and limit as one name."""
         return self.solve.id
 
-    def carry_out(self, tools: Tools) -> tuple[ResultRow, ...]:
+    def execute(self, tools: Tools) -> tuple[ResultRow, ...]:
         """Return what the strategy made of it."""
         scenario = self.scenario_of(self.instance)
         return (self.solve.of(scenario, self.instance.start, tools),)

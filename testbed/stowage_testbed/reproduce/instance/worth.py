@@ -9,7 +9,7 @@ from stowage_testbed.reproduce.instance.rows import ResultRow
 
 
 def tier_worth(result: ResultRow, placed: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Return what is maximised, tier by tier: pods placed, then undisturbed.
+    """Return what is maximised, tier by tier: pods placed, then undisrupted.
 
     Parameters
     ----------

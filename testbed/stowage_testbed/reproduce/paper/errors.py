@@ -11,5 +11,5 @@ class LiveRunError(StowageError):
     def __init__(self, why: str) -> None:
         super().__init__(
             f"the runs on the real cluster ended early: {why}; what was run is kept, "
-            "and the same command goes on with the rest"
+            "and the same command continues with the rest"
         )

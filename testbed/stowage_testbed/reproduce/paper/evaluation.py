@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.reproduce.instance.rebuilding import Rebuilding
-from stowage_testbed.reproduce.paper.judged import Judged
+from stowage_testbed.reproduce.paper.categorised import Categorised
 from stowage_testbed.reproduce.paper.regenerating import scenario_of
 from stowage_testbed.reproduce.paper.request import PaperRequest
 from stowage_testbed.reproduce.paper.rows import InstanceRow
@@ -15,5 +15,5 @@ PAPER = Rebuilding(
     request_of=PaperRequest.of_document,
     select=SelectTask,
     scenario_of=scenario_of,
-    pair=Judged,
+    pair=Categorised,
 )

@@ -14,8 +14,8 @@ from stowage_testbed.bench.figures.figure import (
     share_percent,
 )
 from stowage_testbed.reproduce.instance.worth import tier_worth
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.category import Baseline, Category
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
 from stowage_testbed.reproduce.paper.live.rows import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import no_calls_percent
 from stowage_testbed.reproduce.paper.placed import placed_by_priority
@@ -75,7 +75,7 @@ def _share_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 def _share(
     name: str,
-    found: Sequence[Judged],
+    found: Sequence[Categorised],
     baseline: Baseline,
     wanted: Sequence[Category],
     published: str,
@@ -103,8 +103,8 @@ def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
         )  # fmt: skip
 
 
-def worth(one: Judged) -> tuple[tuple[int, int], ...]:
-    """Return what Algorithm 1 maximises, tier by tier: placed, then undisturbed."""
+def worth(one: Categorised) -> tuple[tuple[int, int], ...]:
+    """Return what Algorithm 1 maximises, tier by tier: placed, then undisrupted."""
     return tier_worth(one.result, placed_by_priority(one.instance, one.result.plan))
 
 

@@ -9,7 +9,7 @@ from stowage_testbed.reproduce.paper.rows import InstanceRow
 
 
 def all_placed(where: Where) -> bool:
-    """Tell whether no pod is pending."""
+    """Return whether no pod is pending."""
     return PENDING not in where
 
 

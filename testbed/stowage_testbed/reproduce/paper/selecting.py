@@ -33,7 +33,7 @@ class SelectTask:
         """Return the case's name."""
         return self.case.id
 
-    def carry_out(self, tools: Tools) -> tuple[InstanceRow, ...]:
+    def execute(self, tools: Tools) -> tuple[InstanceRow, ...]:
         """Return the first instance that has a pending pod, with both baselines."""
         for attempt in range(SEEDS_TRIED):
             scenario = self.case.scenario(attempt)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from stowage_testbed.bench.compare.figures import comparison_figures
 from stowage_testbed.bench.compare.planned import Planned
+from stowage_testbed.bench.compare.progress import ComparisonProgress
 from stowage_testbed.bench.compare.scope import DEFAULT, FULL
-from stowage_testbed.bench.compare.telling import Telling
 from stowage_testbed.bench.figures.figure import Figure
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.session.session import compare
@@ -56,11 +56,11 @@ def rebuild(
     scenarios
         Folder of the scenario files.
     results
-        Folder of all comparisons; those of `stowage bench compare` are gone on with.
+        Folder of all comparisons; those of `stowage bench compare` are resumed.
     figures_file
         Where the figures go, as JSON.
     say
-        Told of each run, in a line.
+        Receives a line for each run.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def rebuild(
     for one in comparisons:
         say(f"comparison {one.name}")
         request = one.request(scenarios, results)
-        result = compare(request, Telling(say))
+        result = compare(request, ComparisonProgress(say))
         write_whole_report(result, request.folder)
         tables += _tables(one, result)
         figures += comparison_figures(one, result)

@@ -13,7 +13,7 @@ def attempt(task: Task[RowT], tools: Tools) -> Outcome[RowT]:
     A process that failed one task is not trusted with the next.
     """
     try:
-        return Outcome(task.id, task.carry_out(tools))
+        return Outcome(task.id, task.execute(tools))
     except StowageError as error:
         tools.renew()
         return Outcome(task.id, failure=str(error))

@@ -28,7 +28,7 @@ SETTINGS = {
     # The web servers cannot be left out; they stay on the loopback and show nothing.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    # Solvers keep the cores busy; that is no reason to complain.
+    # Solvers keep the cores busy; that is no reason for warnings.
     "distributed.admin.tick.limit": "60s",
     # A worker holds the task that it works on and no other, which would die with it.
     "distributed.scheduler.worker-saturation": 1.0,
@@ -70,7 +70,7 @@ def existing_workers(address: str) -> Iterator[OnDask]:
     Raises
     ------
     DaskUnreachableError, NoWorkersError
-        Nobody is there.
+        No scheduler answers, or it has no workers.
     WorkersDifferError
         Their programs are not this one's.
     """
@@ -89,16 +89,16 @@ def existing_workers(address: str) -> Iterator[OnDask]:
 
 def _refuse_other_programs(client: Client) -> None:
     here = program()
-    there: dict[str, dict[str, str] | str] = client.run(_program_or_fault)
+    there: dict[str, dict[str, str] | str] = client.run(_program_or_error)
     differing = []
     for worker, found in there.items():
-        faults = [found] if isinstance(found, str) else differences(here, found)
-        differing += [f"{worker}: {fault}" for fault in faults]
+        differing_here = [found] if isinstance(found, str) else differences(here, found)
+        differing += [f"{worker}: {one}" for one in differing_here]
     if differing:
         raise WorkersDifferError(differing)
 
 
-def _program_or_fault() -> dict[str, str] | str:
+def _program_or_error() -> dict[str, str] | str:
     try:
         return program()
     except StowageError as error:

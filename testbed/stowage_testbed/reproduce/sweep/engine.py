@@ -1,4 +1,4 @@
-"""Who carries a sweep's tasks out."""
+"""What executes a sweep's tasks."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class OtherSweepError(StowageError):
 
     def __init__(self, folder: Path, differences: Sequence[str]) -> None:
         super().__init__(
-            f"{folder} holds results that cannot be gone on with: "
+            f"{folder} holds results that cannot be resumed: "
             f"{'; '.join(differences)}; name another folder with --results, or remove "
             "this one"
         )

@@ -116,13 +116,13 @@ class SweepFolder:
         machines: tuple[str, ...] = (_this_machine(),)
         if (self.path / HEADER).is_file():
             before = self.header()
-            faults = differences(made_by, before.program)
+            found = differences(made_by, before.program)
             if before.kind != kind:
-                faults.append(f"it reproduces {before.kind}, not {kind}")
+                found.append(f"it reproduces {before.kind}, not {kind}")
             if before.shards != shards:
-                faults.append(f"it is shard {', '.join(before.shards)}, not {shard}")
-            if faults:
-                raise OtherSweepError(self.path, faults)
+                found.append(f"it is shard {', '.join(before.shards)}, not {shard}")
+            if found:
+                raise OtherSweepError(self.path, found)
             machines = tuple(dict.fromkeys((*before.machines, *machines)))
         self.write_header(Header(kind, made_by, scope, shards, machines))
 

@@ -1,10 +1,10 @@
-"""Who is told how a sweep goes."""
+"""Listeners to the progress of a sweep."""
 
 from __future__ import annotations
 
 
 class SweepListener:
-    """Told of nothing in particular; override what is of interest."""
+    """Receives the progress and ignores it; override what is of interest."""
 
     def begun(self, what: str, total: int, done: int, workers: int) -> None:
         """Take note that ``total`` tasks are to do, of which ``done`` are done."""

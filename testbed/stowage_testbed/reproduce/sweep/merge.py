@@ -32,11 +32,11 @@ def merge(parts: Sequence[Path], into: Path) -> Header:
     headers = [SweepFolder(part).header() for part in parts]
     first = headers[0]
     for part, header in zip(parts, headers, strict=True):
-        faults = differences(first.program, header.program)
+        found = differences(first.program, header.program)
         if (header.kind, header.scope) != (first.kind, first.scope):
-            faults.append(f"{parts[0]} was asked for something else")
-        if faults:
-            raise OtherSweepError(part, faults)
+            found.append(f"{parts[0]} was asked for something else")
+        if found:
+            raise OtherSweepError(part, found)
     _refuse_holes(shard for header in headers for shard in header.shards)
     target = SweepFolder(into)
     with target.alone():

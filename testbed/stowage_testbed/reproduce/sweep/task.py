@@ -19,7 +19,7 @@ class Task(Protocol[RowT_co]):
         """Return its name, which no other task of the sweep has."""
         ...
 
-    def carry_out(self, tools: Tools) -> tuple[RowT_co, ...]:
+    def execute(self, tools: Tools) -> tuple[RowT_co, ...]:
         """Return what came of it: the same anywhere, but for times.
 
         Raises

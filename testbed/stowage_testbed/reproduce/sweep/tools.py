@@ -44,7 +44,7 @@ class Tools:
 
     @cached_property
     def deterministic(self) -> Simulator:
-        """The scheduler of the deterministic profile, which preempts nobody."""
+        """The scheduler of the deterministic profile, which never preempts."""
         return self._open.enter_context(Simulator(profile_file("deterministic")))
 
     @cached_property
@@ -66,7 +66,7 @@ class Tools:
         return self._open.enter_context(running_service())
 
     def renew(self) -> None:
-        """End everything; what is asked for next is started anew."""
+        """End everything; what is asked for next is started again."""
         self._open.close()
         self._open = ExitStack()
         for name in ("deterministic", "stock", "service"):

@@ -60,7 +60,7 @@ def _by_priority(one: ThesisSolved, where: Iterable[int]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
+class WinCounts:
     """How often one solver is better than another.
 
     Attributes
@@ -77,7 +77,7 @@ class Duel:
     faster: int
 
 
-def duel(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> Duel:
+def win_counts(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> WinCounts:
     """Return the counts of pairs, from the first one's side."""
     better = worse = same = faster = 0
     for one, other in pairs:
@@ -87,7 +87,7 @@ def duel(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> Duel:
         if mine == theirs:
             same += 1
             faster += one.result.wall_s < other.result.wall_s
-    return Duel(better, worse, same, faster)
+    return WinCounts(better, worse, same, faster)
 
 
 def losses(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> list[str]:

@@ -7,7 +7,12 @@ from statistics import fmean
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.bench.figures.figure import Figure, at_most, figure, share_percent
-from stowage_testbed.reproduce.thesis.comparing import Outcome, duel, losses, outcome
+from stowage_testbed.reproduce.thesis.comparing import (
+    Outcome,
+    losses,
+    outcome,
+    win_counts,
+)
 from stowage_testbed.reproduce.thesis.evaluation import ThesisEvaluation
 from stowage_testbed.reproduce.thesis.published import OR_TOOLS_BETTER, SAME, Z3_BETTER
 from stowage_testbed.reproduce.thesis.request import OR_TOOLS, Z3
@@ -45,7 +50,7 @@ def _or_tools_against_z3(
     evaluation: ThesisEvaluation, limit_s: float
 ) -> Iterator[Figure]:
     pairs = list(evaluation.pairs(OR_TOOLS, Z3, limit_s))
-    found = duel(pairs)
+    found = win_counts(pairs)
     total = OR_TOOLS_BETTER + Z3_BETTER + SAME
     for word, count, published in (
         ("OR-Tools better", found.better, OR_TOOLS_BETTER),

@@ -9,7 +9,7 @@ from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.thesis.evaluation import THESIS
 from stowage_testbed.reproduce.thesis.figures import thesis_figures
-from stowage_testbed.reproduce.thesis.tables import duel_table, share_table
+from stowage_testbed.reproduce.thesis.tables import share_table, win_table
 
 
 def write_report(
@@ -40,7 +40,7 @@ def write_report(
     return write_tables(
         path,
         figures_file,
-        [share_table(evaluation), duel_table(evaluation)],
+        [share_table(evaluation), win_table(evaluation)],
         list(thesis_figures(evaluation)),
         {"scope": SweepFolder(path).header().scope, "minutes": minutes},
     )

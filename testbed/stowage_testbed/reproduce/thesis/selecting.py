@@ -30,7 +30,7 @@ class SelectTask:
         """Return the case's name."""
         return self.case.id
 
-    def carry_out(self, tools: Tools) -> tuple[ThesisRow, ...]:
+    def execute(self, tools: Tools) -> tuple[ThesisRow, ...]:
         """Return the first instance that has a pending pod.
 
         Raises

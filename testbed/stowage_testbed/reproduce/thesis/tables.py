@@ -7,7 +7,12 @@ from statistics import fmean
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.compare.tables.table import Table
-from stowage_testbed.reproduce.thesis.comparing import Outcome, duel, losses, outcome
+from stowage_testbed.reproduce.thesis.comparing import (
+    Outcome,
+    losses,
+    outcome,
+    win_counts,
+)
 from stowage_testbed.reproduce.thesis.evaluation import ThesisEvaluation
 from stowage_testbed.reproduce.thesis.published import OR_TOOLS_BETTER, SAME, Z3_BETTER
 from stowage_testbed.reproduce.thesis.request import OR_TOOLS, WITH_SYMMETRY, Z3
@@ -58,12 +63,12 @@ def share_table(evaluation: ThesisEvaluation) -> Table:
             "and of each of two solver calls a priority in the thesis.",
             "The printed rows for equal pods and nodes order both by index alone, and "
             "so cut off answers: with them, only an answer that leaves nobody out and "
-            "disturbs nobody is called optimal.",
+            "disrupts no pod is called optimal.",
         ),
     )
 
 
-def duel_table(evaluation: ThesisEvaluation) -> Table:
+def win_table(evaluation: ThesisEvaluation) -> Table:
     """Return how often one solver is better than another, the published first."""
     rows = [
         (
@@ -77,7 +82,7 @@ def duel_table(evaluation: ThesisEvaluation) -> Table:
             pairs = list(evaluation.pairs(one, other, limit_s))
             if not pairs:
                 continue
-            found = duel(pairs)
+            found = win_counts(pairs)
             rows.append(
                 (
                     one, other, f"{limit_s:g} s", str(len(pairs)), str(found.better),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.steps.course import Course
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.errors import NotThereError, TooFewToEvictError
 from stowage_testbed.scenario.manifests import (
     CLUSTER_WIDE,
@@ -19,44 +19,44 @@ USAGE_MEMORY = "kwok.x-k8s.io/usage-memory"
 """Annotations from which KWOK's usage-from-annotation tells what a pod uses."""
 
 
-def apply(course: Course, step: Apply) -> None:
+def apply(context: StepContext, step: Apply) -> None:
     """Create workloads and objects in their order."""
     for name in step.names:
-        workload, item = course.workload(name), course.object(name)
+        workload, item = context.workload(name), context.object(name)
         if workload is not None:
-            for manifest in controller_manifests(workload, course.namespace):
-                course.create(manifest)
+            for manifest in controller_manifests(workload, context.namespace):
+                context.create(manifest)
         elif item is not None:
-            course.create(object_manifest(item, course.namespace))
+            context.create(object_manifest(item, context.namespace))
 
 
-def delete(course: Course, step: Delete) -> None:
+def delete(context: StepContext, step: Delete) -> None:
     """Delete workloads and objects; pods get the time that they take to end."""
     for name in step.names:
-        item, workload = course.object(name), course.workload(name)
+        item, workload = context.object(name), context.workload(name)
         if item is not None:
-            namespace = "" if item.kind in CLUSTER_WIDE else course.namespace
-            course.objects.delete(item.kind, name, namespace=namespace)
+            namespace = "" if item.kind in CLUSTER_WIDE else context.namespace
+            context.objects.delete(item.kind, name, namespace=namespace)
             continue
         if workload is not None:
             for one in workload.controller_names:
-                course.objects.delete(workload.kind, one, namespace=course.namespace)
-        if workload is None or course.made[name]:
-            _delete_bare_pods(course, name)
+                context.objects.delete(workload.kind, one, namespace=context.namespace)
+        if workload is None or context.made[name]:
+            _delete_bare_pods(context, name)
 
 
-def scale(course: Course, step: Scale) -> None:
+def scale(context: StepContext, step: Scale) -> None:
     """Set the number of a workload's pods."""
-    workload = _workload(course, step.workload)
-    course.objects.patch(
+    workload = _workload(context, step.workload)
+    context.objects.patch(
         workload.kind,
         workload.name,
         {"spec": {"replicas": step.to}},
-        namespace=course.namespace,
+        namespace=context.namespace,
     )
 
 
-def evict(course: Course, step: Evict) -> None:
+def evict(context: StepContext, step: Evict) -> None:
     """Evict the first bound pods of a workload by name, on a node if one is named.
 
     Raises
@@ -66,52 +66,52 @@ def evict(course: Course, step: Evict) -> None:
     ApiRefusedError
         A budget forbids it.
     """
-    bound = course.bench.observer.read(
+    bound = context.run.observer.read(
         lambda state: [
             pod
-            for pod in _pods(state, course, step.workload)
+            for pod in _pods(state, context, step.workload)
             if pod.bound and pod.live and step.node in {"", pod.node}
         ]
     )
     if len(bound) < step.pods:
         raise TooFewToEvictError(step.workload, step.pods, len(bound))
     for pod in bound[: step.pods]:
-        course.objects.evict(pod.name, namespace=course.namespace, uid=pod.uid)
+        context.objects.evict(pod.name, namespace=context.namespace, uid=pod.uid)
 
 
-def use(course: Course, step: Usage) -> None:
+def use(context: StepContext, step: Usage) -> None:
     """Annotate the pods that a workload has now with what each of them uses."""
     annotations = {}
     if step.cpu_milli is not None:
         annotations[USAGE_CPU] = f"{step.cpu_milli}m"
     if step.memory_bytes is not None:
         annotations[USAGE_MEMORY] = str(step.memory_bytes)
-    pods = course.bench.observer.read(
-        lambda state: [p for p in _pods(state, course, step.workload) if p.live]
+    pods = context.run.observer.read(
+        lambda state: [p for p in _pods(state, context, step.workload) if p.live]
     )
     for pod in pods:
-        course.objects.patch(
+        context.objects.patch(
             "Pod",
             pod.name,
             {"metadata": {"annotations": annotations}},
-            namespace=course.namespace,
+            namespace=context.namespace,
         )
-    course.facts["pods"] = len(pods)
+    context.facts["pods"] = len(pods)
 
 
-def _workload(course: Course, name: str) -> Workload:
-    workload = course.workload(name)
+def _workload(context: StepContext, name: str) -> Workload:
+    workload = context.workload(name)
     if workload is None:
         raise NotThereError("workload", name)
     return workload
 
 
-def _pods(state: State, course: Course, workload: str) -> list[ObservedPod]:
-    pods = state.all_pods(course.namespace)
+def _pods(state: State, context: StepContext, workload: str) -> list[ObservedPod]:
+    pods = state.all_pods(context.namespace)
     return [pod for pod in pods if pod.workload == workload]
 
 
-def _delete_bare_pods(course: Course, workload: str) -> None:
-    pods = course.bench.observer.read(lambda state: _pods(state, course, workload))
+def _delete_bare_pods(context: StepContext, workload: str) -> None:
+    pods = context.run.observer.read(lambda state: _pods(state, context, workload))
     for pod in pods:
-        course.objects.delete("Pod", pod.name, namespace=course.namespace)
+        context.objects.delete("Pod", pod.name, namespace=context.namespace)

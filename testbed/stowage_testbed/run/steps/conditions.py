@@ -26,7 +26,7 @@ def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Con
     count
         How many, at least.
     kind
-        A condition of `stowage_testbed.scenario.steps.model.Wait`, save `phase`.
+        A condition of `stowage_testbed.scenario.steps.model.Wait`, except `phase`.
     """
     if kind == "gone":
         return _gone(namespace, of)
@@ -92,7 +92,7 @@ def _pods(state: State, namespace: str, of: Collection[str]) -> list[ObservedPod
 
 
 def _is_bound(pod: ObservedPod) -> bool:
-    """Tell whether the pod has its node, or had it until it was done."""
+    """Return whether the pod has its node, or had it until it was done."""
     return pod.bound and not pod.terminating
 
 

@@ -10,7 +10,7 @@ import yaml
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import JsonObject, without_bookkeeping
 from stowage_testbed.observe.event_table import event_table
-from stowage_testbed.run.steps.course import Course
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.manifests import CLUSTER_WIDE
 from stowage_testbed.scenario.model import CatchItem
 
@@ -20,54 +20,56 @@ Logs = Callable[[], Mapping[str, str]]
 """Reads the logs of whatever schedules, by name."""
 
 
-def collect(course: Course, logs: Logs) -> dict[str, str]:
+def collect(context: StepContext, logs: Logs) -> dict[str, str]:
     """Return the evidence by file name; what cannot be had says why."""
     found: dict[str, str] = {}
-    for item in course.scenario.catch:
+    for item in context.scenario.catch:
         try:
-            found.update(_collected(course, item, logs))
+            found.update(_collected(context, item, logs))
         except StowageError as error:
             found[f"{item.what}-{item.of or 'all'}.txt"] = f"{error}\n"
     return found
 
 
 def _collected(
-    course: Course, item: CatchItem, logs: Logs
+    context: StepContext, item: CatchItem, logs: Logs
 ) -> Iterator[tuple[str, str]]:
     match item.what:
         case "events":
-            yield "events.txt", event_table(_events(course))
+            yield "events.txt", event_table(_events(context))
         case "logs":
             for name, text in logs().items():
                 yield f"{name}.log", text
         case "objects":
-            yield f"objects-{item.of}.yaml", _dump(_listed(course, item.of))
+            yield f"objects-{item.of}.yaml", _dump(_listed(context, item.of))
         case "describe":
-            yield f"describe-{item.of}.txt", _description(course, item.of)
+            yield f"describe-{item.of}.txt", _description(context, item.of)
 
 
-def _events(course: Course) -> list[JsonObject]:
-    read = course.bench.observer.read
-    return read(lambda state: state.bodies("Event", course.namespace))
+def _events(context: StepContext) -> list[JsonObject]:
+    read = context.run.observer.read
+    return read(lambda state: state.bodies("Event", context.namespace))
 
 
-def _listed(course: Course, kind: str) -> list[JsonObject]:
-    namespace = "" if kind in WITHOUT_NAMESPACE else course.namespace
-    return list(course.objects.listed(kind, namespace))
+def _listed(context: StepContext, kind: str) -> list[JsonObject]:
+    namespace = "" if kind in WITHOUT_NAMESPACE else context.namespace
+    return list(context.objects.listed(kind, namespace))
 
 
-def _description(course: Course, name: str) -> str:
+def _description(context: StepContext, name: str) -> str:
     """Return the object and the events about it, or about pods of that workload."""
-    item, workload = course.object(name), course.workload(name)
+    item, workload = context.object(name), context.workload(name)
     kind = item.kind if item else workload.kind if workload else "PackingPlan"
-    bodies = [b for b in _listed(course, kind) if b["metadata"]["name"] == name]
-    about = course.bench.observer.read(
+    bodies = [b for b in _listed(context, kind) if b["metadata"]["name"] == name]
+    about = context.run.observer.read(
         lambda state: {
-            pod.name for pod in state.all_pods(course.namespace) if pod.workload == name
+            pod.name
+            for pod in state.all_pods(context.namespace)
+            if pod.workload == name
         }
     )
     names = {name, *about}
-    events = [e for e in _events(course) if e["involvedObject"].get("name") in names]
+    events = [e for e in _events(context) if e["involvedObject"].get("name") in names]
     there = _dump(bodies) if bodies else f"there is no {kind} {name}\n"
     return f"{there}\n{event_table(events)}"
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from stowage_testbed.run.steps.course import Course
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.model import Measure
 
 
-def measure(course: Course, step: Measure) -> None:
-    """Note the moment, and tell of it."""
-    clock = course.bench.observer.clock
+def measure(context: StepContext, step: Measure) -> None:
+    """Record the time, and notify the window listener."""
+    clock = context.run.observer.clock
     if step.edge == "start":
         # What is prepared for measuring is no part of what is measured.
-        course.gauge.open()
-        course.started = clock.now()
+        context.window_listener.open()
+        context.started = clock.now()
     else:
-        course.stopped = clock.now()
-        course.gauge.close()
+        context.stopped = clock.now()
+        context.window_listener.close()

@@ -12,7 +12,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.run.orphans import collect_pods
-from stowage_testbed.run.steps.course import Course
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.model import (
     AddNodes,
     Cordon,
@@ -25,53 +25,53 @@ from stowage_testbed.scenario.steps.model import (
 Taints = list[dict[str, Any]]
 
 TRIES = 5
-"""So often is a node read anew when somebody else has changed it meanwhile."""
+"""How often a node is read again when it was changed meanwhile."""
 
 
-def cordon(course: Course, step: Cordon) -> None:
+def cordon(context: StepContext, step: Cordon) -> None:
     """Close nodes for new pods."""
     for name in step.nodes:
-        course.objects.patch("Node", name, {"spec": {"unschedulable": True}})
+        context.objects.patch("Node", name, {"spec": {"unschedulable": True}})
 
 
-def uncordon(course: Course, step: Uncordon) -> None:
+def uncordon(context: StepContext, step: Uncordon) -> None:
     """Open nodes again."""
     for name in step.nodes:
-        course.objects.patch("Node", name, {"spec": {"unschedulable": None}})
+        context.objects.patch("Node", name, {"spec": {"unschedulable": None}})
 
 
-def taint(course: Course, step: TaintNodes) -> None:
+def taint(context: StepContext, step: TaintNodes) -> None:
     """Give nodes a taint, in the place of one of the same key and effect."""
     given = step.taint
     new = {"key": given.key, "value": given.value, "effect": given.effect}
     for name in step.nodes:
         _change_taints(
-            course, name, lambda old: [*_without(old, given.key, given.effect), new]
+            context, name, lambda old: [*_without(old, given.key, given.effect), new]
         )
 
 
-def untaint(course: Course, step: UntaintNodes) -> None:
+def untaint(context: StepContext, step: UntaintNodes) -> None:
     """Take the taints of a key, and of an effect if one is named, from nodes."""
     for name in step.nodes:
-        _change_taints(course, name, lambda old: _without(old, step.key, step.effect))
+        _change_taints(context, name, lambda old: _without(old, step.key, step.effect))
 
 
-def add(course: Course, step: AddNodes) -> None:
+def add(context: StepContext, step: AddNodes) -> None:
     """Create nodes in their order; all are ready on return."""
-    timeout_s = course.timeouts.step_s(course.scenario, "add-nodes", step.pool.count)
-    create_nodes(course.bench.api, [step.pool], timeout_s=timeout_s)
+    timeout_s = context.timeouts.step_s(context.scenario, "add-nodes", step.pool.count)
+    create_nodes(context.run.api, [step.pool], timeout_s=timeout_s)
 
 
-def remove(course: Course, step: RemoveNodes) -> None:
+def remove(context: StepContext, step: RemoveNodes) -> None:
     """Delete nodes and their pods; all are gone on return."""
     for name in step.nodes:
-        course.objects.delete("Node", name)
-        collect_pods(course.bench, course.namespace, name)
+        context.objects.delete("Node", name)
+        collect_pods(context.run, context.namespace, name)
     count = len(step.nodes)
-    course.wait_for(
+    context.wait_for(
         f"{', '.join(step.nodes[:SHOWN])} and their pods to be gone",
-        _gone(course.namespace, step.nodes),
-        timeout_s=course.timeouts.step_s(course.scenario, "remove-nodes", count),
+        _gone(context.namespace, step.nodes),
+        timeout_s=context.timeouts.step_s(context.scenario, "remove-nodes", count),
     )
 
 
@@ -89,19 +89,19 @@ def _gone(namespace: str, names: Collection[str]) -> Condition:
 
 
 def _change_taints(
-    course: Course, node: str, change: Callable[[Taints], Taints]
+    context: StepContext, node: str, change: Callable[[Taints], Taints]
 ) -> None:
     """Change a node's taints, unless somebody else does so in the same moment.
 
     A merge replaces the whole list, and controllers write taints of their own.
     """
     for tries_left in reversed(range(TRIES)):
-        body = course.objects.read("Node", node)
+        body = context.objects.read("Node", node)
         taints = change(list(body.get("spec", {}).get("taints") or []))
         version = {"resourceVersion": body["metadata"]["resourceVersion"]}
         patch = {"metadata": version, "spec": {"taints": taints or None}}
         try:
-            course.objects.patch("Node", node, patch)
+            context.objects.patch("Node", node, patch)
         except ApiRefusedError as error:
             if error.status != HTTPStatus.CONFLICT or not tries_left:
                 raise

@@ -10,42 +10,42 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.state import State
 from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.run.optimizer_phase import optimizer_record
-from stowage_testbed.run.steps.course import Course
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check_moment import Moment
 from stowage_testbed.scenario.manifests import CLUSTER_WIDE, WORKLOAD_LABEL
-from stowage_testbed.scenario.steps.world import triggered_plans
+from stowage_testbed.scenario.steps.additions import triggered_plans
 
 
-def observed_moment(state: State, course: Course) -> Moment:
+def observed_moment(state: State, context: StepContext) -> Moment:
     """Return nodes, pods, plans and objects as they are now."""
     return Moment(
-        state=observed_state(state, course),
+        state=observed_state(state, context),
         plans=optimizer_record(state.plans()),
-        objects=_objects(state, course),
+        objects=_objects(state, context),
         workload_of={
-            pod.name: pod.workload for pod in state.all_pods(course.namespace)
+            pod.name: pod.workload for pod in state.all_pods(context.namespace)
         },
     )
 
 
-def observed_state(state: State, course: Course) -> ClusterState:
+def observed_state(state: State, context: StepContext) -> ClusterState:
     """Return the scenario's nodes that are there, and its pods that claim room."""
-    ours = {name for pool in course.scenario.node_pools for name in pool.node_names()}
+    ours = {name for pool in context.scenario.node_pools for name in pool.node_names()}
     nodes = [body for body in state.bodies("Node") if _name(body) in ours]
-    pods = [body for body in state.bodies("Pod", course.namespace) if live(body)]
+    pods = [body for body in state.bodies("Pod", context.namespace) if live(body)]
     return ClusterState(
         nodes=tuple(_node(body) for body in sorted(nodes, key=_name)),
         pods=tuple(_pod(body) for body in sorted(pods, key=_name)),
     )
 
 
-def _objects(state: State, course: Course) -> dict[str, JsonObject]:
-    kinds = dict.fromkeys(triggered_plans(course.scenario.steps), "PackingPlan")
-    kinds |= {name: str(one.kind) for name, one in course.scenario.objects.items()}
+def _objects(state: State, context: StepContext) -> dict[str, JsonObject]:
+    kinds = dict.fromkeys(triggered_plans(context.scenario.steps), "PackingPlan")
+    kinds |= {name: str(one.kind) for name, one in context.scenario.objects.items()}
     found: dict[str, JsonObject] = {}
     for kind in set(kinds.values()):
         wide = kind in {*CLUSTER_WIDE, "PackingPlan"}
-        for body in state.bodies(kind, None if wide else course.namespace):
+        for body in state.bodies(kind, None if wide else context.namespace):
             if kinds.get(_name(body)) == kind:
                 found[_name(body)] = body
     return found

@@ -27,7 +27,7 @@ class Window:
         return self.stop.seconds_since(self.start)
 
     def holds(self, moment: Receipt) -> bool:
-        """Tell whether a moment lies in it."""
+        """Return whether a moment lies in it."""
         return self.start <= moment <= self.stop
 
 

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.live.run import run_recovery
-from stowage_testbed.run.steps.course import Course
-from stowage_testbed.run.steps.gauge import Gauge
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.measuring import measure
+from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.steps.model import Measure, Overload
 
 OUTCOME = "outcome"
 """Name of the check on what became of the service."""
 
-OWN_SCHEDULER = Dress("default-scheduler")
+OWN_SCHEDULER = PodOverrides("default-scheduler")
 
 
-class HoldGauge(Gauge):
+class HoldListener(WindowListener):
     """Makes HOLD the measured window of the steps."""
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
+    def __init__(self, context: StepContext) -> None:
+        self._context = context
 
     def open(self) -> None:
         """Begin the window."""
-        measure(self._course, Measure("start"))
+        measure(self._context, Measure("start"))
 
     def close(self) -> None:
         """End the window."""
-        measure(self._course, Measure("stop"))
+        measure(self._context, Measure("stop"))
 
 
-def overload(course: Course, step: Overload) -> None:
+def overload(context: StepContext, step: Overload) -> None:
     """Run FIND and HOLD; what is measured is HOLD, and its outcome one of the checks.
 
     Raises
@@ -42,20 +42,20 @@ def overload(course: Course, step: Overload) -> None:
         The autoscaler never read any.
     """
     record = run_recovery(
-        course.bench,
-        course.site,
+        context.run,
+        context.environment,
         step.settings,
-        dress=course.dress or OWN_SCHEDULER,
-        gauge=HoldGauge(course),
+        pod_overrides=context.pod_overrides or OWN_SCHEDULER,
+        window_listener=HoldListener(context),
     )
     found = record.recovery
-    course.recovery = record
-    course.facts |= {"clients": record.clients, "ttr_s": found.ttr_s}
-    course.tell(f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s")
+    context.recovery = record
+    context.facts |= {"clients": record.clients, "ttr_s": found.ttr_s}
+    context.report(f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s")
     if step.outcome is not None:
         message = ""
         if found.outcome != step.outcome:
             message = f"expected {step.outcome}, found {found.outcome}"
-        course.checks.append(
+        context.checks.append(
             CheckResult(OUTCOME, not message, step.outcome, found.outcome, message)
         )

@@ -97,7 +97,7 @@ class Pacer:
             for thread in threads:
                 thread.join()
         finally:
-            # Also when the run is interrupted: nobody may go on creating pods.
+            # Also when the run is interrupted: no thread may go on creating pods.
             self._over.set()
         if self._error is not None:
             raise self._error

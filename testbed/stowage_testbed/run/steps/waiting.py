@@ -8,7 +8,7 @@ from stowage_testbed.observe.errors import NotSettledError
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
-from stowage_testbed.run.steps.course import Course
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import observed_moment
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.check_moment import check_moment
@@ -17,19 +17,19 @@ from stowage_testbed.scenario.steps.model import Check, Step, Wait
 from stowage_testbed.scenario.steps.words import awaited
 
 
-def wait(course: Course, step: Wait) -> None:
+def wait(context: StepContext, step: Wait) -> None:
     """Wait until pods, or one object, have come so far."""
-    timeout_s = step.timeout_s or course.timeouts.step_s(course.scenario, "wait")
+    timeout_s = step.timeout_s or context.timeouts.step_s(context.scenario, "wait")
     if step.condition == "phase":
         (name,) = step.of
-        item = course.object(name)
+        item = context.object(name)
         kind = item.kind if item else "PackingPlan"
-        condition = in_phase(kind, name, step.phase, course.namespace)
+        condition = in_phase(kind, name, step.phase, context.namespace)
     else:
-        asked = course.demand.of(step.of) if step.of else course.demand.total
+        asked = context.demand.of(step.of) if step.of else context.demand.total
         count = asked if step.count is None else step.count
-        condition = some_pods(course.namespace, step.of, count, step.condition)
-    course.wait_for(
+        condition = some_pods(context.namespace, step.of, count, step.condition)
+    context.wait_for(
         f"it to hold that {awaited(step)}",
         condition,
         timeout_s=timeout_s,
@@ -37,18 +37,18 @@ def wait(course: Course, step: Wait) -> None:
     )
 
 
-def check(course: Course, step: Check, where: Step) -> None:
+def check(context: StepContext, step: Check, where: Step) -> None:
     """Wait until what is expected holds; what does not is a failed check."""
-    timeout_s = step.timeout_s or course.timeouts.step_s(course.scenario, "check")
+    timeout_s = step.timeout_s or context.timeouts.step_s(context.scenario, "check")
     results = await_moment(
-        course, step.expect, timeout_s=timeout_s, stable_s=step.stable_s
+        context, step.expect, timeout_s=timeout_s, stable_s=step.stable_s
     )
     name = f"step {where.number}"
-    course.checks += [replace(one, name=f"{name}: {one.name}") for one in results]
+    context.checks += [replace(one, name=f"{name}: {one.name}") for one in results]
 
 
 def await_moment(
-    course: Course, expect: ExpectedMoment, *, timeout_s: float, stable_s: float
+    context: StepContext, expect: ExpectedMoment, *, timeout_s: float, stable_s: float
 ) -> list[CheckResult]:
     """Return the results as soon as all hold, or as they are at the deadline.
 
@@ -57,25 +57,25 @@ def await_moment(
     NotSettledError
         All hold, but the pods did not come to rest.
     """
-    tolerance = course.scenario.expect.tolerance
+    tolerance = context.scenario.expect.tolerance
 
     def look(state: State) -> list[CheckResult]:
-        return list(check_moment(expect, observed_moment(state, course), tolerance))
+        return list(check_moment(expect, observed_moment(state, context), tolerance))
 
     def condition(state: State) -> Verdict:
         failed = [one.message for one in look(state) if not one.passed]
         return Verdict(not failed, "; ".join(failed) or "all holds, but pods change")
 
     try:
-        course.wait_for(
+        context.wait_for(
             "what is expected to hold",
             condition,
             timeout_s=timeout_s,
             stable_s=stable_s,
         )
     except NotSettledError:
-        results = course.bench.observer.read(look)
+        results = context.run.observer.read(look)
         if all(one.passed for one in results):
             raise
         return results
-    return course.bench.observer.read(look)
+    return context.run.observer.read(look)

@@ -1,6 +1,6 @@
 """Reading trace files: CSV with a header line, or JSON, a list of mappings.
 
-Every fault of a file is found before any is told, with its line.
+Every issue of a file is found, with its line, before any is reported.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import yaml
 
 from stowage_testbed.scenario.arrivals.trace import TraceRow, traced_pods
 from stowage_testbed.scenario.arrivals.trace_row import FIELDS, row_of
-from stowage_testbed.scenario.errors import Fault
+from stowage_testbed.scenario.errors import Issue
 
 SUFFIXES = (".csv", ".json")
 
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """What a trace file holds, and its faults; or why it could not be read."""
+    """What a trace file holds, and its issues; or why it could not be read."""
 
     rows: tuple[TraceRow, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    issues: tuple[Issue, ...] = ()
     unreadable: str = ""
 
 
@@ -38,15 +38,15 @@ class _Table:
 
     path: Path
     rows: list[tuple[int, Mapping[str, object]]] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
     line_of: Callable[[int], int] = lambda place: place
 
-    def complain(self, place: int, message: str, column: int = 1) -> None:
-        self.faults.append(Fault(self.path, self.line_of(place), column, message))
+    def add_issue(self, place: int, message: str, column: int = 1) -> None:
+        self.issues.append(Issue(self.path, self.line_of(place), column, message))
 
 
 def read_trace(path: Path) -> TraceFile:
-    """Read a trace; a file with faults has no rows."""
+    """Read a trace; a file with issues yields no rows."""
     if path.suffix not in SUFFIXES:
         return TraceFile(unreadable=f"it is not one of {' and '.join(SUFFIXES)}")
     try:
@@ -65,20 +65,20 @@ def _judged(table: _Table) -> TraceFile:
     for place, fields in table.rows:
         row, wrong = row_of(fields)
         for message in wrong:
-            table.complain(place, message)
+            table.add_issue(place, message)
         if row is not None:
             good.append(row)
             places.append(place)
     _find_namesakes(table, good, places)
-    if not good and not table.faults:
-        table.complain(1, "there are no arrivals; write at least one")
-    if table.faults:
-        return TraceFile(faults=tuple(table.faults))
+    if not good and not table.issues:
+        table.add_issue(1, "there are no arrivals; write at least one")
+    if table.issues:
+        return TraceFile(issues=tuple(table.issues))
     return TraceFile(tuple(good))
 
 
 def _find_namesakes(table: _Table, rows: list[TraceRow], places: list[int]) -> None:
-    """Complain about pods that would bear the name of an earlier one."""
+    """Add an issue for each pod that would have the name of an earlier one."""
     # Rows of one moment keep their order, as they do when they are replayed.
     order = sorted(range(len(rows)), key=lambda index: rows[index].at_s)
     seen: dict[str, int] = {}
@@ -89,7 +89,7 @@ def _find_namesakes(table: _Table, rows: list[TraceRow], places: list[int]) -> N
             if first != places[index]:
                 message = f"pod {pod.name!r} came already in line"
                 message = f"{message} {table.line_of(first)}; give it another name"
-                table.complain(places[index], message)
+                table.add_issue(places[index], message)
 
 
 def _csv_table(path: Path, text: str) -> _Table:
@@ -104,16 +104,16 @@ def _csv_table(path: Path, text: str) -> _Table:
                 header = values
             elif len(values) != len(header):
                 message = f"{len(values)} fields, the header has {len(header)}"
-                table.complain(reader.line_num, f"{message}; mend one of them")
+                table.add_issue(reader.line_num, f"{message}; fix one of them")
             else:
                 pairs = zip(header, values, strict=True)
                 filled = {name: value for name, value in pairs if value}
                 table.rows.append((reader.line_num, filled))
     except csv.Error as error:
         message = f"this is not CSV: {error}; look at its quotes"
-        table.complain(reader.line_num, message)
+        table.add_issue(reader.line_num, message)
     if not header:
-        table.complain(1, f"there is no header; begin with {','.join(FIELDS)}")
+        table.add_issue(1, f"there is no header; begin with {','.join(FIELDS)}")
     return table
 
 
@@ -122,11 +122,11 @@ def _json_table(path: Path, text: str) -> _Table:
     try:
         items = json.loads(text)
     except json.JSONDecodeError as error:
-        message = f"this is not JSON: {error.msg}; mend it"
-        table.complain(error.lineno, message, error.colno)
+        message = f"this is not JSON: {error.msg}; fix it"
+        table.add_issue(error.lineno, message, error.colno)
         return table
     if not isinstance(items, list):
-        table.complain(1, "a trace is a list of mappings; put the arrivals into [ ]")
+        table.add_issue(1, "a trace is a list of mappings; put the arrivals into [ ]")
         return table
     table.line_of = _lines(text)
     for index, item in enumerate(items):
@@ -134,14 +134,14 @@ def _json_table(path: Path, text: str) -> _Table:
             filled = {name: value for name, value in item.items() if value is not None}
             table.rows.append((index, filled))
         else:
-            table.complain(index, "an arrival is a mapping; write {...}")
+            table.add_issue(index, "an arrival is a mapping; write {...}")
     return table
 
 
 def _lines(text: str) -> Callable[[int], int]:
     """Return what tells where each item of a JSON list begins.
 
-    JSON is YAML, whose parser keeps the places; it is slow, so only faults ask for it.
+    JSON is YAML, whose parser keeps the places; it is slow, so only issues need it.
     """
 
     @functools.cache

@@ -19,7 +19,7 @@ class FieldError(ValueError):
 
 
 def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
-    """Return the row, and what is wrong with it; a row with faults is none.
+    """Return the row and its issues; ``None`` for a row with issues.
 
     Parameters
     ----------
@@ -27,18 +27,18 @@ def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
         What stands in each field, as text or as JSON; fields that are empty are left
         out.
     """
-    faults = [
+    issues = [
         f"unknown field {name!r}; known are {', '.join(FIELDS)}"
         for name in values
         if name not in FIELDS
     ]
-    faults += [
+    issues += [
         f"field {name!r} is missing; it is {FIELDS[name][1]}"
         for name in REQUIRED
         if name not in values
     ]
     if "pod" in values and "replicas" in values:
-        faults.append("`pod` names a single pod; leave `replicas` out, or the name")
+        issues.append("`pod` names a single pod; leave `replicas` out, or the name")
     read: dict[str, Any] = {}
     for name, (parse, what) in FIELDS.items():
         if name not in values:
@@ -46,8 +46,8 @@ def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
         try:
             read[name] = parse(values[name])
         except (FieldError, QuantityError, ValueError):
-            faults.append(f"{name} must be {what}, not {values[name]!r}")
-    return (None, faults) if faults else (_row(read), [])
+            issues.append(f"{name} must be {what}, not {values[name]!r}")
+    return (None, issues) if issues else (_row(read), [])
 
 
 def _row(read: Mapping[str, Any]) -> TraceRow:

@@ -1,1 +1,1 @@
-"""The steps of a scenario: what they are, how they are read, checked and told."""
+"""The steps of a scenario: what they are, how they are read, checked and explained."""

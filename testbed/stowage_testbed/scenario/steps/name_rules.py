@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stowage_testbed.scenario.complaints import Complaint, unknown_name
 from stowage_testbed.scenario.draft import Draft
+from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
+from stowage_testbed.scenario.steps.additions import replayed_owners, triggered_plans
 from stowage_testbed.scenario.steps.model import Burst, Replay, TriggerPlan
 from stowage_testbed.scenario.steps.references import Sort, place_of, references
-from stowage_testbed.scenario.steps.world import replayed_owners, triggered_plans
 
 
-def names_are_known(draft: Draft) -> Iterator[Complaint]:
+def names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
     """Steps name only what the scenario has."""
     whole = draft.workload_whole and draft.objects_whole and draft.steps_whole
     known = _known(draft)
@@ -19,45 +19,45 @@ def names_are_known(draft: Draft) -> Iterator[Complaint]:
         noun, names = known[one.sort]
         complete = draft.nodes_whole and draft.steps_whole
         if one.name not in names and (complete if one.sort == "node" else whole):
-            yield Complaint(one.place, unknown_name(noun, one.name, names))
+            yield DocumentIssue(one.place, unknown_name(noun, one.name, names))
 
 
-def caught_names_are_known(draft: Draft) -> Iterator[Complaint]:
-    """What is to be described when something fails is there."""
+def caught_names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
+    """What `catch` describes exists."""
     if not (draft.workload_whole and draft.objects_whole and draft.steps_whole):
         return
     known = [*draft.workload_names, *_phased(draft)]
-    for number, item in enumerate(draft.sound.get("catch", ())):
+    for number, item in enumerate(draft.valid.get("catch", ())):
         name = item.get("describe") if isinstance(item, dict) else None
         if name is not None and name not in known:
             message = unknown_name("workload or object", name, known)
-            yield Complaint(("catch", number, "describe"), message)
+            yield DocumentIssue(("catch", number, "describe"), message)
 
 
-def names_are_unique(draft: Draft) -> Iterator[Complaint]:
-    """No workload, object, plan or owner bears the name of another."""
+def names_are_unique(draft: Draft) -> Iterator[DocumentIssue]:
+    """No workload, object, plan or owner has the name of another."""
     taken = dict.fromkeys(draft.workload_names, "a workload")
     for name in draft.objects:
         if name in taken:
             message = f"{name!r} is {taken[name]} already; choose another name"
-            yield Complaint(("objects", name), message, of_key=True)
+            yield DocumentIssue(("objects", name), message, of_key=True)
         taken.setdefault(name, "an object")
     for step in draft.steps:
         if isinstance(step.action, TriggerPlan):
             name = step.action.plan
             if name in taken:
                 message = f"{name!r} is {taken[name]} already; choose another name"
-                yield Complaint(place_of(step, "plan"), message)
+                yield DocumentIssue(place_of(step, "plan"), message)
             taken.setdefault(name, "a plan")
         if isinstance(step.action, Replay):
             for name in replayed_owners([step]):
                 if name in taken:
                     message = f"owner {name!r} of the trace is {taken[name]} already"
                     place = place_of(step, "file")
-                    yield Complaint(place, f"{message}; rename one of them")
+                    yield DocumentIssue(place, f"{message}; rename one of them")
 
 
-def pods_come_once(draft: Draft) -> Iterator[Complaint]:
+def pods_come_once(draft: Draft) -> Iterator[DocumentIssue]:
     """No two replays bring a pod of one name."""
     seen: dict[str, int] = {}
     for step in draft.steps:
@@ -67,11 +67,11 @@ def pods_come_once(draft: Draft) -> Iterator[Complaint]:
         if clash:
             message = f"pod {clash!r} comes already in line {seen[clash]}"
             place = place_of(step, "file")
-            yield Complaint(place, f"{message}; replay another trace")
+            yield DocumentIssue(place, f"{message}; replay another trace")
         seen |= {pod.name: step.line for pod in step.action.pods}
 
 
-def traces_can_be_read(draft: Draft) -> Iterator[Complaint]:
+def traces_can_be_read(draft: Draft) -> Iterator[DocumentIssue]:
     """The files of traces are there."""
     for step in draft.steps:
         if isinstance(step.action, Replay):
@@ -80,10 +80,10 @@ def traces_can_be_read(draft: Draft) -> Iterator[Complaint]:
             if cause:
                 message = f"cannot read {file}: {cause}; name a .csv or .json file"
                 place = place_of(step, "file")
-                yield Complaint(place, f"{message}, relative to this one")
+                yield DocumentIssue(place, f"{message}, relative to this one")
 
 
-def templates_are_not_applied(draft: Draft) -> Iterator[Complaint]:
+def templates_are_not_applied(draft: Draft) -> Iterator[DocumentIssue]:
     """A controller would take pods for its own that a burst makes."""
     applied = {one.name for one in references(draft) if one.sort == "applied"}
     for step in draft.steps:
@@ -92,10 +92,10 @@ def templates_are_not_applied(draft: Draft) -> Iterator[Complaint]:
                 f"workload {step.action.workload!r} is applied too, and its controller "
                 "would take the burst's pods for its own; write a second workload"
             )
-            yield Complaint(place_of(step, "workload"), message)
+            yield DocumentIssue(place_of(step, "workload"), message)
 
 
-NAME_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
+NAME_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     names_are_known,
     caught_names_are_known,
     names_are_unique,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stowage_testbed.scenario.complaints import Complaint
 from stowage_testbed.scenario.draft import Draft
+from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.steps.additions import replayed_owners
 from stowage_testbed.scenario.steps.demand import Demand
 from stowage_testbed.scenario.steps.model import (
     AddNodes,
@@ -20,10 +21,9 @@ from stowage_testbed.scenario.steps.model import (
     Wait,
 )
 from stowage_testbed.scenario.steps.references import Reference, place_of, references
-from stowage_testbed.scenario.steps.world import replayed_owners
 
 
-def things_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
+def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
     """Nothing is used before it is applied, applied twice, or used when deleted."""
     if not (draft.steps_whole and _applied_is_known(draft)):
         return
@@ -37,7 +37,7 @@ def things_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
         _follow(step, there)
 
 
-def everything_is_used(draft: Draft) -> Iterator[Complaint]:
+def everything_is_used(draft: Draft) -> Iterator[DocumentIssue]:
     """Every workload and object is applied by some step."""
     whole = draft.stepped and draft.steps_whole
     if not (whole and _applied_is_known(draft)):
@@ -51,14 +51,14 @@ def everything_is_used(draft: Draft) -> Iterator[Complaint]:
     for place, workload in draft.workload.items():
         if workload.name not in used:
             message = f"workload {workload.name!r} is used by no step"
-            yield Complaint(place, f"{message}; apply it or remove it")
+            yield DocumentIssue(place, f"{message}; apply it or remove it")
     for name in draft.objects:
         if name not in used:
             message = f"object {name!r} is used by no step; apply it or remove it"
-            yield Complaint(("objects", name), message, of_key=True)
+            yield DocumentIssue(("objects", name), message, of_key=True)
 
 
-def waits_are_for_pods(draft: Draft) -> Iterator[Complaint]:
+def waits_are_for_pods(draft: Draft) -> Iterator[DocumentIssue]:
     """A wait for all pods comes when there are any."""
     if not (draft.workload_whole and draft.objects_whole and draft.steps_whole):
         return
@@ -71,10 +71,10 @@ def waits_are_for_pods(draft: Draft) -> Iterator[Complaint]:
         asked = demand.of(wait.of) if wait.of else demand.total
         if wait.count is None and not asked:
             message = "the steps before have asked for no pod; write `count`"
-            yield Complaint(place_of(step), f"{message}, or wait later")
+            yield DocumentIssue(place_of(step), f"{message}, or wait later")
 
 
-def nodes_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
+def nodes_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
     """No step uses a node before it is added, or after it was removed."""
     if not (draft.steps_whole and draft.nodes_whole):
         return
@@ -88,14 +88,16 @@ def nodes_are_there_when_used(draft: Draft) -> Iterator[Complaint]:
         for one in by_step.get(step.number, ()):
             if one.name in known - there:
                 message = f"node {one.name!r} is not there at this step"
-                yield Complaint(one.place, f"{message}; add it before, or later remove")
+                yield DocumentIssue(
+                    one.place, f"{message}; add it before, or later remove"
+                )
         if isinstance(step.action, AddNodes):
             there |= set(step.action.pool.node_names())
         if isinstance(step.action, RemoveNodes):
             there -= set(step.action.nodes)
 
 
-def one_measured_window(draft: Draft) -> Iterator[Complaint]:
+def one_measured_window(draft: Draft) -> Iterator[DocumentIssue]:
     """There is one window at most, with a start and a stop."""
     if not draft.steps_whole:
         return
@@ -104,16 +106,16 @@ def one_measured_window(draft: Draft) -> Iterator[Complaint]:
     for position, step in enumerate(edges):
         if position >= len(wanted):
             message = "there is one measured window, and it is over; remove this step"
-            yield Complaint(place_of(step), message)
+            yield DocumentIssue(place_of(step), message)
         elif step.action != Measure(wanted[position]):  # type: ignore[arg-type]
             message = f"here the window should {wanted[position]}; exchange the steps"
-            yield Complaint(place_of(step), message)
+            yield DocumentIssue(place_of(step), message)
     if len(edges) == 1:
         message = "the measured window never stops; add `measure: stop`"
-        yield Complaint(place_of(edges[0]), message)
+        yield DocumentIssue(place_of(edges[0]), message)
 
 
-ORDER_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
+ORDER_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     things_are_there_when_used,
     everything_is_used,
     waits_are_for_pods,
@@ -123,7 +125,7 @@ ORDER_RULES: tuple[Callable[[Draft], Iterator[Complaint]], ...] = (
 
 
 def _applied_is_known(draft: Draft) -> bool:
-    """Tell whether all that is applied has a name that is known.
+    """Return whether all that is applied has a name that is known.
 
     What an unknown one was meant to be would be called unused, and missing, too.
     """
@@ -136,16 +138,16 @@ def _applied_is_known(draft: Draft) -> bool:
     )
 
 
-def _wrong_use(one: Reference, there: dict[str, int]) -> Iterator[Complaint]:
+def _wrong_use(one: Reference, there: dict[str, int]) -> Iterator[DocumentIssue]:
     if one.sort in {"node", "template"}:
         return
     if one.step.kind == "apply":
         if one.name in there:
             message = f"{one.name!r} was applied already in line {there[one.name]}"
-            yield Complaint(one.place, f"{message}; delete it before")
+            yield DocumentIssue(one.place, f"{message}; delete it before")
     elif one.name not in there:
         message = f"{one.name!r} is not there at this step; apply it before"
-        yield Complaint(one.place, message)
+        yield DocumentIssue(one.place, message)
 
 
 def _follow(step: Step, there: dict[str, int]) -> None:

@@ -54,7 +54,7 @@ def place_of(step: Step, *inner: str | int) -> Place:
 def references(draft: Draft) -> Iterator[Reference]:
     """Yield every name that the steps use, in order."""
     for step in draft.steps:
-        plain = draft.sound["steps"][step.number - 1][step.kind]
+        plain = draft.valid["steps"][step.number - 1][step.kind]
         if step.kind in _WHOLE:
             for place, name in _named(plain, place_of(step)):
                 if (step.kind, plain) != ("apply", ALL):

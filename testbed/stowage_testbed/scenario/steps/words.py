@@ -20,7 +20,7 @@ _SHOWN = 6
 
 def in_words(action: model.Action) -> str:
     """Return what a step does, as a person would say it."""
-    return _SPEAKERS[type(action)](action)
+    return _FORMATTERS[type(action)](action)
 
 
 def pool_in_words(pool: NodePool) -> str:
@@ -213,9 +213,9 @@ _STATES = {
         "have a node or are found unschedulable",
     ),
     "refused": ("has been found unschedulable", "have been found unschedulable"),
-    "leaving": ("has been told to end", "have been told to end"),
+    "leaving": ("is terminating", "are terminating"),
 }
-_SPEAKERS: Mapping[type, Callable[[Any], str]] = {
+_FORMATTERS: Mapping[type, Callable[[Any], str]] = {
     model.Apply: _apply,
     model.Delete: _delete,
     model.Scale: _scale,

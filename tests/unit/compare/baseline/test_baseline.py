@@ -10,7 +10,7 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
-from stowage_testbed.compare.baseline.checking import bearing, check
+from stowage_testbed.compare.baseline.checking import check, speed_dependence
 from stowage_testbed.compare.baseline.document import (
     Baseline,
     Series,
@@ -97,7 +97,7 @@ def test_a_slower_scheduler_is_found_on_a_slower_machine() -> None:
 
 
 def test_machines_too_far_apart_leave_times_unjudged() -> None:
-    """A queue's times do not grow in proportion; evenness and counts are judged."""
+    """A queue's times do not grow in proportion; spread and counts are judged."""
     found = outcomes(a_baseline(1), a_baseline(2, speed=0.3, service_s=0.04))
 
     assert found["t_sched_mean_s"] == "not judged"
@@ -142,7 +142,7 @@ def test_what_is_not_alike_is_not_compared(other: dict[str, Any], said: str) -> 
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"format": "other"}'])
-def test_a_file_that_is_no_baseline_is_a_clear_fault(
+def test_a_file_that_is_no_baseline_is_a_clear_issue(
     tmp_path: Path, content: str
 ) -> None:
     """The arguments are easily swapped."""
@@ -180,9 +180,9 @@ def test_one_round_is_no_spread() -> None:
     ("unit", "how"),
     [("s", "time"), ("pods/s", "rate"), ("pods", "none"), ("index", "none")],
 )
-def test_units_tell_what_the_machine_bears_on(unit: str, how: str) -> None:
+def test_units_show_what_the_machine_affects(unit: str, how: str) -> None:
     """A slow machine makes times longer and rates lower, and fairness no different."""
-    assert bearing(unit) == how
+    assert speed_dependence(unit) == how
 
 
 def test_an_arm_that_fails_does_not_hold() -> None:

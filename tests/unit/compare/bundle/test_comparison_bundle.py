@@ -147,7 +147,7 @@ def test_every_broken_file_is_named_at_once(
         ({"comparison": {}}, "missing required field"),
     ],
 )
-def test_a_broken_head_is_a_clear_fault(
+def test_a_broken_head_is_a_clear_issue(
     tmp_path: Path, change: dict[str, object], said: str
 ) -> None:
     """It may be of a later version, or edited by hand."""
@@ -159,7 +159,7 @@ def test_a_broken_head_is_a_clear_fault(
         read_bundle(tmp_path)
 
 
-def test_a_scenario_that_was_changed_afterwards_is_a_fault(tmp_path: Path) -> None:
+def test_a_scenario_that_was_changed_afterwards_is_an_issue(tmp_path: Path) -> None:
     """The text says what was run, or it says nothing."""
     BundleFolder.create(tmp_path, a_comparison())
     path = tmp_path / "compare.json"
@@ -169,7 +169,7 @@ def test_a_scenario_that_was_changed_afterwards_is_a_fault(tmp_path: Path) -> No
         read_bundle(tmp_path)
 
 
-def test_a_record_of_an_arm_that_was_not_compared_is_a_fault(tmp_path: Path) -> None:
+def test_a_record_of_an_arm_that_was_not_compared_is_an_issue(tmp_path: Path) -> None:
     """Files of two comparisons have been mixed."""
     bundle = BundleFolder.create(tmp_path, a_comparison())
     bundle.add(burst_rounds(1, (BurstArm("stranger"),), 1)[0])

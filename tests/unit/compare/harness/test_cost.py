@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from run_records import a_record
 
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.compare.errors import BurstUnplacedError
 from stowage_testbed.compare.harness.burst import Burst
 from stowage_testbed.compare.harness.cost import HarnessCost
@@ -16,7 +16,7 @@ from stowage_testbed.compare.harness.duration import burst_duration_s
 from stowage_testbed.compare.harness.runs import MeasuredBurst
 from stowage_testbed.observe.audit import BEGINNING
 
-BURST = Burst(200, Dress("somebody", labels={"queue": "root.a"}))
+BURST = Burst(200, PodOverrides("somebody", labels={"queue": "root.a"}))
 
 
 def cost(measured_s: list[float], unmeasured_s: list[float]) -> HarnessCost:
@@ -79,7 +79,7 @@ def test_a_burst_that_did_not_go_through_has_no_duration(tmp_path: Path) -> None
         burst_duration_s(log, BEGINNING, "ns", 2)
 
 
-def test_the_bursts_pods_wear_what_their_scheduler_asks_for() -> None:
+def test_the_bursts_pods_get_their_schedulers_overrides() -> None:
     """YuniKorn places nothing without its labels."""
     workload = BURST.workload
 

@@ -34,7 +34,7 @@ def test_no_arm_has_a_place_of_its_own() -> None:
 
 
 def test_a_seed_gives_one_order_and_seeds_differ_in_who_begins() -> None:
-    """An interrupted comparison is gone on with as it would have gone on."""
+    """An interrupted comparison is resumed as it would have gone on."""
     orders = {seed: list(turns(LIMITS, ARMS, 2, seed)) for seed in range(20)}
 
     assert orders[3] == list(turns(LIMITS, ARMS, 2, 3))

@@ -55,7 +55,7 @@ def test_values_are_shown_with_four_digits(
 
 
 def test_a_spread_is_that_of_the_extremes() -> None:
-    """Of three rounds there is nothing finer to be told."""
+    """Three rounds do not support a finer result."""
     assert spread_shown([0.3, 0.1, 0.2]) == "(0.1000 to 0.3000)"
     assert spread_shown([5.0, 5.0]) == ""
 
@@ -106,7 +106,7 @@ def test_the_papers_lines_are_left_out_of_another_workload() -> None:
     assert [row[0] for row in table.rows] == ["default"]
 
 
-def test_directions_are_told_apart(result: Result) -> None:
+def test_directions_are_distinguished(result: Result) -> None:
     """The paper's Koordinator is quicker than its default; this one is not."""
     table = direction_table(result, "own")
 

@@ -49,7 +49,7 @@ def test_a_plain_difference_is_found_in_its_direction() -> None:
 
 
 def test_higher_is_better_where_the_metric_says_so() -> None:
-    """Twice the throughput is no fault."""
+    """Twice the throughput is no failure."""
     verdict = verdict_on(
         runs("a", 100.0, 101.0, 99.0, better="higher"),
         runs("b", 200.0, 205.0, 199.0, better="higher"),

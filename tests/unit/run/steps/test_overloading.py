@@ -10,14 +10,14 @@ import pytest
 from hpa_records import hpa_record
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.compare.arms.arm import Dress
+from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.settings import FULL, Find
 from stowage_testbed.observe.receipt import ReceiptClock
-from stowage_testbed.run.site import Site
+from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.steps import overloading
-from stowage_testbed.run.steps.course import Course
-from stowage_testbed.run.steps.gauge import Gauge
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.overloading import overload
+from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.model import Overload
 
@@ -29,39 +29,52 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return what the run was asked for; it answers with a recovery."""
     seen: dict[str, Any] = {}
 
-    def run(bench: Any, site: Any, settings: Any, *, dress: Any, gauge: Any) -> Any:
-        seen.update(dress=dress, settings=settings)
-        gauge.open()
-        gauge.close()
+    def run(
+        run: Any,
+        environment: Any,
+        settings: Any,
+        *,
+        pod_overrides: Any,
+        window_listener: Any,
+    ) -> Any:
+        seen.update(pod_overrides=pod_overrides, settings=settings)
+        window_listener.open()
+        window_listener.close()
         return RECORD
 
     monkeypatch.setattr(overloading, "run_recovery", run)
     return seen
 
 
-def course(dress: Dress | None = None) -> Course:
-    bench: Any = SimpleNamespace(observer=SimpleNamespace(clock=ReceiptClock()))
+def context(pod_overrides: PodOverrides | None = None) -> StepContext:
+    run: Any = SimpleNamespace(observer=SimpleNamespace(clock=ReceiptClock()))
     pool = NodePool("n", 1, 1000, 1 << 30)
     scenario = Scenario("hpa/recovery", "A test.", (pool,), ())
-    return Course(bench, scenario, Site("shop", ("n-0",)), dress, lambda _: None)
+    return StepContext(
+        run,
+        scenario,
+        ScenarioEnvironment("shop", ("n-0",)),
+        pod_overrides,
+        lambda _: None,
+    )
 
 
 def test_the_pods_are_of_the_scheduler_under_comparison(asked: dict[str, Any]) -> None:
-    overload(course(Dress("yunikorn")), Overload({}))
+    overload(context(PodOverrides("yunikorn")), Overload({}))
 
-    assert asked["dress"] == Dress("yunikorn")
+    assert asked["pod_overrides"] == PodOverrides("yunikorn")
 
 
 def test_without_a_comparison_they_are_of_the_release(asked: dict[str, Any]) -> None:
-    overload(course(), Overload({"timing": {"sync_s": 1}}))
+    overload(context(), Overload({"timing": {"sync_s": 1}}))
 
-    assert asked["dress"].scheduler_name == "default-scheduler"
+    assert asked["pod_overrides"].scheduler_name == "default-scheduler"
     assert asked["settings"].timing.sync_s == 1
 
 
 @pytest.mark.usefixtures("asked")
 def test_the_record_is_kept_for_metrics_and_pictures() -> None:
-    made = course()
+    made = context()
 
     overload(made, Overload({}))
 
@@ -73,21 +86,21 @@ def test_the_record_is_kept_for_metrics_and_pictures() -> None:
 @pytest.mark.usefixtures("asked")
 def test_hold_is_the_measured_window() -> None:
     """Section 5.2.2: latencies are of the pods that were created after its start."""
-    told = []
+    calls = []
 
-    class Told(Gauge):
+    class Recorded(WindowListener):
         def open(self) -> None:
-            told.append("open")
+            calls.append("open")
 
         def close(self) -> None:
-            told.append("close")
+            calls.append("close")
 
-    made = course()
-    made.gauge = Told()
+    made = context()
+    made.window_listener = Recorded()
 
     overload(made, Overload({}))
 
-    assert told == ["open", "close"]
+    assert calls == ["open", "close"]
     assert made.started is not None
     assert made.stopped is not None
     assert made.started <= made.stopped
@@ -102,7 +115,7 @@ def test_hold_is_the_measured_window() -> None:
     ],
 )
 def test_the_outcome_is_checked_if_one_is_expected(outcome: Any, message: str) -> None:
-    made = course()
+    made = context()
 
     overload(made, Overload({}, outcome))
 

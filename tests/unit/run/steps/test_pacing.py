@@ -13,10 +13,10 @@ from stowage_testbed.run.steps.pacing import Due, Pacer, Pacing
 
 
 class TooLateError(StowageError):
-    """What the pacer is told to raise."""
+    """What the pacer must raise."""
 
 
-class World:
+class FakeCluster:
     """A clock that only moves when somebody waits or works.
 
     Every pause ends ``oversleep_s`` too late, and every act takes ``work_s``.
@@ -55,53 +55,53 @@ class World:
 
 def test_each_pod_comes_at_its_time() -> None:
     """The times are counted from one start."""
-    world = World()
+    cluster = FakeCluster()
 
-    pacing = world.run([0.0, 0.5, 0.5, 2.0])
+    pacing = cluster.run([0.0, 0.5, 0.5, 2.0])
 
-    assert world.done_s == {"p0": 0.0, "p1": 0.5, "p2": 0.5, "p3": 2.0}
+    assert cluster.done_s == {"p0": 0.0, "p1": 0.5, "p2": 0.5, "p3": 2.0}
     assert pacing == Pacing(done=4, late=0, latest_s=0.0)
 
 
 def test_pauses_that_are_too_long_do_not_add_up() -> None:
     """A thousand pods, each 1 ms late, must not end a second late."""
-    world = World(oversleep_s=0.001)
+    cluster = FakeCluster(oversleep_s=0.001)
 
-    pacing = world.run([n * 0.01 for n in range(1, 1001)])
+    pacing = cluster.run([n * 0.01 for n in range(1, 1001)])
 
-    assert world.done_s["p999"] == pytest.approx(10.0, abs=0.002)
+    assert cluster.done_s["p999"] == pytest.approx(10.0, abs=0.002)
     assert pacing.late == 0
     assert pacing.latest_s == pytest.approx(0.001)
 
 
 def test_requests_that_take_time_do_not_put_off_the_next_pod() -> None:
     """The time that a request takes is taken from the pause."""
-    world = World(work_s=0.005)
+    cluster = FakeCluster(work_s=0.005)
 
-    world.run([n * 0.01 for n in range(100)])
+    cluster.run([n * 0.01 for n in range(100)])
 
-    assert world.done_s["p99"] == pytest.approx(0.99)
+    assert cluster.done_s["p99"] == pytest.approx(0.99)
 
 
 def test_late_pods_come_at_once_and_are_counted() -> None:
     """A rate that the API server cannot keep up with must not go unnoticed."""
-    world = World(work_s=0.1)
+    cluster = FakeCluster(work_s=0.1)
 
-    pacing = world.run([0.0, 0.01, 0.02, 0.03])
+    pacing = cluster.run([0.0, 0.01, 0.02, 0.03])
 
-    assert world.done_s == {"p0": 0.0, "p1": 0.1, "p2": 0.2, "p3": 0.3}
+    assert cluster.done_s == {"p0": 0.0, "p1": 0.1, "p2": 0.2, "p3": 0.3}
     assert (pacing.done, pacing.late) == (4, 3)
     assert pacing.latest_s == pytest.approx(0.27)
 
 
 def test_a_pod_that_is_too_late_ends_it() -> None:
     """Hours later the arrivals are not those that were asked for."""
-    world = World(work_s=1.0)
+    cluster = FakeCluster(work_s=1.0)
 
     with pytest.raises(TooLateError, match=r"p3 2\.7"):
-        world.run([0.0, 0.1, 0.2, 0.3], allowed_s=2.5)
+        cluster.run([0.0, 0.1, 0.2, 0.3], allowed_s=2.5)
 
-    assert list(world.done_s) == ["p0", "p1", "p2"]
+    assert list(cluster.done_s) == ["p0", "p1", "p2"]
 
 
 def test_the_first_refusal_is_raised_and_ends_it() -> None:

@@ -1,4 +1,4 @@
-"""Traces of arrivals: what they become, and every fault with its line."""
+"""Traces of arrivals: what they become, and every issue with its line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stowage_testbed.scenario.arrivals.trace import (
     traced_pods,
 )
 from stowage_testbed.scenario.arrivals.trace_file import read_trace
-from stowage_testbed.scenario.errors import ScenarioFaultsError
+from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.model import Replay
 
@@ -28,8 +28,8 @@ def a_file(tmp_path: Path, text: str, suffix: str = ".csv") -> Path:
     return path
 
 
-def faults_of(path: Path) -> list[str]:
-    return [f"{fault.line}: {fault.message}" for fault in read_trace(path).faults]
+def issues_of(path: Path) -> list[str]:
+    return [f"{issue.line}: {issue.message}" for issue in read_trace(path).issues]
 
 
 def test_a_row_is_read_with_its_defaults(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_json_says_the_same_as_csv(tmp_path: Path) -> None:
     assert len(from_json.rows) == 2
 
 
-def test_every_fault_of_a_csv_is_told_at_once(tmp_path: Path) -> None:
+def test_every_issue_of_a_csv_is_reported_at_once(tmp_path: Path) -> None:
     """A recorder with one mistake makes it in every row."""
     path = a_file(
         tmp_path,
@@ -70,8 +70,8 @@ def test_every_fault_of_a_csv_is_told_at_once(tmp_path: Path) -> None:
         "1,web,100m,1G,,,4\n",
     )
 
-    assert faults_of(path) == [
-        "4: 3 fields, the header has 7; mend one of them",
+    assert issues_of(path) == [
+        "4: 3 fields, the header has 7; fix one of them",
         "2: arrival_s must be seconds from the trace's start, 0 or more, not '-1'",
         "3: arrival_s must be seconds from the trace's start, 0 or more, not 'soon'",
         "3: owner must be a name of lower-case letters, digits and '-', as in web-1, "
@@ -86,7 +86,7 @@ def test_every_fault_of_a_csv_is_told_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_faults_of_json_have_their_lines_too(tmp_path: Path) -> None:
+def test_issues_of_json_have_their_lines_too(tmp_path: Path) -> None:
     """Though a parser of JSON keeps none."""
     path = a_file(
         tmp_path,
@@ -96,13 +96,13 @@ def test_faults_of_json_have_their_lines_too(tmp_path: Path) -> None:
         ".json",
     )
 
-    lines = [int(fault.partition(":")[0]) for fault in faults_of(path)]
+    lines = [int(issue.partition(":")[0]) for issue in issues_of(path)]
 
     assert sorted(lines) == [3, 3, 3, 4, 5, 5, 5]
 
 
 @pytest.mark.parametrize(
-    ("text", "suffix", "fault"),
+    ("text", "suffix", "issue"),
     [
         ("", ".csv", "1: there is no header; begin with arrival_s,owner,cpu,memory,"),
         (HEADER, ".csv", "1: there are no arrivals; write at least one"),
@@ -113,12 +113,12 @@ def test_faults_of_json_have_their_lines_too(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_no_trace_is_one_message(
-    text: str, suffix: str, fault: str, tmp_path: Path
+    text: str, suffix: str, issue: str, tmp_path: Path
 ) -> None:
     """Half-written files, and files of another kind."""
-    (found,) = faults_of(a_file(tmp_path, text, suffix))
+    (found,) = issues_of(a_file(tmp_path, text, suffix))
 
-    assert found.startswith(fault)
+    assert found.startswith(issue)
 
 
 def test_a_pod_is_named_by_owner_and_template(tmp_path: Path) -> None:
@@ -141,17 +141,17 @@ def test_a_pod_is_named_by_owner_and_template(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_two_pods_of_one_name_are_a_fault(tmp_path: Path) -> None:
+def test_two_pods_of_one_name_are_an_issue(tmp_path: Path) -> None:
     """The second could not be created."""
     path = a_file(
         tmp_path,
         "arrival_s,owner,cpu,memory,pod\n1,web,1,1G,a\n0,web,1,1G,b\n3,web,1,1G,a\n",
     )
 
-    (fault,) = faults_of(path)
+    (issue,) = issues_of(path)
 
     name = f"web-{Template(1000, 10**9).template_id}-a"
-    assert fault == (f"4: pod '{name}' came already in line 2; give it another name")
+    assert issue == (f"4: pod '{name}' came already in line 2; give it another name")
 
 
 def test_speed_and_limit_change_times_and_number() -> None:
@@ -199,15 +199,15 @@ def test_a_scenario_needs_no_workload_beside_a_trace(tmp_path: Path) -> None:
     assert scenario.priorities == (7,)
 
 
-def test_faults_of_the_trace_are_told_with_those_of_the_scenario(
+def test_issues_of_the_trace_are_reported_with_those_of_the_scenario(
     tmp_path: Path,
 ) -> None:
     """Both files are the author's."""
     path = a_scenario(tmp_path, f"{HEADER}1,web,many,1G,,,\n")
     path.write_text(SCENARIO.replace("count: 1", "count: 0"))
 
-    with pytest.raises(ScenarioFaultsError) as caught:
+    with pytest.raises(ScenarioIssuesError) as caught:
         load_file(path)
 
-    places = [(fault.path.name, fault.line) for fault in caught.value.faults]
+    places = [(issue.path.name, issue.line) for issue in caught.value.issues]
     assert places == [("case.yaml", 4), ("trace.csv", 2)]

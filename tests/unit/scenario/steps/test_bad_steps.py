@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.scenario.errors import ScenarioFaultsError
+from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 
 GOOD = """\
@@ -37,15 +37,15 @@ expect:
 """
 
 
-def faults_of(tmp_path: Path, text: str) -> list[str]:
-    """Return the faults of a file as ``line:column: message``; none if it is good."""
+def issues_of(tmp_path: Path, text: str) -> list[str]:
+    """Return the issues of a file as ``line:column: message``; none if it is good."""
     path = tmp_path / "test" / "case.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, "utf-8")
     try:
         load_file(path)
-    except ScenarioFaultsError as error:
-        return [str(fault).removeprefix(f"{path}:") for fault in error.faults]
+    except ScenarioIssuesError as error:
+        return [str(issue).removeprefix(f"{path}:") for issue in error.issues]
     return []
 
 
@@ -172,7 +172,7 @@ CASES = {
         "11:16: objects.peak.kind cannot be the text 'Reservations'; did you mean "
         "'Reservation'?",
     ),
-    "a reservation that nobody heeds": (
+    "a reservation that no scheduler respects": (
         "scheduler: {profile: optimizer, optimizer: true}",
         "scheduler: {profile: default}",
         "11:16: the scheduler's profile default does not know reservations; choose "
@@ -335,7 +335,7 @@ CASES = {
         BOUND,
         "{max: 5, origin: here, runs: 3, spread: [0.5, 1], margin: 2}",
         "26:14: max 5 does not follow from its origin: the worst value 1 with margin 2 "
-        "gives 2; mend the one that is wrong",
+        "gives 2; fix the one that is wrong",
     ),
     "a spread the wrong way round": (
         BOUND,
@@ -371,28 +371,28 @@ CASES = {
 
 
 def test_the_scenario_that_all_cases_start_from_is_good(tmp_path: Path) -> None:
-    """Otherwise the cases would show the faults of their frame."""
-    assert faults_of(tmp_path, GOOD) == []
+    """Otherwise the cases would show the issues of their frame."""
+    assert issues_of(tmp_path, GOOD) == []
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_fault_of_steps_is_named_with_its_place_and_the_way_out(
+def test_an_issue_of_steps_is_named_with_its_place_and_the_way_out(
     case: str, tmp_path: Path
 ) -> None:
-    """An author should be able to mend the file without reading our code."""
-    old, new, fault = CASES[case]
+    """An author should be able to fix the file without reading our code."""
+    old, new, issue = CASES[case]
     assert GOOD.count(old) == 1
 
-    assert fault in faults_of(tmp_path, GOOD.replace(old, new))
+    assert issue in issues_of(tmp_path, GOOD.replace(old, new))
 
 
-def test_all_faults_of_steps_are_reported_at_once(tmp_path: Path) -> None:
-    """Mending one fault at a time costs one run each."""
+def test_all_issues_of_steps_are_reported_at_once(tmp_path: Path) -> None:
+    """Mending one issue at a time costs one run each."""
     text = GOOD.replace("to: 3", "to: -3").replace("cordon: node-0", "cordn: node-0")
     text = text.replace("kind: Reservation", "kind: Reserve")
     text = text.replace("margin: 2", "margin: 0")
 
-    lines = [int(fault.split(":")[0]) for fault in faults_of(tmp_path, text)]
+    lines = [int(issue.split(":")[0]) for issue in issues_of(tmp_path, text)]
 
     assert lines == [11, 16, 20, 26]
 
@@ -407,27 +407,27 @@ expect: {deterministic: {}, optimizer: {}}
 
 
 @pytest.mark.parametrize(
-    ("line", "fault"),
+    ("line", "issue"),
     [
         ("catch: [events]", "'catch' has a meaning only with `steps`; write them,"),
         ("objects: {a: {}}", "'objects' has a meaning only with `steps`; write them,"),
     ],
 )
 def test_words_of_steps_have_no_place_without_them(
-    line: str, fault: str, tmp_path: Path
+    line: str, issue: str, tmp_path: Path
 ) -> None:
     """They would do nothing, and their author would not learn it."""
-    assert faults_of(tmp_path, HALVES) == []
-    assert faults_of(tmp_path, f"{HALVES}{line}\n")[0].startswith(f"6:1: {fault}")
+    assert issues_of(tmp_path, HALVES) == []
+    assert issues_of(tmp_path, f"{HALVES}{line}\n")[0].startswith(f"6:1: {issue}")
 
 
 def test_a_version_may_stand_without_steps_too(tmp_path: Path) -> None:
     """A file that is rewritten need not lose it."""
-    assert faults_of(tmp_path, f"version: 1\n{HALVES}") == []
+    assert issues_of(tmp_path, f"version: 1\n{HALVES}") == []
 
 
 @pytest.mark.parametrize(
-    ("variant", "faults"),
+    ("variant", "issues"),
     [
         ("{to: 4}", []),
         ("{to: few}", ["5:21: parameter 'to' takes values of type integer; write"]),
@@ -437,16 +437,16 @@ def test_a_version_may_stand_without_steps_too(tmp_path: Path) -> None:
     ],
 )
 def test_parameters_and_variants_work_in_steps(
-    variant: str, faults: list[str], tmp_path: Path
+    variant: str, issues: list[str], tmp_path: Path
 ) -> None:
     """One file serves a burst of 40 and one of 200."""
     head = f"variants:\n  other: {{set: {variant}}}\n"
     head += "parameters:\n  to: {type: integer, default: 3}\n"
     text = GOOD.replace("nodes:\n", f"{head}nodes:\n", 1)
 
-    found = faults_of(tmp_path, text.replace("to: 3}", 'to: "${to}"}'))
+    found = issues_of(tmp_path, text.replace("to: 3}", 'to: "${to}"}'))
 
-    assert [one[: len(fault)] for one, fault in zip(found, faults, strict=False)] == (
-        faults
+    assert [one[: len(issue)] for one, issue in zip(found, issues, strict=False)] == (
+        issues
     )
-    assert bool(found) == bool(faults)
+    assert bool(found) == bool(issues)

@@ -109,18 +109,18 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("action", "words"), WORDS, ids=str)
-def test_a_step_is_told_with_its_defaults(action: model.Action, words: str) -> None:
+def test_a_step_is_reported_with_its_defaults(action: model.Action, words: str) -> None:
     """What is not written happens all the same."""
     assert in_words(action) == words
 
 
-def test_every_kind_of_step_is_told() -> None:
+def test_every_kind_of_step_is_reported() -> None:
     """A step without words would end `explain` in a traceback."""
     assert {type(action) for action, _ in WORDS} == set(get_args(model.Action))
 
 
 def test_every_shipped_scenario_can_be_explained() -> None:
-    """With variants, faults and generated instances."""
+    """With variants, issues and generated instances."""
     for scenario in load_folder(SCENARIOS):
         text = explain(scenario, DEFAULT_TIMEOUTS.step_s)
 
@@ -152,7 +152,7 @@ def test_the_command_explains_a_scenario_and_its_variants() -> None:
     assert "burst/arrivals@small\n" in result.output
 
 
-def test_a_new_scenario_has_no_faults_and_is_full_of_comments(tmp_path: Path) -> None:
+def test_a_new_scenario_has_no_issues_and_is_full_of_comments(tmp_path: Path) -> None:
     """The first thing an author sees is what works."""
     result = CliRunner().invoke(
         app, ["scenario", "new", "web/scale-up", "--folder", str(tmp_path)]
@@ -183,7 +183,7 @@ def test_a_new_scenario_overwrites_nothing(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_scenario_can_bear_is_refused(tmp_path: Path) -> None:
-    """The file would be the first thing that `validate` complains of."""
+    """Otherwise `validate` would reject the file at once."""
     result = CliRunner().invoke(
         app, ["scenario", "new", "Scale Up", "--folder", str(tmp_path)]
     )

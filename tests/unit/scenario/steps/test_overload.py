@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, RecoverySettings
-from stowage_testbed.scenario.errors import ScenarioFaultsError
+from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import strict_schema
@@ -37,7 +37,7 @@ def loaded(tmp_path: Path, step: str) -> Scenario:
 def test_the_schema_has_every_setting_with_its_default() -> None:
     """`stowage scenario schema` is where an author looks them up."""
     words: dict[str, Any] = strict_schema()["$defs"]["overload"]["properties"]
-    told = {
+    documented = {
         name: {key: inner["default"] for key, inner in word["properties"].items()}
         if "properties" in word
         else word["default"]
@@ -45,7 +45,7 @@ def test_the_schema_has_every_setting_with_its_default() -> None:
         if name != "outcome"
     }
 
-    assert told == asdict(FULL)
+    assert documented == asdict(FULL)
 
 
 def test_a_file_s_settings_are_the_step_s_and_the_rest_are_defaults(
@@ -63,7 +63,7 @@ def test_a_file_s_settings_are_the_step_s_and_the_rest_are_defaults(
 
 
 @pytest.mark.parametrize(
-    ("step", "fault"),
+    ("step", "issue"),
     [
         ("{find: {start: 9, most: 8}}", "has no level"),
         ("{hold: {total_s: 5}}", "has no window"),
@@ -74,11 +74,11 @@ def test_a_file_s_settings_are_the_step_s_and_the_rest_are_defaults(
         ("{outcome: fine}", "outcome"),
     ],
 )
-def test_settings_that_allow_no_run_are_faults_of_the_file(
-    tmp_path: Path, step: str, fault: str
+def test_settings_that_allow_no_run_are_issues_of_the_file(
+    tmp_path: Path, step: str, issue: str
 ) -> None:
     """Not errors in the middle of a run, when the cluster is up."""
-    with pytest.raises(ScenarioFaultsError, match=fault) as caught:
+    with pytest.raises(ScenarioIssuesError, match=issue) as caught:
         loaded(tmp_path, step)
 
-    assert [found.line for found in caught.value.faults] == [7]
+    assert [found.line for found in caught.value.issues] == [7]

@@ -72,7 +72,7 @@ function barSlot(panel, index, left, pitch) {
   return { group, stack, label, x: left + gap / 2, width: pitch - gap };
 }
 
-// Names are told apart by their ends.
+// Names are distinguished by their ends.
 function shortName(name, width) {
   const most = Math.max(3, Math.floor(width / 7.5));
   return name.length > most ? `…${name.slice(1 - most)}` : name;

@@ -33,7 +33,7 @@ function series(index) {
   return index < SERIES ? `series-${index}` : "series-other";
 }
 
-// Lines differ by their dashes too: not everybody tells the colours apart.
+// Lines differ by their dashes too: not every reader can distinguish the colours.
 const DASHES = ["none", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "2 6", "6 2 2 2 2 2"];
 
 function dashes(index) {

@@ -1,1 +1,1 @@
-"""Some of the instances once more, on a real cluster, with plans carried out."""
+"""Some of the instances again, on a real cluster, with plans carried out."""

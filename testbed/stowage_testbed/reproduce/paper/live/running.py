@@ -12,8 +12,8 @@ from time import monotonic, perf_counter
 from stowage_testbed.metrics.packing import placed_by_priority as placed_of_state
 from stowage_testbed.metrics.placement import placements
 from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.errors import LiveRunError
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
 from stowage_testbed.reproduce.paper.live.rows import LiveRow
 from stowage_testbed.reproduce.paper.placed import placed_by_priority
 from stowage_testbed.reproduce.paper.regenerating import scenario_of
@@ -37,10 +37,10 @@ PLACING = ("prepare", "deterministic")
 """The steps of a run that place the instance; the others install schedulers."""
 
 DRAW = 7
-"""The sample is the same each time, so that a run can be gone on with."""
+"""The sample is the same each time, so that a run can be resumed."""
 
 
-def sample_of(evaluation: Evaluation, share: float) -> list[Judged]:
+def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
     """Return the chosen instances with the last strategy's result at its first limit.
 
     Parameters
@@ -55,7 +55,7 @@ def sample_of(evaluation: Evaluation, share: float) -> list[Judged]:
 
 
 def run_live(
-    path: Path, sample: Sequence[Judged], listener: Listener
+    path: Path, sample: Sequence[Categorised], listener: Listener
 ) -> tuple[LiveRow, ...]:
     """Run what has not been run yet, and return the rows of the whole sample.
 
@@ -80,20 +80,20 @@ def live_rows(path: Path) -> tuple[LiveRow, ...]:
 
 
 def _run(
-    sample: Sequence[Judged], journal: Journal[LiveRow], listener: Listener
+    sample: Sequence[Categorised], journal: Journal[LiveRow], listener: Listener
 ) -> None:
     with Simulator(profile_file("deterministic")) as simulator:
-        keeper = _Keeper(sample, journal, simulator)
+        writer = _OutcomeWriter(sample, journal, simulator)
         scenarios = tuple(live_scenario(one) for one in sample)
         runner = Runner(
-            RunRequest(scenarios), new_run_id(), Listeners(listener, keeper)
+            RunRequest(scenarios), new_run_id(), Listeners(listener, writer)
         )
         outcome = runner.run()
     if outcome.error:
         raise LiveRunError(outcome.error)
 
 
-def live_scenario(one: Judged) -> Scenario:
+def live_scenario(one: Categorised) -> Scenario:
     """Return the instance as a scenario that asks for one plan and carries it out."""
     settings = OptimizerSettings(
         trigger="manual",
@@ -105,12 +105,12 @@ def live_scenario(one: Judged) -> Scenario:
     return replace(scenario_of(one.instance), optimizer=settings)
 
 
-class _Keeper(Listener):
+class _OutcomeWriter(Listener):
     """Writes each outcome down as soon as it is there."""
 
     def __init__(
         self,
-        sample: Sequence[Judged],
+        sample: Sequence[Categorised],
         journal: Journal[LiveRow],
         simulator: Simulator,
     ) -> None:
@@ -162,7 +162,7 @@ class _Keeper(Listener):
 def difference(cluster: ClusterState, simulated: ClusterState) -> str:
     """Return the first workload that the two place otherwise; empty if there is none.
 
-    Replicas of one ReplicaSet are the same pod to everybody.
+    Replicas of one ReplicaSet are interchangeable.
     """
     there, here = placements(cluster), placements(simulated)
     for workload in sorted(there.keys() | here.keys()):
@@ -174,7 +174,7 @@ def difference(cluster: ClusterState, simulated: ClusterState) -> str:
     return ""
 
 
-def _executed(one: Judged, state: ClusterState) -> tuple[int, ...]:
+def _executed(one: Categorised, state: ClusterState) -> tuple[int, ...]:
     counts = placed_of_state(state)
     return tuple(
         counts.get(priority, 0) for priority in range(one.instance.priorities, 0, -1)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation, shares
 from stowage_testbed.reproduce.paper.category import Baseline, Category
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged, shares
 from stowage_testbed.reproduce.paper.placed import all_placed, placed_by_priority
 
 
@@ -36,7 +36,7 @@ def differences(evaluation: Evaluation) -> tuple[Difference, ...]:
             "Optimal",
             "Both here and there a result is optimal when every phase of every tier is "
             "proved: that no plan places more, and that none which places as many "
-            "disturbs less. An instance on which nothing can be gained, and of which "
+            "disrupts less. An instance on which nothing can be gained, and of which "
             "that was not proved in time, is a failure in both.",
         ),
         Difference("Optimal, and yet a failure", _optimal_failures(evaluation)),
@@ -55,7 +55,7 @@ def differences(evaluation: Evaluation) -> tuple[Difference, ...]:
     )
 
 
-def _stock_results(evaluation: Evaluation) -> Iterator[Judged]:
+def _stock_results(evaluation: Evaluation) -> Iterator[Categorised]:
     """Yield each instance once."""
     seen: set[str] = set()
     for one in evaluation.solved:
@@ -106,7 +106,7 @@ def _optimal_failures(evaluation: Evaluation) -> str:
         f"{len(found)} of {len(evaluation.solved)} results are proved optimal and "
         "place less than the stock scheduler with preemption, so that they are "
         "failures by the published rule. Algorithm 1 fixes how many pods of a priority "
-        "are disturbed before it places those below; preemption disturbs whom it likes."
+        "are disrupted before it places those below; preemption may disrupt any pod."
     )
 
 

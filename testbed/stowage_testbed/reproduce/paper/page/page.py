@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from stowage_testbed.compare.plots.style import SETTINGS
 from stowage_testbed.report.offline_page import policy_hash, templates_of
+from stowage_testbed.reproduce.paper.categorised import Evaluation
 from stowage_testbed.reproduce.paper.category import Baseline
-from stowage_testbed.reproduce.paper.judged import Evaluation
 from stowage_testbed.reproduce.paper.live.rows import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import differences
 from stowage_testbed.reproduce.paper.plots.figure_3 import figure_3

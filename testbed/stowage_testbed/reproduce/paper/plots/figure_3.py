@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stowage_testbed.bench.cell import NODES, PODS_PER_NODE, PRIORITIES
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation, shares
 from stowage_testbed.reproduce.paper.category import Baseline
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged, shares
 from stowage_testbed.reproduce.paper.plots.stack import draw_stack, name_categories
 
 GROUP = 0.84
@@ -61,5 +61,5 @@ def _draw(
     axes.grid(visible=False, axis="x")
 
 
-def _panel(one: Judged) -> tuple[int, int]:
+def _panel(one: Categorised) -> tuple[int, int]:
     return one.instance.pods_per_node, one.instance.priorities

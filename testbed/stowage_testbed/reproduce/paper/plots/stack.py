@@ -24,7 +24,7 @@ HATCHES = {
     Category.NO_CALLS: "",
     Category.FAILURES: "xxxx",
 }
-"""For those who print in grey."""
+"""For printing in grey."""
 
 HUNDRED = 100
 

@@ -8,8 +8,8 @@ from statistics import fmean
 
 from stowage_testbed.bench.cell import NODES, PODS_PER_NODE, USAGES_PERCENT
 from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.category import Baseline, Category
-from stowage_testbed.reproduce.paper.judged import Evaluation, Judged
 from stowage_testbed.reproduce.paper.published import (
     TABLE_1_COLUMNS,
     TABLE_1_CPU_POINTS,
@@ -25,7 +25,7 @@ COLUMNS = tuple((pods, nodes) for pods in PODS_PER_NODE for nodes in NODES)
 @dataclass(frozen=True, slots=True)
 class _Metric:
     name: str
-    value: Callable[[Judged], float]
+    value: Callable[[Categorised], float]
     published: Mapping[int, Sequence[float]]
 
 
@@ -91,10 +91,10 @@ def _rows(evaluation: Evaluation, limit_s: float) -> Iterator[tuple[str, ...]]:
 
 
 def _groups(
-    judged: Sequence[Judged], usage_percent: int
-) -> dict[tuple[int, int], list[Judged]]:
-    groups: dict[tuple[int, int], list[Judged]] = {}
-    for one in judged:
+    categorised: Sequence[Categorised], usage_percent: int
+) -> dict[tuple[int, int], list[Categorised]]:
+    groups: dict[tuple[int, int], list[Categorised]] = {}
+    for one in categorised:
         instance = one.instance
         if (
             instance.usage_percent == usage_percent
@@ -106,7 +106,7 @@ def _groups(
     return groups
 
 
-def _mean(group: Sequence[Judged], metric: _Metric) -> str:
+def _mean(group: Sequence[Categorised], metric: _Metric) -> str:
     if not group:
         return "-"
     value = fmean(metric.value(one) for one in group)

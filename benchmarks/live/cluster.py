@@ -1,0 +1,268 @@
+"""A large cluster in little time: pods are created bound, for real ReplicaSets.
+
+A controller manager that sees a ReplicaSet before its pods would create more of them.
+So it is stopped while they are created, and reads all of them before it acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import count
+from typing import Any
+
+from benchmarks.live.cell import Cell
+from stowage_testbed.cluster.components import (
+    CONTROLLER_MANAGER,
+    KWOK,
+    component_process,
+)
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.kwokctl_config import ExtraArgs
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.processes import is_alive, kill_one
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.run.objects import Objects
+from stowage_testbed.run.steps.pacing import Due, Pacer
+from stowage_testbed.wait import wait_until
+
+STEADY = "steady"
+"""Namespace of the pods that are there before, and that a plan moves."""
+
+LIVE = "live"
+"""Namespace of the pods that arrive while it is measured."""
+
+SELDOM_RENEWED: ExtraArgs = {
+    KWOK: {"node-lease-duration-seconds": "1200"},
+    CONTROLLER_MANAGER: {"node-monitor-grace-period": "1500s"},
+}
+"""Each node renews its lease once in five minutes. At the usual ten seconds 5,000 nodes
+would write 500 times a second, which is most of what two cores can do."""
+
+POOL = "stowage.dev/pool"
+BUILDERS = 8
+MEMORY_BYTES = 64 << 30
+READY_TIMEOUT_S = 1800.0
+
+IDLE_PERCENT = 15.0
+"""Of a core. 5,000 nodes that do nothing but renew their leases take half that."""
+
+IDLE_OVER_S = 3.0
+
+Manifest = dict[str, Any]
+
+
+class BuildingTooSlowError(StowageError):
+    """An object was not created in time."""
+
+    def __init__(self, name: str, late_s: float) -> None:
+        super().__init__(
+            f"{name} is {late_s:.0f} s late; the machine is too slow or too busy"
+        )
+
+
+def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
+    """Create nodes, ReplicaSets and their bound pods; wait until all are at rest."""
+    for name in (STEADY, LIVE):
+        objects.create(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        )
+    wait_until(
+        "the default service accounts",
+        lambda: [objects.listed("ServiceAccount", name) for name in (STEADY, LIVE)],
+        all,
+        timeout_s=READY_TIMEOUT_S,
+    )
+    pools = [
+        NodePool(
+            f"pool-{number}",
+            cell.nodes // cell.rounds,
+            cpu_milli=cell.node_cpu_milli,
+            memory_bytes=MEMORY_BYTES,
+            labels={POOL: str(number)},
+        )
+        for number in range(cell.rounds)
+    ]
+    all_at_once(objects.create, (one for pool in pools for one in pool.manifests()))
+    wait_until(
+        "the nodes to be open for pods",
+        lambda: _closed(objects),
+        lambda closed: not closed,
+        timeout_s=READY_TIMEOUT_S,
+        poll_s=1.0,
+    )
+    _await_idle(cluster)
+    _without_controllers(cluster, lambda: _create_steady(objects, cell, pools))
+    wait_until(
+        "the steady pods to be ready",
+        lambda: ready_pods(objects.listed("ReplicaSet", STEADY)),
+        lambda ready: ready == sum(pool.count for pool in pools) * cell.pods_a_node,
+        timeout_s=READY_TIMEOUT_S,
+        poll_s=1.0,
+    )
+    _await_idle(cluster)
+
+
+def all_at_once(
+    create: Callable[[Manifest], object], manifests: Iterator[Manifest]
+) -> None:
+    """Create objects as fast as the API server takes them."""
+    dues = (
+        Due(0.0, one["metadata"]["name"], partial(create, one)) for one in manifests
+    )
+    Pacer(ReceiptClock(), READY_TIMEOUT_S, BuildingTooSlowError, BUILDERS).run(dues)
+
+
+def large_manifests(cell: Cell, number: int) -> Iterator[Manifest]:
+    """Yield the ReplicaSets of the pods that arrive in a round."""
+    left = cell.large
+    for index in count():
+        replicas = min(cell.large_a_workload, left)
+        if not replicas:
+            return
+        left -= replicas
+        name = f"{large_prefix(number)}{index:04}"
+        yield _replica_set(name, LIVE, replicas, cell.large_cpu_milli, number)
+
+
+def large_prefix(number: int) -> str:
+    """Return how the names of the pods begin that arrive in a round."""
+    return f"large-{number}-"
+
+
+def tiny_pod(name: str) -> Manifest:
+    """Return a pod that fits anywhere and that nothing need move for."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": LIVE, "labels": {"app": "tiny"}},
+        "spec": _spec(1),
+    }
+
+
+def ready_pods(replica_sets: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many pods of these are ready."""
+    return sum(one["status"].get("readyReplicas", 0) for one in replica_sets)
+
+
+def _create_steady(objects: Objects, cell: Cell, pools: list[NodePool]) -> None:
+    for number, pool in enumerate(pools):
+        names = pool.node_names()
+        pods = len(names) * cell.pods_a_node
+        workloads = max(1, cell.workloads // cell.rounds)
+        made = []
+        for index in range(workloads):
+            replicas = pods // workloads + (index < pods % workloads)
+            name = f"steady-{number}-{index:04}"
+            manifest = _replica_set(
+                name, STEADY, replicas, cell.steady_cpu_milli, number
+            )
+            made.append((manifest, objects.create(manifest)["metadata"]["uid"]))
+        all_at_once(objects.create, _bound_pods(made, names))
+
+
+def _bound_pods(
+    made: list[tuple[Manifest, str]], nodes: list[str]
+) -> Iterator[Manifest]:
+    """Yield each ReplicaSet's pods, dealt out to the nodes in turn."""
+    turn = count()
+    for owner, uid in made:
+        template, name = owner["spec"]["template"], owner["metadata"]["name"]
+        reference = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "name": name,
+            "uid": uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        for index in range(owner["spec"]["replicas"]):
+            yield {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {
+                    "name": f"{name}-{index:05}",
+                    "namespace": STEADY,
+                    "labels": template["metadata"]["labels"],
+                    "ownerReferences": [reference],
+                },
+                "spec": {
+                    **template["spec"],
+                    "nodeName": nodes[next(turn) % len(nodes)],
+                },
+            }
+
+
+def _replica_set(
+    name: str, namespace: str, replicas: int, cpu_milli: int, pool: int
+) -> Manifest:
+    labels = {"app": name}
+    spec = {**_spec(cpu_milli), "nodeSelector": {POOL: str(pool)}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+
+
+def _spec(cpu_milli: int) -> Manifest:
+    return {
+        "containers": [
+            {
+                "name": "main",
+                "image": "pause",
+                "resources": {"requests": {"cpu": f"{cpu_milli}m"}},
+            }
+        ],
+        "terminationGracePeriodSeconds": 0,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+
+
+def _closed(objects: Objects) -> list[str]:
+    """Return the nodes that admission closed at their birth, and that still are."""
+    return [
+        one["metadata"]["name"]
+        for one in objects.listed("Node")
+        if POOL in one["metadata"]["labels"] and one["spec"].get("taints")
+    ]
+
+
+def _await_idle(cluster: KwokBinaryCluster) -> None:
+    """Wait until KWOK has caught up.
+
+    It writes many a pod's status a second time, minutes after all are Ready, and has
+    the API server take most of two cores for it.
+    """
+    wait_until(
+        "KWOK to have caught up",
+        lambda: _kwok_percent(cluster),
+        lambda percent: percent < IDLE_PERCENT,
+        timeout_s=READY_TIMEOUT_S,
+    )
+
+
+def _kwok_percent(cluster: KwokBinaryCluster) -> float:
+    process = component_process(cluster.workdir, KWOK)
+    return process.cpu_percent(IDLE_OVER_S) if process is not None else 0.0
+
+
+def _without_controllers(cluster: KwokBinaryCluster, act: Callable[[], None]) -> None:
+    process = component_process(cluster.workdir, CONTROLLER_MANAGER)
+    if process is not None:
+        kill_one(process)
+        wait_until(
+            "the controller manager to end",
+            lambda: is_alive(process),
+            lambda alive: not alive,
+            timeout_s=READY_TIMEOUT_S,
+        )
+    act()
+    cluster.start_again()

@@ -1,0 +1,225 @@
+"""The cluster of a soak: nodes, workloads of two priorities, budgets, a service.
+
+What a turn has changed is put back after it, so that hours later the cluster is still
+the same and only what leaks has grown.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.helm import Release
+from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.settled import pods_placed
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import (
+    ScenarioEnvironment,
+    await_account,
+    make_namespace,
+)
+from stowage_testbed.run.orphans import collect_pods
+from stowage_testbed.scenario.manifests import (
+    WORKLOAD_LABEL,
+    Manifest,
+    priority_class_manifest,
+    workload_manifest,
+)
+from stowage_testbed.scenario.model import Workload
+
+NAMESPACE = "soak"
+PODS_A_NODE = 3
+PODS_A_WORKLOAD = 15
+LOW, HIGH = -10, 100
+GIB = 1 << 30
+NODE = NodePool("node", 1, cpu_milli=4500, memory_bytes=16 * GIB)
+STEADY = Workload("steady", PODS_A_WORKLOAD, cpu_milli=1000, memory_bytes=GIB)
+LARGE = Workload("large", 1, cpu_milli=2000, memory_bytes=GIB)
+"""Fits on a node of three steady pods only if one of these goes elsewhere."""
+
+WEB = Workload("web", 3, cpu_milli=100, memory_bytes=GIB // 8, kind="Deployment")
+KEPT = frozenset({"steady", "web"})
+"""Workloads that stay all the time, by the first word of their names."""
+
+EXTRA_KINDS = {
+    "PackingPlan": "",
+    "PodDisruptionBudget": NAMESPACE,
+    "Reservation": "",
+    "ResourceQuota": NAMESPACE,
+}
+"""What turns bring, and where it is. Plans of the scheduler's own it clears itself."""
+
+OWN_PLAN = "plan-"
+BUDGET = "steady-budget"
+
+
+@dataclass(slots=True)
+class SoakCluster:
+    """A cluster that is up, with the soak's workloads, under a release that serves.
+
+    Parameters
+    ----------
+    nodes
+        How many.
+    rng
+        Everything that is drawn is drawn from it.
+    """
+
+    run: RunContext
+    release: Release
+    nodes: int
+    rng: random.Random
+    _pools: Iterator[int] = field(default_factory=count)
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    @property
+    def environment(self) -> ScenarioEnvironment:
+        """Return its namespace, and the nodes that there are now."""
+        return ScenarioEnvironment(NAMESPACE, tuple(sorted(self.node_bodies())))
+
+    @property
+    def steady(self) -> list[Workload]:
+        """Return the workloads that are there all the time."""
+        number = max(1, self.nodes * PODS_A_NODE // PODS_A_WORKLOAD)
+        return [
+            replace(
+                STEADY,
+                name=f"{STEADY.name}-{index:04}",
+                priority=LOW if index % 4 == 0 else 0,
+            )
+            for index in range(number)
+        ]
+
+    def create(self) -> None:
+        """Create all of it, and wait until every pod has a node."""
+        make_namespace(self.run, NAMESPACE)
+        for priority in (LOW, HIGH):
+            self.run.objects.create(priority_class_manifest(priority))
+        self.add_nodes(self.nodes)
+        await_account(self.run, NAMESPACE)
+        self._create_budgets()
+        for workload in (*self.steady, WEB):
+            self.apply(workload)
+        self.run.objects.create(_autoscaler())
+        pods = sum(one.pods for one in (*self.steady, WEB))
+        self.run.observer.wait_for(
+            "the steady pods to have nodes",
+            pods_placed(NAMESPACE, pods),
+            timeout_s=self.run.timeouts.settle_base_s + pods,
+        )
+
+    def add_nodes(self, number: int) -> None:
+        """Add nodes under names that were never used; they are ready on return."""
+        prefix = f"{NODE.name_prefix}-{next(self._pools)}"
+        pool = replace(NODE, name_prefix=prefix, count=number)
+        timeout_s = self.run.timeouts.nodes_s(number)
+        create_nodes(self.run.api, [pool], timeout_s=timeout_s)
+
+    def apply(self, workload: Workload) -> None:
+        """Create a workload of this namespace."""
+        self.run.objects.create(workload_manifest(workload, NAMESPACE))
+
+    def fresh_name(self, word: str) -> str:
+        """Return a name that was never used."""
+        return f"{word}-{next(self._numbers)}"
+
+    def node_bodies(self) -> dict[str, Manifest]:
+        """Return the fake nodes by name."""
+        bodies = self.run.observer.read(lambda state: state.bodies("Node"))
+        found = {str(body["metadata"]["name"]): dict(body) for body in bodies}
+        return {name: one for name, one in found.items() if name.startswith("node-")}
+
+    def restore(self) -> None:
+        """Put back what the turn has changed, and take away what it has brought."""
+        objects = self.run.objects
+        for kind, where in EXTRA_KINDS.items():
+            for body in objects.listed(kind, where):
+                name = body["metadata"]["name"]
+                if not name.startswith((BUDGET, OWN_PLAN)):
+                    objects.delete(kind, name, namespace=where)
+        self._restore_workloads()
+        self._restore_nodes()
+
+    def _restore_workloads(self) -> None:
+        objects = self.run.objects
+        there = {
+            str(body["metadata"]["name"]): body
+            for body in objects.listed("ReplicaSet", NAMESPACE)
+        }
+        for name in there:
+            if name.partition("-")[0] not in KEPT:
+                objects.delete("ReplicaSet", name, namespace=NAMESPACE)
+        for workload in self.steady:
+            body = there.get(workload.name)
+            if body is None:
+                self.apply(workload)
+            elif body["spec"]["replicas"] != workload.replicas:
+                change = {"spec": {"replicas": workload.replicas}}
+                objects.patch("ReplicaSet", workload.name, change, namespace=NAMESPACE)
+        pods = self.run.observer.read(lambda state: state.bodies("Pod", NAMESPACE))
+        for pod in map(observed_pod, pods):
+            if not pod.owner_kind:
+                objects.delete("Pod", pod.name, namespace=NAMESPACE, at_once=True)
+
+    def _restore_nodes(self) -> None:
+        there = self.node_bodies()
+        changed = [name for name, body in there.items() if _is_changed(body)]
+        for name in changed:
+            # A node that was shrunk or closed leaves, as an upgrade would have it.
+            self.run.objects.delete("Node", name)
+            collect_pods(self.run, NAMESPACE, name)
+        missing = self.nodes - len(there) + len(changed)
+        if missing > 0:
+            self.add_nodes(missing)
+
+    def _create_budgets(self) -> None:
+        for workload in self.steady[::3]:
+            self.run.objects.create(
+                {
+                    "apiVersion": "policy/v1",
+                    "kind": "PodDisruptionBudget",
+                    "metadata": {
+                        "name": f"{BUDGET}-{workload.name}",
+                        "namespace": NAMESPACE,
+                    },
+                    "spec": {
+                        "maxUnavailable": 1,
+                        "selector": {"matchLabels": {WORKLOAD_LABEL: workload.name}},
+                    },
+                }
+            )
+
+
+def _is_changed(body: Manifest) -> bool:
+    spec, memory = body["spec"], body["status"]["allocatable"]["memory"]
+    closed = spec.get("unschedulable") or spec.get("taints")
+    return bool(closed) or memory != str(NODE.memory_bytes)
+
+
+def _autoscaler() -> Manifest:
+    metric = {
+        "type": "Resource",
+        "resource": {
+            "name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": 50},
+        },
+    }
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": WEB.name, "namespace": NAMESPACE},
+        "spec": {
+            "scaleTargetRef": {
+                "apiVersion": "apps/v1",
+                "kind": WEB.kind,
+                "name": WEB.name,
+            },
+            "minReplicas": WEB.replicas,
+            "maxReplicas": 5 * WEB.replicas,
+            "metrics": [metric],
+        },
+    }

@@ -1,0 +1,150 @@
+"""What happens in a turn: ordinary things, and the faults of `scenarios/faults`.
+
+Each is drawn at random, and registers with the fault context what ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from benchmarks.soak.cluster import HIGH, LARGE, NAMESPACE, SoakCluster
+from stowage_testbed.cluster.metrics.usage import NAME as USAGE
+from stowage_testbed.cluster.metrics.usage import usage_object
+from stowage_testbed.faults.context import FaultContext
+from stowage_testbed.faults.kinds import KINDS
+from stowage_testbed.run.errors import ApiRefusedError
+from stowage_testbed.run.manual_plan import manual_plan
+from stowage_testbed.run.orphans import collect_pods
+from stowage_testbed.scenario.manifests import WORKLOAD_LABEL, bare_pod_manifest
+from stowage_testbed.scenario.model import Workload
+
+BURST = 100
+LIFETIME_S = 2.0
+TINY = Workload("tiny", 0, cpu_milli=1, memory_bytes=1 << 20)
+MOST_USED_MILLI = 200
+
+Event = Callable[[SoakCluster, FaultContext], None]
+
+
+def burst(soak_cluster: SoakCluster, context: FaultContext) -> None:
+    """Let short tasks come all at once; what is left of them goes in the end."""
+    objects = soak_cluster.run.objects
+    for _ in range(BURST):
+        name = soak_cluster.fresh_name(TINY.name)
+        objects.create(bare_pod_manifest(TINY, name, NAMESPACE, LIFETIME_S))
+        context.on_end(partial(objects.delete, "Pod", name, namespace=NAMESPACE))
+
+
+def priority(soak_cluster: SoakCluster, _fault_context: FaultContext) -> None:
+    """Let large pods of a high priority come."""
+    name = soak_cluster.fresh_name("urgent")
+    soak_cluster.apply(replace(LARGE, name=name, replicas=2, priority=HIGH))
+
+
+def drain(soak_cluster: SoakCluster, context: FaultContext) -> None:
+    """Close a node and evict its pods, as far as budgets let them go."""
+    name = context.rng.choice(soak_cluster.environment.nodes)
+    soak_cluster.run.objects.patch("Node", name, {"spec": {"unschedulable": True}})
+    pods = soak_cluster.run.observer.read(lambda state: state.pods(NAMESPACE))
+    for pod in pods:
+        if pod.node == name:
+            try:
+                soak_cluster.run.objects.evict(
+                    pod.name, namespace=NAMESPACE, uid=pod.uid
+                )
+            except ApiRefusedError:
+                continue  # a budget, or it has gone by itself
+
+
+def lose_node(soak_cluster: SoakCluster, context: FaultContext) -> None:
+    """Take a node away; its pods go when the turn's trouble ends."""
+    name = context.rng.choice(soak_cluster.environment.nodes)
+    soak_cluster.run.objects.delete("Node", name)
+    context.on_end(partial(collect_pods, soak_cluster.run, NAMESPACE, name))
+
+
+def budget(soak_cluster: SoakCluster, context: FaultContext) -> None:
+    """Forbid any disruption of a workload for a while."""
+    owner = context.rng.choice(soak_cluster.steady).name
+    name = soak_cluster.fresh_name("budget")
+    selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
+    soak_cluster.run.objects.create(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {"maxUnavailable": 0, "selector": selector},
+        }
+    )
+    context.on_end(
+        partial(
+            soak_cluster.run.objects.delete,
+            "PodDisruptionBudget",
+            name,
+            namespace=NAMESPACE,
+        )
+    )
+
+
+def load(soak_cluster: SoakCluster, context: FaultContext) -> None:
+    """Change what the service's pods use; the autoscaler sees it."""
+    used = {NAMESPACE: context.rng.randrange(MOST_USED_MILLI)}
+    spec = usage_object(used)["spec"]
+    soak_cluster.run.objects.patch("ClusterResourceUsage", USAGE, {"spec": spec})
+
+
+def reserve(soak_cluster: SoakCluster, context: FaultContext) -> None:
+    """Reserve room for a workload that may grow."""
+    owner = context.rng.choice(soak_cluster.steady).name
+    requests = {"cpu": "1", "memory": "1Gi"}
+    container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
+    soak_cluster.run.objects.create(
+        {
+            "apiVersion": "stowage.dev/v1alpha1",
+            "kind": "Reservation",
+            "metadata": {"name": soak_cluster.fresh_name("reserved")},
+            "spec": {
+                "template": {"spec": {"containers": [container]}},
+                "owners": [{"labelSelector": {"matchLabels": {WORKLOAD_LABEL: owner}}}],
+                "ttl": "60s",
+            },
+        }
+    )
+
+
+def ask_for_plan(soak_cluster: SoakCluster, context: FaultContext) -> None:
+    """Ask for a plan, as a user does."""
+    mode = context.rng.choice(("Execute", "DryRun"))
+    metadata = {"name": soak_cluster.fresh_name("asked")}
+    soak_cluster.run.objects.create(manual_plan(metadata, time_limit_s=1, mode=mode))
+
+
+ORDINARY: Mapping[str, Event] = {
+    "burst": burst,
+    "priority": priority,
+    "drain": drain,
+    "lose-node": lose_node,
+    "budget": budget,
+    "load": load,
+    "reserve": reserve,
+    "ask-for-plan": ask_for_plan,
+}
+
+NEEDS_ITS_OWN = frozenset(
+    {
+        "create-odd-objects",
+        "fill-etcd",
+        "forge",
+        "lie",
+        "nothing",
+        "refuse-writes",
+        "shrink-budget",
+        "slow-api-server",
+    }
+)
+"""Faults that need another release or API server, change nothing, or a cluster of their
+own; and one that fills etcd, whose growth is one of the figures."""
+
+FAULTS = tuple(name for name in KINDS if name not in NEEDS_ITS_OWN)

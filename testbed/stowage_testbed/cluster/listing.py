@@ -1,0 +1,119 @@
+"""Which clusters there are, in what state, and which of them are leftovers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock
+
+from stowage_testbed import layout
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.claim import (
+    cluster_folders,
+    is_leftover,
+    remove_cluster,
+    remove_drafts,
+)
+from stowage_testbed.cluster.errors import (
+    ClusterMissingError,
+    ContainersUnreachableError,
+)
+from stowage_testbed.cluster.naming import check_name
+from stowage_testbed.cluster.owner import read_owner
+
+State = Literal["up", "owned", "leftover"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEntry:
+    """One cluster of this user.
+
+    Attributes
+    ----------
+    state
+        "up": kept, running; "owned": belongs to a live process; "leftover": neither.
+    owner_pid
+        The owning process of an "owned" cluster.
+    api_port
+        Where its API server listens on 127.0.0.1, if that is known.
+    backend
+        How it is run, if that is known.
+    """
+
+    name: str
+    workdir: Path
+    state: State
+    owner_pid: int | None
+    api_port: int | None
+    backend: Backend | None = None
+
+
+def list_clusters() -> list[ClusterEntry]:
+    """Return every cluster by name."""
+    return [_entry(folder) for folder in cluster_folders(layout.clusters_folder())]
+
+
+def find_cluster(name: str) -> ClusterEntry:
+    """Return the cluster called ``name``.
+
+    Raises
+    ------
+    ClusterNameError, ClusterMissingError
+        There cannot be one, or there is none.
+    """
+    entries = {entry.name: entry for entry in list_clusters()}
+    if check_name(name) not in entries:
+        raise ClusterMissingError(name, list(entries))
+    return entries[name]
+
+
+def purge_clusters(*, everything: bool = False) -> list[str]:
+    """Remove leftovers, or every cluster, and return the names of what was removed.
+
+    Raises
+    ------
+    ProcessesSurviveError
+        Some process did not end.
+    ContainersUnreachableError
+        All were to be removed, and a Docker engine is away; the others are gone.
+    """
+    clusters = layout.clusters_folder()
+    if not clusters.is_dir():
+        return []
+    # The lock keeps a folder from being removed between its claim and its check.
+    with FileLock(clusters / ".lock"):
+        remove_drafts(clusters)
+        doomed = [f for f in cluster_folders(clusters) if everything or is_leftover(f)]
+        away = [error for folder in doomed if (error := _removal_error(folder))]
+    # Only a request for all must report it; others learn it when they need Docker.
+    if away and everything:
+        raise away[0]
+    return [folder.name for folder in doomed if not folder.exists()]
+
+
+def _removal_error(folder: Path) -> ContainersUnreachableError | None:
+    """Remove a cluster, and return why it could not be done."""
+    try:
+        remove_cluster(folder)
+    except ContainersUnreachableError as error:
+        return error
+    return None
+
+
+def _entry(folder: Path) -> ClusterEntry:
+    owner = read_owner(folder)
+    state: State = "up"
+    if is_leftover(folder):
+        state = "leftover"
+    elif owner is not None and not owner.kept:
+        state = "owned"
+    return ClusterEntry(
+        name=folder.name,
+        workdir=folder,
+        state=state,
+        owner_pid=owner.pid if owner and state == "owned" else None,
+        api_port=owner.ports.kube_apiserver if owner else None,
+        backend=owner.backend if owner else None,
+    )

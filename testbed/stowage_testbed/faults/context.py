@@ -1,0 +1,161 @@
+"""What one fault acts on: cluster, plan, random generator, and what ends it again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from stowage_testbed.clock import Clock, SystemClock
+from stowage_testbed.faults.errors import NothingToHitError, WayUnknownError
+from stowage_testbed.helm import Release
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.objects import Objects
+from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.model import FaultSettings, Workload
+
+
+@dataclass(slots=True)
+class FaultContext:
+    """All that a fault needs.
+
+    Parameters
+    ----------
+    run, environment, release
+        The cluster, the scenario's part of it, and the release under test.
+    settings
+        What was asked for.
+    rng
+        Random generator; every random choice of the fault comes from it.
+    clock
+        Lets time pass.
+    facts
+        What a fault records about itself, by name.
+    """
+
+    run: RunContext
+    environment: ScenarioEnvironment
+    release: Release
+    settings: FaultSettings
+    rng: random.Random
+    clock: Clock = field(default_factory=SystemClock)
+    facts: dict[str, float] = field(default_factory=dict)
+    _undo: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def objects(self) -> Objects:
+        """Requests to the API server."""
+        return self.run.objects
+
+    @property
+    def namespace(self) -> str:
+        """The scenario's namespace."""
+        return self.environment.namespace
+
+    def on_end(self, end_fault: Callable[[], object]) -> None:
+        """Register what is done when the fault ends; the last one is done first."""
+        self._undo.callback(end_fault)
+
+    def end_fault(self) -> None:
+        """End the fault; harmless if it has ended."""
+        self._undo.close()
+
+    def way(self, *known: str) -> str:
+        """Return the way that was asked for, the first one without.
+
+        Raises
+        ------
+        WayUnknownError
+            It is none of those.
+        """
+        way = self.settings.way or known[0]
+        if way not in known:
+            raise WayUnknownError(self.settings.do, way, known)
+        return way
+
+    def apply(self, workload: Workload) -> None:
+        """Create one more workload."""
+        self.objects.create(workload_manifest(workload, self.namespace))
+
+    def status(self) -> JsonObject:
+        """Return the status of the newest plan.
+
+        Raises
+        ------
+        NothingToHitError
+            There is none.
+        """
+        body = self.run.observer.read(_newest_plan)
+        if body is None:
+            raise NothingToHitError("status, for there is no plan")
+        status: JsonObject = body.get("status") or {}
+        return status
+
+    def planned_node(self, role: str) -> str:
+        """Return a node of the newest plan, drawn among those of the role.
+
+        Parameters
+        ----------
+        role
+            ``source`` and ``target``: where pods leave and where they go to;
+            ``bystander``: a node that the plan has nothing to do with.
+
+        Raises
+        ------
+        NothingToHitError
+            There is none, or none any more.
+        """
+        names = self.bench.observer.read(
+            lambda state: planned_nodes(state, self.environment.nodes, role)
+        )
+        if not names:
+            raise NothingToHitError(f"{role} node")
+        return self.rng.choice(names)
+
+    def moved_owner(self) -> str:
+        """Return the name of a ReplicaSet of which the plan moves a pod.
+
+        Raises
+        ------
+        NothingToHitError
+            It moves none.
+        """
+        moves = self.status().get("moves") or ()
+        if not moves:
+            raise NothingToHitError("moves")
+        pod: str = self.rng.choice(moves)["pod"]
+        return pod.partition("/")[2].rpartition("-")[0]
+
+
+def planned_nodes(state: State, nodes: Iterable[str], role: str) -> list[str]:
+    """Return the names of the nodes that have the role in the newest plan.
+
+    A plan that has ended may name nodes that have gone since; they are left out.
+    """
+    plan = _newest_plan(state)
+    if plan is None:
+        return []
+    status = plan.get("status") or {}
+    moves, placements = status.get("moves") or (), status.get("placements") or ()
+    sources = {move["fromNode"] for move in moves}
+    targets = {move["toNode"] for move in moves}
+    placed = {placement["node"] for placement in placements}
+    named = {
+        "source": sources,
+        "target": targets,
+        "bystander": set(nodes) - sources - targets - placed,
+    }[role]
+    there = {body["metadata"]["name"] for body in state.bodies("Node")}
+    return sorted(named & there)
+
+
+def _newest_plan(state: State) -> JsonObject | None:
+    plans = state.plans()
+    if not plans:
+        return None
+    bodies = state.bodies("PackingPlan")
+    return next(body for body in bodies if body["metadata"]["uid"] == plans[-1].uid)

@@ -1,0 +1,139 @@
+"""What the fixtures of one session share: its cluster, and what runs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from kubernetes.client import ApiClient
+
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.compare.arms.arm import Arm, PodOverrides
+from stowage_testbed.compare.session.second_scheduler import refuse_second_scheduler
+from stowage_testbed.ending import is_ending
+from stowage_testbed.helm import Release
+from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
+from stowage_testbed.pytest.inventory import sweepable
+from stowage_testbed.pytest.kinds import Kinds
+from stowage_testbed.pytest.releases import Releases, Wanted
+from stowage_testbed.pytest.sweeping import sweep
+
+_OF_RELEASE = frozenset({"stowage_release", "stowage_scenarios"})
+"""Fixtures that bring the chart's release."""
+
+
+class SessionEnvironment:
+    """A cluster that tests use one after the other.
+
+    Parameters
+    ----------
+    cluster
+        One that is up.
+    api
+        Its client.
+    owned
+        Whether the cluster is the session's own, with all that is on it.
+    """
+
+    def __init__(self, cluster: Cluster, api: ApiClient, *, owned: bool) -> None:
+        self.cluster = cluster
+        self.api = api
+        self.kinds = Kinds(api)
+        self._owned = owned
+        self.releases = Releases(cluster, owned=owned)
+        self._arms = SessionArms(cluster)
+        self._arm: SchedulerArm | None = None
+        self._released = False
+
+    @property
+    def pod_overrides(self) -> PodOverrides | None:
+        """What the scheduler that this test asked for overrides in every pod."""
+        return self._arm.pod_overrides if self._arm else None
+
+    @property
+    def has_scheduler(self) -> bool:
+        """Whether this test asked for a scheduler, or uses what asked for one.
+
+        A cluster that is somebody else's may have one anyway.
+        """
+        return self._released or self._arm is not None or not self._owned
+
+    @property
+    def optimizes(self) -> bool:
+        """Whether the scheduler makes plans for pods that it finds no room for."""
+        if self._arm is not None:
+            return self._arm.optimizes
+        return self._released and self.releases.optimizes
+
+    def use(self, arm: Arm) -> SchedulerArm:
+        """Put an arm on the cluster; the release gives way to it.
+
+        Raises
+        ------
+        SecondSchedulerError
+            A release that is not the session's serves there.
+        ArmStartError, ToolMissingError
+            The arm does not come up.
+        """
+        self.releases.set_aside()
+        refuse_second_scheduler(self.api, self.cluster.name)
+        self._arm = self._arms.use(arm)
+        return self._arm
+
+    def release(self, wanted: Wanted) -> Release:
+        """Put the release on the cluster; an arm gives way to it."""
+        self.make_way()
+        self._released = True
+        return self.releases.install(wanted)
+
+    def make_way(self) -> None:
+        """End the arm, if there is one."""
+        self._arm = None
+        self._arms.end()
+
+    def make_way_for_scenario(self) -> None:
+        """End the arm; the scenario makes another release of the session's."""
+        self.make_way()
+        self.releases.changed()
+
+    def clear(self) -> None:
+        """Remove what sessions before this one left."""
+        self._arms.end_leftovers()
+        sweep(self.api, self.kinds)
+
+    @contextmanager
+    def test(self, fixtures: Collection[str]) -> Iterator[None]:
+        """Give the cluster to one test, and sweep what that brings.
+
+        What fixtures of a wider scope brought before stays.
+
+        Parameters
+        ----------
+        fixtures
+            Names of all that the test uses.
+        """
+        self._arm = None
+        if "scheduler_arm" not in fixtures:
+            self._arms.end()
+        self._released = bool(_OF_RELEASE & set(fixtures))
+        if "stowage_release" in fixtures:
+            self.releases.restore()
+        kept = {one.uid for one in sweepable(self.api, self.kinds)}
+        try:
+            yield
+        finally:
+            if not is_ending():
+                sweep(self.api, self.kinds, kept)
+
+
+@contextmanager
+def open_environment(cluster: Cluster, *, owned: bool) -> Iterator[SessionEnvironment]:
+    """Yield the environment of a session; what runs in it ends with it."""
+    with cluster.api_client() as api:
+        environment = SessionEnvironment(cluster, api, owned=owned)
+        try:
+            yield environment
+        finally:
+            environment.make_way()
+            if not is_ending():
+                environment.releases.end()

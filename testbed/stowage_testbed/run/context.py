@@ -1,0 +1,37 @@
+"""What all steps of a run share: the cluster, its client, watches and deadlines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubernetes import client
+
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.run.objects import Objects
+from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS, Timeouts
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """A live cluster, its watches, and the deadlines of the run.
+
+    Attributes
+    ----------
+    tag
+        Ends the names of the run's namespaces, which outlive a scenario by seconds.
+    lasting
+        The cluster outlives the run, so that also an interrupted scenario is cleared.
+    """
+
+    cluster: Cluster
+    api: client.ApiClient
+    observer: Observer
+    tag: str
+    lasting: bool = False
+    timeouts: Timeouts = DEFAULT_TIMEOUTS
+
+    @property
+    def objects(self) -> Objects:
+        """Requests to the cluster's API server."""
+        return Objects(self.api)

@@ -1,0 +1,117 @@
+"""Records a scenario run while it lasts: times, changes, logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+from stowage_testbed.helm.logs import Log
+from stowage_testbed.observe.audit import audit_end
+from stowage_testbed.observe.change import Change
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.release import Serving
+from stowage_testbed.run.stopwatch import Stopwatch
+
+NAMESPACED = ("Pod", "Event")
+CLUSTER_WIDE = ("Node", "PackingPlan")
+
+
+class RunRecorder:
+    """Records one scenario run.
+
+    Parameters
+    ----------
+    context
+        Where it runs.
+    listener
+        Receives each step as it begins.
+
+    Attributes
+    ----------
+    audit_start
+        Where the scenario's part of the audit log begins.
+    there_before
+        What there was when the scenario began.
+    """
+
+    def __init__(self, context: RunContext, listener: Listener) -> None:
+        self._context = context
+        self._listener = listener
+        self._changes: list[Change] = []
+        self._logs: dict[str, Log] = {}
+        self._log_texts: dict[str, str] = {}
+        self._values: dict[str, Mapping[str, object]] = {}
+        self._configs: dict[str, str] = {}
+        self._stopwatch = Stopwatch()
+        self.audit_start = audit_end(context.cluster.audit_log)
+        self.there_before = context.observer.restart_journal()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Report a step and time it, also one that fails."""
+        self.report(name)
+        with self.timed(name):
+            yield
+
+    def timed(self, name: str) -> AbstractContextManager[None]:
+        """Time what is done inside, under a name that may have been used before."""
+        return self._stopwatch.step(name)
+
+    def report(self, text: str) -> None:
+        """Report to the listener what happens now."""
+        self._listener.phase(text)
+
+    @property
+    def durations_s(self) -> dict[str, float]:
+        """Seconds of each step, in order."""
+        return self._stopwatch.durations_s
+
+    def released(self, serving: Serving) -> None:
+        """Note which release serves from now on."""
+        phase = serving.profile
+        logs = serving.release.logs().items()
+        self.follow_logs({f"{phase}-{container}": log for container, log in logs})
+        self._values[phase] = serving.values
+        self._configs[phase] = serving.scheduler_config
+
+    def follow_logs(self, logs: Mapping[str, Log]) -> None:
+        """Read these logs from now on, by name, in the place of those before."""
+        self._logs = dict(logs)
+
+    def log_texts(self) -> dict[str, str]:
+        """Return the logs as they are now, by name."""
+        self.read_logs()
+        return dict(self._log_texts)
+
+    def read_logs(self) -> None:
+        """Read the logs of the release that serves, before its pod and they go."""
+        for name, log in self._logs.items():
+            if text := log.text():
+                self._log_texts[name] = text
+
+    def changes(self) -> list[Change]:
+        """Return every change since the scenario began, in order of receipt."""
+        self._changes += self._context.observer.take_journal()
+        return self._changes
+
+    def material(self, namespace: str) -> Material:
+        """Return the records of the run until now."""
+        observer = self._context.observer
+        bodies = observer.read(
+            lambda state: {
+                **{kind: state.bodies(kind, namespace) for kind in NAMESPACED},
+                **{kind: state.bodies(kind) for kind in CLUSTER_WIDE},
+            }
+        )
+        return Material(
+            namespace=namespace,
+            changes=tuple(self.changes()),
+            bodies=bodies,
+            log_texts=self.log_texts(),
+            audit_log=self._context.cluster.audit_log,
+            audit_start=self.audit_start,
+            values=dict(self._values),
+            scheduler_config=dict(self._configs),
+        )

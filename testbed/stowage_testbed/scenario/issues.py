@@ -1,0 +1,272 @@
+"""What a schema violation means to the author of a file: the issue and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from jsonschema.exceptions import ValidationError
+
+from stowage_testbed.scenario.document import Place
+from stowage_testbed.scenario.parameters import FIXED_SECTIONS, PLACEHOLDER
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentIssue:
+    """One issue of a document: its place and its text.
+
+    A harmless one leaves everything around it readable. One marked ``reported`` is
+    reported by another part of the loader.
+    """
+
+    place: Place
+    message: str
+    of_key: bool = False
+    harmless: bool = False
+    reported: bool = False
+
+
+WHOLE = "x-whole"
+"""The keyword by which a schema says what to call a whole file of its kind."""
+
+_NOUNS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "array": "a list",
+    "object": "a mapping",
+    "boolean": "true or false",
+}
+
+_FORMATS = {
+    "label": "of lower-case letters, digits and '-', at most 63 long, as in web-1",
+    "scenario-name": "a topic and a behaviour, as in paper/figure-1",
+    "parameter-name": "of lower-case letters, digits and '_', as in pods_per_node",
+    "priority": "a whole number, as in 10",
+    "metric-name": "of lower-case letters, digits, '_' and '.', as in t_sched_p99_s",
+    "positive-cpu": "more than 0, as in 500m",
+    "positive-memory": "more than 0, as in 4G",
+}
+
+
+def schema_issues(errors: Sequence[ValidationError]) -> Iterator[DocumentIssue]:
+    """Translate the validator's errors, in the order in which it found them."""
+    for error in errors:
+        if _is_left_over(error):
+            yield DocumentIssue(_place(error), "an undeclared parameter", reported=True)
+            continue
+        formatter = _FORMATTERS.get(str(error.validator))
+        if formatter is None:
+            yield DocumentIssue(_place(error), f"{_where(error)}: {error.message}")
+        else:
+            yield from formatter(error)
+
+
+def describe(value: object) -> str:
+    """Return a value in words, short."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return str(value)
+        case str():
+            return f"the text {value!r}" if value else "an empty text"
+        case list():
+            return "a list"
+    return "a mapping"
+
+
+def way_out_of_unknown(name: str, known: Sequence[str]) -> str:
+    """Return the nearest known word, or all of them."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+
+
+def unknown_name(noun: str, name: str, known: Sequence[str]) -> str:
+    """Say that nothing has a name, and which names there are."""
+    few = 12
+    listed = known if len(known) <= few else [*known[:few], "and so on"]
+    close = difflib.get_close_matches(name, known, n=1)
+    way_out = (
+        f"did you mean {close[0]!r}?" if close else f"known are {', '.join(listed)}"
+    )
+    return f"no {noun} is called {name!r}; {way_out}"
+
+
+def _unknown_key(error: ValidationError) -> Iterator[DocumentIssue]:
+    known = list(_properties(error))
+    for key in _given(error):
+        if key not in known:
+            yield DocumentIssue(
+                (*_place(error), key),
+                f"unknown key {key!r} in {_where(error)}; "
+                f"{way_out_of_unknown(key, known)}",
+                of_key=True,
+                harmless=True,
+            )
+
+
+def _missing_key(error: ValidationError) -> Iterator[DocumentIssue]:
+    for key in _asked(error):
+        if key not in _given(error):
+            about = _properties(error)[key].get("description", "")
+            message = f"{_where(error)} lacks the key {key!r}; add it. {about}"
+            yield DocumentIssue(_place(error), message.strip())
+
+
+def _wrong_type(error: ValidationError) -> Iterator[DocumentIssue]:
+    kinds = _asked(error)
+    names = [kinds] if isinstance(kinds, str) else list(kinds)
+    nouns = " or ".join(_NOUNS[name] for name in names)
+    hint = ""
+    if names == ["string"] and isinstance(error.instance, bool | int | float):
+        hint = "; put it in quotes"
+    yield DocumentIssue(
+        _place(error),
+        f"{_where(error)} must be {nouns}, not {describe(error.instance)}{hint}",
+    )
+
+
+def _wrong_choice(error: ValidationError) -> Iterator[DocumentIssue]:
+    known = [str(value) for value in _asked(error)]
+    given = str(error.instance)
+    way_out = way_out_of_unknown(given, known)
+    message = f"{_where(error)} cannot be {describe(error.instance)}; {way_out}"
+    yield DocumentIssue(_place(error), message)
+
+
+def _out_of_range(words: str) -> Callable[[ValidationError], Iterator[DocumentIssue]]:
+    def formatter(error: ValidationError) -> Iterator[DocumentIssue]:
+        yield DocumentIssue(
+            _place(error),
+            f"{_where(error)} must be {words} {_asked(error)}, not {error.instance}",
+        )
+
+    return formatter
+
+
+def _too_few(error: ValidationError) -> Iterator[DocumentIssue]:
+    if _asked(error) > 1:
+        yield from _wrong_number(error)
+        return
+    yield DocumentIssue(
+        _place(error), f"{_where(error)} is empty; fill it or remove it"
+    )
+
+
+def _wrong_number(error: ValidationError) -> Iterator[DocumentIssue]:
+    given, message = _given(error), f"{_where(error)} must have {_asked(error)} entries"
+    yield DocumentIssue(_place(error), f"{message}, not {len(given)}")
+
+
+def _too_many_keys(error: ValidationError) -> Iterator[DocumentIssue]:
+    keys = " and ".join(repr(key) for key in _given(error))
+    message = f"{_where(error)} has the keys {keys}; keep one and move the others"
+    yield DocumentIssue(_place(error), message)
+
+
+def _of_other_form(error: ValidationError) -> Iterator[DocumentIssue]:
+    """Yield an issue for a key that only fits with `steps`, or only without."""
+    schema: Any = error.schema
+    way_out = "has no place beside `steps`; remove it"
+    if schema["x-only"] == "steps":
+        way_out = "has a meaning only with `steps`; write them, or remove it"
+    message = f"{_where(error)!r} {way_out}"
+    yield DocumentIssue(_place(error), message, of_key=True, harmless=True)
+
+
+def _repeated(error: ValidationError) -> Iterator[DocumentIssue]:
+    yield DocumentIssue(_place(error), f"{_where(error)} names a word twice; keep one")
+
+
+def _wrong_format(error: ValidationError) -> Iterator[DocumentIssue]:
+    if error.cause is not None:
+        yield DocumentIssue(_place(error), f"{_where(error)}: {error.cause}")
+        return
+    must = _FORMATS[str(_asked(error))]
+    if "propertyNames" in list(error.schema_path):
+        message = f"key {error.instance!r} in {_where(error)} must be {must}"
+        key = (*_place(error), str(error.instance))
+        yield DocumentIssue(key, message, of_key=True)
+        return
+    message = f"{_where(error)} must be {must}; not {describe(error.instance)}"
+    yield DocumentIssue(_place(error), message)
+
+
+def _no_branch(error: ValidationError) -> Iterator[DocumentIssue]:
+    """Yield the issues of the branch whose type fits the value; else name the types."""
+    inner = list(error.context or ())
+    misfits = {e.schema_path[0] for e in inner if e.validator == "type" and not e.path}
+    fitting = [e for e in inner if e.schema_path[0] not in misfits]
+    if fitting:
+        yield from schema_issues(fitting)
+        return
+    nouns = " or ".join(_NOUNS[branch["type"]] for branch in _asked(error))
+    message = f"{_where(error)} must be {nouns}, not {describe(error.instance)}"
+    yield DocumentIssue(_place(error), message)
+
+
+_FORMATTERS: dict[str, Callable[[ValidationError], Iterator[DocumentIssue]]] = {
+    "additionalProperties": _unknown_key,
+    "required": _missing_key,
+    "type": _wrong_type,
+    "enum": _wrong_choice,
+    "minimum": _out_of_range("at least"),
+    "exclusiveMinimum": _out_of_range("more than"),
+    "maximum": _out_of_range("at most"),
+    "maxItems": _wrong_number,
+    "maxProperties": _too_many_keys,
+    "minItems": _too_few,
+    "minLength": _too_few,
+    "minProperties": _too_few,
+    "not": _of_other_form,
+    "uniqueItems": _repeated,
+    "format": _wrong_format,
+    "anyOf": _no_branch,
+}
+
+
+def _is_left_over(error: ValidationError) -> bool:
+    """Return whether a placeholder stands where it would have been filled in."""
+    place = _place(error)
+    return (
+        isinstance(error.instance, str)
+        and PLACEHOLDER.search(error.instance) is not None
+        and place[:1] not in {(section,) for section in FIXED_SECTIONS}
+    )
+
+
+def _asked(error: ValidationError) -> Any:
+    return error.validator_value
+
+
+def _given(error: ValidationError) -> Any:
+    return error.instance
+
+
+def _properties(error: ValidationError) -> dict[str, Any]:
+    schema: Any = error.schema
+    return dict(schema.get("properties", {}))
+
+
+def _place(error: ValidationError) -> Place:
+    return tuple(error.absolute_path)
+
+
+def _where(error: ValidationError) -> str:
+    place, schema = _place(error), cast("Mapping[str, Any]", error.schema)
+    return spell(place) if place else schema.get(WHOLE, spell(place))
+
+
+def spell(place: Place) -> str:
+    """Return a place as people write it: ``workload[0].replicas``."""
+    if not place:
+        return "the scenario"
+    text = ""
+    for key in place:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}"
+    return text.lstrip(".")

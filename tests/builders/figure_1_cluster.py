@@ -1,0 +1,84 @@
+"""The paper's figure 1 on a live cluster, and the plans that are asked for there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kubernetes.client import AppsV1Api
+from release_environment import ReleaseEnvironment
+
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.plan import PlanApi
+from stowage_testbed.wait import wait_until
+
+SIZES_GB = {"first": 2, "second": 2, "third": 3}
+
+
+def fill(environment: ReleaseEnvironment) -> None:
+    """Create figure 1's pods in their order; the third does not fit."""
+    apps = AppsV1Api(environment.client)
+    for name in SIZES_GB:
+        apps.create_namespaced_replica_set("default", _replica_set(name))
+        _until(environment, f"{name} to be there", _arrived(name))
+
+
+def empty(environment: ReleaseEnvironment) -> None:
+    """Remove figure 1's pods."""
+    apps = AppsV1Api(environment.client)
+    for name in SIZES_GB:
+        apps.delete_namespaced_replica_set(name, "default")
+    _until(environment, "the pods to be gone", lambda on: not on)
+
+
+def nodes(environment: ReleaseEnvironment) -> dict[str, str]:
+    """Return the node of each ReplicaSet's pod, empty while it waits."""
+    pods = environment.core.list_namespaced_pod("default").items
+    return {
+        pod.metadata.labels["app"]: pod.spec.node_name or ""
+        for pod in pods
+        if pod.metadata.deletion_timestamp is None
+    }
+
+
+def wait_for(environment: ReleaseEnvironment, name: str, phase: str) -> JsonObject:
+    """Return the plan once it is in the phase."""
+    plans = PlanApi(environment.client)
+    return wait_until(
+        f"plan {name} to be {phase}",
+        lambda: plans.plan(name),
+        lambda plan: plan.get("status", {}).get("phase") == phase,
+        timeout_s=20,
+    )
+
+
+def _arrived(name: str) -> Callable[[dict[str, str]], bool]:
+    """Return what holds when a pod runs, or waits if it does not fit."""
+    if name == "third":
+        return lambda on: on.get(name) == ""
+    return lambda on: bool(on.get(name))
+
+
+def _until(
+    environment: ReleaseEnvironment, what: str, holds: Callable[[dict[str, str]], bool]
+) -> None:
+    wait_until(what, lambda: nodes(environment), holds, timeout_s=20)
+
+
+def _replica_set(name: str) -> Any:
+    requests = {"cpu": "100m", "memory": f"{SIZES_GB[name]}G"}
+    container = {"name": "c", "image": "none", "resources": {"requests": requests}}
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {
+                    "terminationGracePeriodSeconds": 1,
+                    "containers": [container],
+                },
+            },
+        },
+    }

@@ -1,0 +1,93 @@
+"""What is done is not done again, and one failure does not end the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stowage_testbed.errors import StowageError
+from stowage_testbed.reproduce.sweep.engine import InProcess
+from stowage_testbed.reproduce.sweep.execution import execute
+from stowage_testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.tools import Tools
+
+DONE: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A task that says its name, or that it cannot."""
+
+    id: str
+    fails: bool = False
+
+    def execute(self, tools: Tools) -> tuple[Row, ...]:
+        DONE.append(self.id)
+        if self.fails:
+            raise StowageError("no node answers")
+        return (Row(self.id),)
+
+
+class Counting(SweepListener):
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+        self.begun_with = (0, 0)
+        self.ends = 0
+
+    def begun(self, what: str, total: int, done: int, workers: int) -> None:
+        self.begun_with = (total, done)
+
+    def over(self, task_id: str, failure: str) -> None:
+        self.seen.append((task_id, failure))
+
+    def ended(self) -> None:
+        self.ends += 1
+
+
+def test_only_what_is_missing_is_carried_out(tmp_path: Path) -> None:
+    """A sweep that was interrupted goes on where it stopped."""
+    DONE.clear()
+    journal = Journal(tmp_path / "rows.jsonl", Row)
+    journal.add("a", (Row("a"),))
+    listener = Counting()
+
+    failures = execute(
+        "names", [Named("a"), Named("b")], journal, InProcess(), listener
+    )
+
+    assert failures == {}
+    assert DONE == ["b"]
+    assert journal["b"] == (Row("b"),)
+    assert (listener.begun_with, listener.ends) == ((2, 1), 1)
+
+
+def test_a_task_that_fails_is_reported_and_tried_again_next_time(
+    tmp_path: Path,
+) -> None:
+    """Its reason must not be lost, and its result must not be missing for ever."""
+    DONE.clear()
+    journal = Journal(tmp_path / "rows.jsonl", Row)
+    tasks = [Named("a", fails=True), Named("b")]
+    listener = Counting()
+
+    for _ in range(2):
+        failures = execute("names", tasks, journal, InProcess(), listener)
+        assert failures == {"a": "no node answers"}
+
+    assert DONE == ["a", "b", "a"]
+    assert ("a", "no node answers") in listener.seen
+
+
+def test_a_sweep_with_nothing_to_do_is_not_reported(tmp_path: Path) -> None:
+    """A bar that appears and is gone says nothing."""
+    journal = Journal(tmp_path / "rows.jsonl", Row)
+    journal.add("a", ())
+    listener = Counting()
+    assert execute("names", [Named("a")], journal, InProcess(), listener) == {}
+    assert listener.ends == 0

@@ -1,0 +1,70 @@
+"""What a scheduler under comparison overrides in the pods of a scenario."""
+
+from __future__ import annotations
+
+from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.run.steps.pod_overrides import with_overrides
+from stowage_testbed.scenario.manifests import (
+    WORKLOAD_LABEL,
+    bare_pod_manifest,
+    object_manifest,
+    workload_manifest,
+)
+from stowage_testbed.scenario.model import ObjectSpec, Workload
+
+WEB = Workload("web", 2, 100, 10**9, labels={"queue": "mine"})
+OVERRIDES = PodOverrides(
+    "yunikorn", labels={"queue": "theirs", "applicationId": "a"}, annotations={"x": "y"}
+)
+
+
+def test_without_overrides_nothing_is_changed() -> None:
+    """`stowage run` uses the scheduler that every pod asks for by default."""
+    manifest = workload_manifest(WEB, "ns")
+
+    assert with_overrides(manifest, None) is manifest
+
+
+def test_the_pods_of_a_controller_are_overridden() -> None:
+    """Its own labels, by which it finds its pods, stay as they are."""
+    manifest = with_overrides(workload_manifest(WEB, "ns"), OVERRIDES)
+
+    template = manifest["spec"]["template"]
+    assert template["spec"]["schedulerName"] == "yunikorn"
+    assert template["metadata"]["annotations"] == {"x": "y"}
+    assert template["metadata"]["labels"] == {
+        WORKLOAD_LABEL: "web", "queue": "mine", "applicationId": "a",
+    }  # fmt: skip
+    assert "applicationId" not in manifest["metadata"]["labels"]
+    assert manifest["spec"]["selector"]["matchLabels"] == {WORKLOAD_LABEL: "web"}
+
+
+def test_pods_without_a_controller_are_overridden_too() -> None:
+    """Those of bursts and traces, and those that are written out."""
+    burst = with_overrides(bare_pod_manifest(WEB, "web-0", "ns", 1.5), OVERRIDES)
+    lone = ObjectSpec("lone", "Pod", {"containers": []})
+    written = with_overrides(object_manifest(lone, "ns"), OVERRIDES)
+
+    for pod in (burst, written):
+        assert pod["spec"]["schedulerName"] == "yunikorn"
+        assert pod["metadata"]["labels"]["applicationId"] == "a"
+    assert burst["metadata"]["annotations"] == {
+        "stowage.dev/lifetime": "1500ms", "x": "y",
+    }  # fmt: skip
+
+
+def test_a_reservation_is_no_pod() -> None:
+    """Only its owners are placed by the scheduler under comparison."""
+    room = ObjectSpec("room", "Reservation", {"template": {"spec": {}}, "owners": []})
+    manifest = object_manifest(room, "ns")
+
+    assert with_overrides(manifest, OVERRIDES) == manifest
+
+
+def test_the_scenario_is_not_changed() -> None:
+    """The same manifest gets the next scheduler's overrides."""
+    manifest = workload_manifest(WEB, "ns")
+
+    with_overrides(manifest, OVERRIDES)
+
+    assert manifest == workload_manifest(WEB, "ns")
