@@ -109,7 +109,7 @@ class FaultContext:
         NothingToHitError
             There is none, or none any more.
         """
-        names = self.bench.observer.read(
+        names = self.run.observer.read(
             lambda state: planned_nodes(state, self.environment.nodes, role)
         )
         if not names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from seen_states import Seen, plan, state_of
-from stowage_testbed.faults.ground import planned_nodes
+from stowage_testbed.faults.context import planned_nodes
 
 NODES = ("a", "b", "c", "d")
 

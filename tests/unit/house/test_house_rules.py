@@ -67,8 +67,8 @@ def test_the_top_level_is_fixed() -> None:
 
     assert {r for r in rooms if not r.startswith(".")} <= {
         "pyproject.toml", "requirements.lock", "README.md", "Makefile", "LICENSE",
-        "CHANGELOG.md", "CITATION.cff", "action.yml", "docs", "mkdocs.yml", "testbed", "optimizer", "scheduler", "scenarios",
-        "benchmarks", "charts", "ci", "tests",
+        "CHANGELOG.md", "CITATION.cff", "action.yml", "docs", "mkdocs.yml", "testbed",
+        "optimizer", "scheduler", "scenarios", "benchmarks", "charts", "ci", "tests",
     }  # fmt: skip
 
 

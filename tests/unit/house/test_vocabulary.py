@@ -33,7 +33,7 @@ def words_in(text: str) -> set[str]:
 
 def unused_words(glossary: str) -> dict[str, str]:
     """Return what to say, by each word that is not used and its plural."""
-    words = {}
+    words: dict[str, str] = {}
     for line in glossary.partition(HEADING)[2].splitlines():
         if line.startswith("| ") and not line.startswith("| not |"):
             left, instead = (cell.strip() for cell in line.strip("|").split("|"))
