@@ -41,9 +41,9 @@ type step struct {
 	opened bool
 	// bound: a replacement arrived before the pod itself was gone.
 	bound bool
-	// hurried: the pod goes without room for its replacement although others are expected.
-	hurried bool
-	grace   int64
+	// early: the pod goes without room for its replacement although others are expected.
+	early bool
+	grace int64
 }
 
 // Execution is one plan being carried out. It is safe for concurrent use.
@@ -96,13 +96,13 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 	for _, eviction := range of.Evictions {
 		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.Node, ""))
 	}
-	spare(of, e.evictions, free)
-	e.vacate()
+	skipUnneeded(of, e.evictions, free)
+	e.noteVacated()
 	return e
 }
 
-// vacate notes which nodes evicted pods leave for good.
-func (e *Execution) vacate() {
+// noteVacated notes which nodes evicted pods leave for good.
+func (e *Execution) noteVacated() {
 	e.vacated = map[snapshot.Kind]sets.Set[string]{}
 	for _, step := range e.evictions {
 		if step.state == NotNeeded {

@@ -106,7 +106,7 @@ func TestHurriedPodGoesAlthoughAnotherIsExpected(t *testing.T) {
 		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, w.free(), 0)
 
 	patient := e.Next(w.free())
-	e.Hurry(second.Object.UID)
+	e.AllowEarly(second.Object.UID)
 	hurried := e.Next(w.free())
 
 	if len(patient) != 0 || len(hurried) != 1 || hurried[0].Pod != second || !hurried[0].Early {

@@ -46,7 +46,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	if len(wave) > 0 || len(waiting) == 0 || e.anyLeaving() {
 		return wave
 	}
-	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) || expected && !s.hurried })
+	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) || expected && !s.early })
 	if len(waiting) == 0 {
 		return nil
 	}

@@ -21,8 +21,8 @@ type Lease struct {
 	Identity string
 
 	mu sync.Mutex
-	// vouched is until when nobody else can lead, as far as was heard last.
-	vouched time.Time
+	// trustedUntil is until when nobody else can lead, as far as was heard last.
+	trustedUntil time.Time
 }
 
 // LostError says that another process leads.
@@ -43,9 +43,9 @@ func (l *Lease) Check(ctx context.Context) error {
 	return err
 }
 
-// Vouch is Check for what is done all the time: the server is asked again only when half of the lease, as it
+// CheckCached is Check for what is done all the time: the server is asked again only when half of the lease, as it
 // was heard of last, has run out. The other half is for what is under way.
-func (l *Lease) Vouch(ctx context.Context) error {
+func (l *Lease) CheckCached(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (l *Lease) Vouch(ctx context.Context) error {
 	defer l.mu.Unlock()
 	// Who holds the lease wrote the time into it by this very clock, which also goes on while the process is
 	// stopped.
-	if time.Now().Before(l.vouched) {
+	if time.Now().Before(l.trustedUntil) {
 		return nil
 	}
 	lease, err := l.held(ctx)
@@ -61,7 +61,7 @@ func (l *Lease) Vouch(ctx context.Context) error {
 		return err
 	}
 	if renewed, lasts := lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds; renewed != nil && lasts != nil {
-		l.vouched = renewed.Add(time.Duration(*lasts) * time.Second / 2)
+		l.trustedUntil = renewed.Add(time.Duration(*lasts) * time.Second / 2)
 	}
 	return nil
 }

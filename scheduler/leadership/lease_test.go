@@ -62,7 +62,7 @@ func TestVouchingAsksOnlyWhenTheLeaseMayHaveRunOut(t *testing.T) {
 		lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: me}
 
 		for range 3 {
-			if err := lease.Vouch(context.Background()); err != nil {
+			if err := lease.CheckCached(context.Background()); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -80,11 +80,11 @@ func TestVouchingTellsWhoLeads(t *testing.T) {
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &another}})
 	lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: "me"}
 	var lost *leadership.LostError
-	if err := lease.Vouch(context.Background()); !errors.As(err, &lost) || lost.Holder != another {
+	if err := lease.CheckCached(context.Background()); !errors.As(err, &lost) || lost.Holder != another {
 		t.Errorf("%v", err)
 	}
 	var none *leadership.Lease
-	if err := none.Vouch(context.Background()); err != nil {
+	if err := none.CheckCached(context.Background()); err != nil {
 		t.Errorf("without an election: %v", err)
 	}
 }

@@ -56,8 +56,8 @@ func (p *Plan) Empty() bool {
 	return len(p.Placements) == 0 && len(p.Moves) == 0 && len(p.Evictions) == 0
 }
 
-// Disturbed are the running pods that the plan takes off their nodes, moves first.
-func (p *Plan) Disturbed() []*snapshot.Pod {
+// Disrupted are the running pods that the plan takes off their nodes, moves first.
+func (p *Plan) Disrupted() []*snapshot.Pod {
 	pods := make([]*snapshot.Pod, 0, len(p.Moves)+len(p.Evictions))
 	for _, move := range p.Moves {
 		pods = append(pods, move.Pod)
@@ -133,7 +133,7 @@ func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
 	rules := []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkBudgets}
 	switch policy {
 	case Consolidate:
-		return append(rules, checkNobodyLeft)
+		return append(rules, checkNoneDisplaced)
 	case Paper:
 		return append(rules, checkImprovement)
 	default:

@@ -98,13 +98,13 @@ func (i *Installation) Attach(
 ) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	stages := map[string]*rehearsal.Stage{}
+	stages := map[string]*rehearsal.Framework{}
 	for _, profile := range profiles {
 		name := profile.SchedulerName
 		if i.optimizers[name] == nil && i.reserving[name] == nil {
 			continue
 		}
-		stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
+		stage, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 			Original: to.Profiles[name], Configuration: profile,
 			OutOfTree: registryWith(i.ledger), Without: []string{priorityoptimizer.Name, scorecache.Name},
 		}, to.Cache)

@@ -31,7 +31,7 @@ const (
 // keepReservations starts the ledger, and the keeper as soon as the process leads. It reports false if no
 // profile has the plugin, or there is no API server. The watch of plans is not started.
 func (i *Installation) keepReservations(
-	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, stages map[string]*rehearsal.Stage,
+	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, stages map[string]*rehearsal.Framework,
 ) (bool, error) {
 	first := i.firstReserving(profiles)
 	if first == "" || to.Profiles[first].KubeConfig() == nil {

@@ -20,8 +20,8 @@ type Refusal struct {
 	Node string
 	// Plugin is empty if no single plugin is to blame.
 	Plugin, Message string
-	// Roomless is set if the node has no room for the pod, which may be for a while only.
-	Roomless bool
+	// NoRoom is set if the node has no room for the pod, which may be for a while only.
+	NoRoom bool
 }
 
 // Error tells of the refusal as a message.
@@ -49,9 +49,9 @@ func (e *StaleError) Unwrap() error { return e.Cause }
 type Outcome struct {
 	// Refusals are empty if every pod of the plan has its node in the end.
 	Refusals []Refusal
-	// Insist says that the plan needs evictions which room alone would spare: the evicted pod and
+	// RequireAll says that the plan needs evictions which room alone would spare: the evicted pod and
 	// one that arrives want the same host port, or keep apart.
-	Insist bool
+	RequireAll bool
 	// Early are the moved pods that must go before there is room for their replacements although
 	// others are expected to come.
 	Early []types.UID
@@ -59,33 +59,33 @@ type Outcome struct {
 
 // Replay carries the plan out on copies of the nodes. The error is a *StaleError, unless something
 // is broken.
-func (s *Stage) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+func (f *Framework) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
 		return Outcome{}, fmt.Errorf("replaying the plan: %w", err)
 	}
-	defer func() { s.sight.SharedLister = s.snapshot }()
-	sparing, err := s.newReplay(of)
+	defer func() { f.lister.SharedLister = f.snapshot }()
+	first, err := f.newReplay(of)
 	if err != nil {
 		return Outcome{}, err
 	}
-	refusals, err := sparing.run(ctx)
+	refusals, err := first.run(ctx)
 	if err == nil && len(refusals) == 0 {
-		return Outcome{Early: sparing.early}, nil
+		return Outcome{Early: first.early}, nil
 	}
-	insisting, otherwise := s.newReplay(of)
+	second, otherwise := f.newReplay(of)
 	if otherwise != nil {
 		return Outcome{}, otherwise
 	}
-	insist := insisting.execution.Insist()
-	if insist {
-		refusals, err = insisting.run(ctx)
+	required := second.execution.RequireAll()
+	if required {
+		refusals, err = second.run(ctx)
 	}
 	if err != nil {
 		return Outcome{}, &StaleError{err}
 	}
-	return Outcome{Refusals: refusals, Insist: insist, Early: insisting.early}, nil
+	return Outcome{Refusals: refusals, RequireAll: required, Early: second.early}, nil
 }
 
 // arrival is a pod on its way to a node.
@@ -100,7 +100,7 @@ type arrival struct {
 
 // replay drives an execution of the plan as the plugin does, with a world for an API server.
 type replay struct {
-	world     *world
+	cluster   *clusterCopy
 	execution *executor.Execution
 	arrivals  []*arrival
 	gone      map[types.UID]bool
@@ -110,13 +110,13 @@ type replay struct {
 }
 
 // newReplay shows the plugins a world of its own.
-func (s *Stage) newReplay(of *plan.Plan) (*replay, error) {
-	world, err := newWorld(s.framework, s.snapshot)
+func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
+	cluster, err := newClusterCopy(f.framework, f.snapshot)
 	if err != nil {
 		return nil, err
 	}
-	s.sight.SharedLister = world
-	r := &replay{world: world, gone: map[types.UID]bool{}}
+	f.lister.SharedLister = cluster
+	r := &replay{cluster: cluster, gone: map[types.UID]bool{}}
 	expect := func(pod *snapshot.Pod, node string, leaves types.UID) {
 		r.arrivals = append(r.arrivals, &arrival{of: pod, pod: unbound(pod.Object, leaves), node: node, leaves: leaves})
 	}
@@ -127,7 +127,7 @@ func (s *Stage) newReplay(of *plan.Plan) (*replay, error) {
 		expect(placement.Pod, placement.Node, "")
 	}
 	r.nodes = of.Nodes()
-	r.execution = executor.New(of, r.world.freeOn(r.nodes), 0)
+	r.execution = executor.New(of, r.cluster.freeOn(r.nodes), 0)
 	return r, nil
 }
 
@@ -165,7 +165,7 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 
 // unblock makes one of those who wait for their turn go early.
 func (r *replay) unblock() bool {
-	uid, some := r.execution.Unblock(r.world.freeOn(r.nodes))
+	uid, some := r.execution.Unblock(r.cluster.freeOn(r.nodes))
 	if some {
 		r.early = append(r.early, uid)
 	}
@@ -173,9 +173,9 @@ func (r *replay) unblock() bool {
 }
 
 func (r *replay) evict(ctx context.Context) (some bool, err error) {
-	for _, departure := range r.execution.Next(r.world.freeOn(r.nodes)) {
+	for _, departure := range r.execution.Next(r.cluster.freeOn(r.nodes)) {
 		uid := departure.Pod.Object.UID
-		if err := r.world.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
+		if err := r.cluster.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
 			return false, err
 		}
 		r.execution.Opened(uid)
@@ -210,7 +210,7 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 	if one.leaves != "" && !r.gone[one.leaves] {
 		return false, nil
 	}
-	status, err := r.world.fits(ctx, one.of.Class, one.pod, one.node)
+	status, err := r.cluster.fits(ctx, one.of.Class, one.pod, one.node)
 	if err != nil {
 		return false, err
 	}
@@ -221,7 +221,7 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 		return false, nil
 	}
 	r.execution.Bound(one.pod.UID)
-	return true, r.world.arrive(one.pod, one.node)
+	return true, r.cluster.arrive(one.pod, one.node)
 }
 
 // refusals are the pods whose turn had come and that were turned away. Who only lacks room may
@@ -230,24 +230,24 @@ func (r *replay) refusals() ([]Refusal, error) {
 	if len(r.arrivals) == 0 {
 		return nil, nil
 	}
-	var refused, roomless []Refusal
+	var refused, noRoom []Refusal
 	for _, one := range r.arrivals {
 		if one.status == nil || one.status.IsSuccess() {
 			continue
 		}
 		refusal := Refusal{Pod: one.of, Node: one.node, Plugin: one.status.Plugin(), Message: one.status.Message()}
-		if one.of.Requests.FitsIn(r.world.free(one.node)) {
+		if one.of.Requests.FitsIn(r.cluster.free(one.node)) {
 			refused = append(refused, refusal)
 		} else {
-			refusal.Roomless = true
-			roomless = append(roomless, refusal)
+			refusal.NoRoom = true
+			noRoom = append(noRoom, refusal)
 		}
 	}
 	switch {
 	case len(refused) > 0:
 		return refused, nil
-	case len(roomless) > 0:
-		return roomless, nil
+	case len(noRoom) > 0:
+		return noRoom, nil
 	}
 	return nil, fmt.Errorf("%d pods never get their turn", len(r.arrivals))
 }

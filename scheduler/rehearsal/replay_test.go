@@ -146,7 +146,7 @@ func TestEvictionsThatRoomWouldSpareAreCarriedOutWhereSomethingElseNeedsThem(t *
 
 		outcome := at.outcome(t, &plan.Plan{Placements: []plan.Placement{at.place("new", "a1")}, Evictions: []plan.Eviction{at.evict("low")}})
 
-		if len(outcome.Refusals) != 0 || outcome.Insist != c.insist {
+		if len(outcome.Refusals) != 0 || outcome.RequireAll != c.insist {
 			t.Errorf("%s: %+v, want insist %v", name, outcome, c.insist)
 		}
 	}
@@ -162,7 +162,7 @@ func TestWhoWaitsForAPortBreaksNoPlan(t *testing.T) {
 
 	outcome := at.outcome(t, of)
 
-	if len(outcome.Refusals) != 0 || len(outcome.Early) != 1 || outcome.Insist {
+	if len(outcome.Refusals) != 0 || len(outcome.Early) != 1 || outcome.RequireAll {
 		t.Errorf("%+v, want one pod to go early", outcome)
 	}
 }

@@ -73,7 +73,7 @@ func (s *Simulator) Judge(ctx context.Context, question Question) (Judgement, er
 
 // court is where plans for one cluster are judged, as the plugin does with answers of the optimiser.
 type court struct {
-	stage  *rehearsal.Stage
+	stage  *rehearsal.Framework
 	seen   *snapshot.Snapshot
 	policy plan.Policy
 }
@@ -81,7 +81,7 @@ type court struct {
 func (s *Simulator) newCourt(r *run, question Question) (*court, error) {
 	profile := s.configuration.Profiles[0]
 	handle := r.scheduler.Profiles[profile.SchedulerName]
-	stage, err := rehearsal.NewStage(r.ctx, rehearsal.Profile{
+	stage, err := rehearsal.NewFramework(r.ctx, rehearsal.Profile{
 		Original: handle, Configuration: profile, OutOfTree: s.plugins,
 		Without: []string{scorecache.Name}}, r.scheduler.Cache)
 	if err != nil {

@@ -83,9 +83,9 @@ type hostPort struct {
 // specOf is a digest of the pod's identity.
 func specOf(pod *v1.Pod) string { return digestOf(pod, identityOf(pod)) }
 
-// LikenessOf is the same for pods of which one cannot be scheduled where the other cannot, but for what their labels
+// SignatureOf is the same for pods of which one cannot be scheduled where the other cannot, but for what their labels
 // and their owners mean to others.
-func LikenessOf(pod *v1.Pod) string {
+func SignatureOf(pod *v1.Pod) string {
 	id := identityOf(pod)
 	id.Owner = nil
 	return digestOf(pod, id)

@@ -45,10 +45,10 @@ type subject struct {
 	class      *contract.PodClass
 	namespace  *v1.Namespace
 	budgets    []*Budget
-	// stands are the pods of its controller that are ready, itself too.
-	stands int
-	now    time.Time
-	rules  Rules
+	// ready are the pods of its controller that are ready, itself too.
+	ready int
+	now   time.Time
+	rules Rules
 }
 
 // rule is one reason why a running pod may not be disturbed.
@@ -77,7 +77,7 @@ var lasting = []rule{
 // unbudgeted are the lasting rules for pods of which no disruption budget says what they can bear.
 var unbudgeted = []rule{
 	{StatefulSet, isOfStatefulSet},
-	{Singleton, standsAlone},
+	{Singleton, isSingleton},
 }
 
 // passing are the rules that hold for now.

@@ -112,9 +112,9 @@ func isOfStatefulSet(s *subject) bool {
 	return s.rules.KeepStatefulSets && s.controllerKind() == "StatefulSet"
 }
 
-// standsAlone: while it moves, nobody serves in its place.
-func standsAlone(s *subject) bool {
-	others := s.stands
+// isSingleton: while it moves, nobody serves in its place.
+func isSingleton(s *subject) bool {
+	others := s.ready
 	if isReady(s.pod) {
 		others--
 	}

@@ -205,9 +205,9 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	of := subject{now: input.Now, rules: input.Rules}
 	for _, one := range counted {
 		of.pod, of.controller, of.class, of.budgets = one.pod.pod, one.pod.controller, one.class.message, one.class.budgets
-		of.namespace, of.stands = namespaces[of.pod.Namespace], 0
+		of.namespace, of.ready = namespaces[of.pod.Namespace], 0
 		if of.controller != nil {
-			of.stands = ready[of.controller.UID]
+			of.ready = ready[of.controller.UID]
 		}
 		s.addPod(one, &of)
 	}

@@ -32,7 +32,7 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 				held: func() map[string]resources.Vector { reads++; return nil },
 			},
 		},
-		clock: clock, began: clock.Now(), records: newRecords(),
+		clock: clock, leadingSince: clock.Now(), records: newRecords(),
 		informer: packingplan.NewInformer(dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())),
 	}
 	l.leads.Store(true)

@@ -28,30 +28,30 @@ func (l *loop) nextApproved(all []*packingplan.Record) *packingplan.Record {
 	return nil
 }
 
-// carryOutApproved carries a proposal out as it is, if it still is a good plan for the cluster, and what it disturbs
+// executeApproved carries a proposal out as it is, if it still is a good plan for the cluster, and what it disturbs
 // still is within the limits.
-func (l *loop) carryOutApproved(ctx context.Context, record *packingplan.Record) {
+func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) {
 	l.records.approved.Insert(record.UID())
 	record.Status.CompletionTime = nil
-	q := &question{record: record, recalled: true, history: l.history(),
+	session := &solveSession{record: record, fromRecord: true, history: l.history(),
 		answer: &optimizerclient.Answer{Plan: messageOf(&record.Status)}}
 	l.hold.begin(holdMargin)
 	var err error
-	if q.asked, err = l.view.snapshot(record.Status.SnapshotID); err != nil {
+	if session.snapshot, err = l.view.snapshot(record.Status.SnapshotID); err != nil {
 		l.finish(ctx, record, packingplan.Aborted, err.Error())
 		return
 	}
-	l.amend(q)
-	checked, err := plan.Check(q.answer.Plan, q.asked, l.policy())
+	l.applyConstraints(session)
+	checked, err := plan.Check(session.answer.Plan, session.snapshot, l.policy())
 	if err == nil {
-		err = l.unwanted(q, checked)
+		err = l.checkDisruptions(session, checked)
 	}
 	if err != nil {
 		countRefusal(err)
 		l.finish(ctx, record, packingplan.Aborted, "the cluster has changed since: "+err.Error())
 		return
 	}
-	l.begin(ctx, q, checked)
+	l.startPlan(ctx, session, checked)
 }
 
 // abortWaiting closes the plans that a user gives up before anything of them was done.
@@ -72,14 +72,14 @@ func (l *loop) abortWaiting(ctx context.Context, all []*packingplan.Record) {
 // errAborted ends the solve of a plan that its user gives up.
 var errAborted = errors.New(messageAborted)
 
-// solving is the solve under way.
-type solving struct {
+// activeSolve is the solve under way.
+type activeSolve struct {
 	plan   types.UID
 	cancel context.CancelCauseFunc
 }
 
-// abortAsked says whether a user wants the plan to be given up.
-func (l *loop) abortAsked(record *packingplan.Record) bool {
+// abortRequested says whether a user wants the plan to be given up.
+func (l *loop) abortRequested(record *packingplan.Record) bool {
 	shown := l.shown(record)
 	return shown != nil && shown.Spec.Abort
 }

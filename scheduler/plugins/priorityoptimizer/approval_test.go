@@ -68,7 +68,7 @@ func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 	name := running.plansOf()[0].Name()
 	running.patchPlan(name, `{"spec":{"abort":true}}`)
 	running.eventually("the plan is aborted", func() bool { return running.phaseOf(name) == packingplan.Aborted })
-	if running.plugin.running.Load() != nil {
+	if running.plugin.execution.Load() != nil {
 		t.Error("the plan is still running")
 	}
 }
@@ -97,7 +97,7 @@ func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := l.abortAsked(record); got != want {
+		if got := l.abortRequested(record); got != want {
 			t.Errorf("the %s plan: %t, want %t", uid, got, want)
 		}
 	}

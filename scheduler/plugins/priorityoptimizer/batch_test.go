@@ -174,7 +174,7 @@ func TestABoundPodLeavesTheBatch(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{batch: newBatch(clock), inFlight: newInFlight(), wake: make(chan struct{}, 1),
 		trigger: newTrigger(clock, pace{mode: ModeBatch, interval: time.Second, batch: 9})}
-	p.hold = &hold{clock: clock, room: newWaitingRoom(clock, func(time.Duration) {})}
+	p.hold = &hold{clock: clock, held: newHeldSet(clock, func(time.Duration) {})}
 	pod := testPod("elsewhere", 1, 0)
 	if p.PreEnqueue(t.Context(), pod).IsSuccess() {
 		t.Fatal("the pod was not kept for its batch")

@@ -75,7 +75,7 @@ func TestTimeLimitOfAUsersPlanHoldsNobodyAndIsCapped(t *testing.T) {
 	began := c.clock.Now()
 	c.add(testPod("newcomer", 1, 0))
 
-	c.await("the newcomer is held", func() bool { return c.plugin.hold.room.size() == 1 }, false)
+	c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
 	c.clock.SetTime(began.Add(seconds(DefaultMaxHoldSeconds)))
 	c.await("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" }, false)
 
@@ -214,7 +214,7 @@ func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
 		}
 		return true
 	})
-	c.eventually("the last plan is over", func() bool { return c.plugin.running.Load() == nil && c.phases()[packingplan.Executing] == 0 })
+	c.eventually("the last plan is over", func() bool { return c.plugin.execution.Load() == nil && c.phases()[packingplan.Executing] == 0 })
 
 	if completed := c.phases()[packingplan.Completed]; completed < 2 {
 		t.Errorf("%d plans: %s", completed, c.state())
@@ -258,16 +258,16 @@ func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 	c.eventually("the optimiser was asked", func() bool { return o.asked() == 1 })
 	ghost := testPod("ghost", 9, 0)
 
-	c.plugin.keptOut.keep(ghost)
-	c.plugin.hold.room.keep(ghost)
-	c.plugin.alike.keep(ghost)
+	c.plugin.keptOut.add(ghost)
+	c.plugin.hold.held.add(ghost)
+	c.plugin.awaitingSolve.add(ghost)
 	c.plugin.trigger.mark(ghost.UID, "", time.Now())
 
 	c.eventually("it is forgotten", func() bool {
 		c.plugin.trigger.mu.Lock()
 		marked := c.plugin.trigger.marked.Has(ghost.UID)
 		c.plugin.trigger.mu.Unlock()
-		return c.plugin.keptOut.size()+c.plugin.hold.room.size()+c.plugin.alike.size() == 0 && !marked
+		return c.plugin.keptOut.size()+c.plugin.hold.held.size()+c.plugin.awaitingSolve.size() == 0 && !marked
 	})
 }
 
@@ -288,9 +288,9 @@ func TestIdlePluginHasNoSayInAnyNode(t *testing.T) {
 func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{inFlight: newInFlight(), wake: make(chan struct{}, 1), trigger: newTrigger(clock, pace{}),
-		keptOut: newWaitingRoom(clock, func(time.Duration) {}), alike: newWaitingRoom(clock, func(time.Duration) {}), hold: testHold(clock)}
+		keptOut: newHeldSet(clock, func(time.Duration) {}), awaitingSolve: newHeldSet(clock, func(time.Duration) {}), hold: testHold(clock)}
 	ours := testPod("ours", 1, 0)
-	p.running.Store(executor.New(&plan.Plan{Moves: []plan.Move{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
+	p.execution.Store(executor.New(&plan.Plan{Moves: []plan.Move{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
 	woken := func() bool {
 		select {
 		case <-p.wake:
@@ -333,7 +333,7 @@ func TestPatienceGrowsWithThePlan(t *testing.T) {
 		return large
 	}
 
-	one, many, chain := l.patienceFor(of(1, 1)), l.patienceFor(of(2000, 1)), l.patienceFor(of(1, 11))
+	one, many, chain := l.timeoutFor(of(1, 1)), l.timeoutFor(of(2000, 1)), l.timeoutFor(of(1, 11))
 
 	step := seconds(DefaultStepTimeoutSeconds) + 10*time.Second
 	if one != seconds(DefaultPlanTimeoutSeconds+1/DefaultEvictionsPerSecond) ||

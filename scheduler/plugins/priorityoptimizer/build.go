@@ -63,21 +63,21 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	registerMetrics()
 	logger := klog.FromContext(ctx).WithName(Name)
 	p := &Plugin{
-		handle:    handle,
-		activator: handle,
-		logger:    logger,
-		trigger:   newTrigger(with.clock, paceOf(args)),
-		inFlight:  newInFlight(),
-		keptOut:   newWaitingRoom(with.clock, func(time.Duration) {}),
-		alike:     newWaitingRoom(with.clock, func(time.Duration) {}),
-		wake:      make(chan struct{}, 1),
+		handle:        handle,
+		activator:     handle,
+		logger:        logger,
+		trigger:       newTrigger(with.clock, paceOf(args)),
+		inFlight:      newInFlight(),
+		keptOut:       newHeldSet(with.clock, func(time.Duration) {}),
+		awaitingSolve: newHeldSet(with.clock, func(time.Duration) {}),
+		wake:          make(chan struct{}, 1),
 	}
 	longest := seconds(*args.MaxHoldSeconds)
 	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(*args.MaxHoldShare * float64(holdWindow))}
-	p.hold.room = newWaitingRoom(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
+	p.hold.held = newHeldSet(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
 	p.hold.released = func() {
-		p.activate(p.hold.room.all())
-		p.activate(p.alike.all())
+		p.activate(p.hold.held.all())
+		p.activate(p.awaitingSolve.all())
 		p.wakeUp()
 	}
 	p.view = newView(handle, args, p.inFlight)
@@ -112,7 +112,7 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 			p.trigger.unmark(pod.UID)
 			p.batch.forget(pod.UID)
 		}
-		if execution := p.running.Load(); execution != nil && execution.Concerns(pod) {
+		if execution := p.execution.Load(); execution != nil && execution.Concerns(pod) {
 			execution.Note(pod)
 			p.wakeUp()
 		}
@@ -131,7 +131,7 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 		DeleteFunc: func(object any) {
 			if pod, ok := customobject.LastKnown(object).(*v1.Pod); ok {
 				p.forget(pod.UID)
-				if execution := p.running.Load(); execution != nil && execution.Concerns(pod) {
+				if execution := p.execution.Load(); execution != nil && execution.Concerns(pod) {
 					execution.Forget(pod)
 					p.wakeUp()
 				}
@@ -144,7 +144,7 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 // that nobody tries the waiting pods again for it.
 func (p *Plugin) budgetHandler() cache.ResourceEventHandler {
 	again := func() {
-		p.trigger.again()
+		p.trigger.retry()
 		p.wakeUp()
 	}
 	return cache.ResourceEventHandlerFuncs{

@@ -147,7 +147,7 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 		kubescheduler.WithPodInitialBackoffSeconds(1), kubescheduler.WithPodMaxBackoffSeconds(1))
 	c.must(err)
 	c.scheduler = built
-	stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
+	stage, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 		Original: built.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
 		OutOfTree: c.rehearsing(ledger), Without: []string{Name},
 	}, built.Cache)

@@ -32,15 +32,15 @@ var (
 func newEvictionClient(of *rest.Config) (clientset.Interface, error) {
 	config := rest.CopyConfig(of)
 	config.RateLimiter = nil
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unretried{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noRetry{next} })
 	return clientset.NewForConfig(config)
 }
 
-// unretried takes the answers' advice to try again later away from the client, which would follow it.
-type unretried struct{ next http.RoundTripper }
+// noRetry takes the answers' advice to try again later away from the client, which would follow it.
+type noRetry struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (u unretried) RoundTrip(request *http.Request) (*http.Response, error) {
+func (u noRetry) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := u.next.RoundTrip(request)
 	if response != nil {
 		response.Header.Del("Retry-After")

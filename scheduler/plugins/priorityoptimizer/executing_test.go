@@ -77,10 +77,10 @@ func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
 	c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
 	took := c.clock.Since(began)
 
-	if c.plugin.running.Load() != nil || early != 0 || took > 62*time.Second {
-		t.Errorf("running %v after %s, %d aborted early", c.plugin.running.Load(), took, early)
+	if c.plugin.execution.Load() != nil || early != 0 || took > 62*time.Second {
+		t.Errorf("running %v after %s, %d aborted early", c.plugin.execution.Load(), took, early)
 	}
-	c.eventually("the thief is let go", func() bool { return c.plugin.keptOut.size() == 0 && c.plugin.hold.room.size() == 0 })
+	c.eventually("the thief is let go", func() bool { return c.plugin.keptOut.size() == 0 && c.plugin.hold.held.size() == 0 })
 }
 
 // A disruption budget that is spent for now delays a plan; it does not break it.
@@ -116,7 +116,7 @@ func thinkingAboutFigureOne(t *testing.T) (c *cluster, goOn func()) {
 
 // busyStage lets a pod in on a node each time that a plan is tried, as a scheduler does that has many.
 type busyStage struct {
-	stage
+	rehearser
 	plugin *Plugin
 	node   string
 	tried  int
@@ -125,7 +125,7 @@ type busyStage struct {
 func (s *busyStage) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error) {
 	s.tried++
 	s.plugin.inFlight.add(types.UID(fmt.Sprintf("stranger-%d", s.tried)), s.node)
-	return s.stage.Replay(ctx, of)
+	return s.rehearser.Replay(ctx, of)
 }
 
 // On a large cluster there is always somebody on the way, and five plans in a row of 500 moves never began for it.
@@ -133,8 +133,8 @@ func TestPlanBeginsAlthoughPodsAreLetInElsewhere(t *testing.T) {
 	for node, phase := range map[string]packingplan.Phase{"n3": packingplan.Completed, "n1": packingplan.Aborted} {
 		t.Run(string(phase), func(t *testing.T) {
 			c, goOn := thinkingAboutFigureOne(t)
-			var busy stage = &busyStage{stage: *c.plugin.stage.Load(), plugin: c.plugin, node: node}
-			c.plugin.stage.Store(&busy)
+			var busy rehearser = &busyStage{rehearser: *c.plugin.rehearser.Load(), plugin: c.plugin, node: node}
+			c.plugin.rehearser.Store(&busy)
 			goOn()
 
 			c.eventually("the plan has ended", func() bool { return c.phases()[phase] > 0 })

@@ -40,7 +40,7 @@ func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
 	before := c.phases()
 
 	c.letGo()
-	c.eventually("it has noticed", func() bool { return c.plugin.running.Load() == nil })
+	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
 	c.add(testPod("four", 4, 0))
 	c.letTimePass(5 * time.Second)
 
@@ -62,7 +62,7 @@ func TestProcessThatGetsTheLeaseBackGoesOn(t *testing.T) {
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
 	lead("another")
 	c.letGo()
-	c.eventually("it has noticed", func() bool { return c.plugin.running.Load() == nil })
+	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
 
 	lead("me")
 

@@ -26,7 +26,7 @@ const (
 type hold struct {
 	clock           clock.WithDelayedExecution
 	longest, budget time.Duration
-	room            *waitingRoom
+	held            *heldSet
 	// released wakes the pods up. It is called without any lock, since the scheduling queue
 	// asks back.
 	released func()
@@ -132,6 +132,6 @@ func (h *hold) keeps(pod *v1.Pod) bool {
 	if !h.active() {
 		return false
 	}
-	h.room.keep(pod)
+	h.held.add(pod)
 	return true
 }

@@ -34,7 +34,7 @@ func TestHoldEndsAtTimeLimitPlusOneSecond(t *testing.T) {
 	began := c.clock.Now()
 	c.add(testPod("newcomer", 1, 0))
 
-	c.await("the newcomer is held", func() bool { return c.plugin.hold.room.size() == 1 }, false)
+	c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
 	if c.nodeOf("newcomer") != "" {
 		t.Fatal("the newcomer was placed during the solve")
 	}
@@ -47,7 +47,7 @@ func TestHoldEndsAtTimeLimitPlusOneSecond(t *testing.T) {
 // testHold may last as long as a test likes.
 func testHold(clock *testingclock.FakeClock) *hold {
 	return &hold{clock: clock, longest: time.Minute, budget: time.Minute,
-		room: newWaitingRoom(clock, func(time.Duration) {}), released: func() {}}
+		held: newHeldSet(clock, func(time.Duration) {}), released: func() {}}
 }
 
 // viewOf shows the pods.
@@ -109,10 +109,10 @@ func (a activations) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
 func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	woken := activations{}
-	p := &Plugin{activator: woken, keptOut: newWaitingRoom(clock, func(time.Duration) {}),
-		alike: newWaitingRoom(clock, func(time.Duration) {}), trigger: newTrigger(clock, pace{}), wake: make(chan struct{}, 1)}
+	p := &Plugin{activator: woken, keptOut: newHeldSet(clock, func(time.Duration) {}),
+		awaitingSolve: newHeldSet(clock, func(time.Duration) {}), trigger: newTrigger(clock, pace{}), wake: make(chan struct{}, 1)}
 	p.hold = testHold(clock)
-	p.hold.released = func() { p.activate(p.hold.room.all()) }
+	p.hold.released = func() { p.activate(p.hold.held.all()) }
 	l := &loop{Plugin: p, clock: clock}
 	pod := &v1.Pod{}
 	pod.UID = types.UID("p")
@@ -252,9 +252,9 @@ func TestPodThatNobodyHasTriedIsLeftToTheScheduler(t *testing.T) {
 	})
 	c.plugin.hold.begin(seconds(DefaultMaxHoldSeconds))
 	c.add(testPod("untried", 1, 0))
-	c.await("it is held", func() bool { return c.plugin.hold.room.size() == 1 }, false)
+	c.await("it is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
 
-	c.plugin.trigger.again()
+	c.plugin.trigger.retry()
 	c.letTimePass(1500 * time.Millisecond)
 
 	if o.asked() != 1 || c.nodeOf("untried") != "" {

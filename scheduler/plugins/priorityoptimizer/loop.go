@@ -37,19 +37,19 @@ type loop struct {
 	informer cache.SharedIndexInformer
 	recorder events.EventRecorderLogger
 
-	// began is when this process began to lead; zero before. It may have lost the lead since.
-	began   time.Time
-	memory  memory
-	lessons lessons
-	records records
-	// ends are the plans that are over, which the API server has not been told yet.
-	ends []*packingplan.Record
-	// endsWait is why it has not, said once.
-	endsWait string
-	// current is the plan being carried out; nil otherwise.
-	current *activePlan
-	// solving is the solve under way; nil otherwise. The informer reads it.
-	solving atomic.Pointer[solving]
+	// leadingSince is when this process began to lead; zero before. It may have lost the lead since.
+	leadingSince time.Time
+	solvedStates solvedStates
+	refusalCache refusalCache
+	records      records
+	// unwritten are the plans that are over, which the API server has not been told yet.
+	unwritten []*packingplan.Record
+	// writeError is why it has not, said once.
+	writeError string
+	// active is the plan being carried out; nil otherwise.
+	active *activePlan
+	// activeSolve is the solve under way; nil otherwise. The informer reads it.
+	activeSolve atomic.Pointer[activeSolve]
 	// pruned is when pods that are gone were last looked for among those that wait.
 	pruned time.Time
 	// manualLast says that the last solve was a user's, so that users' plans do not keep the others out.
@@ -104,7 +104,7 @@ func (l *loop) run(ctx context.Context) {
 
 // coalesce waits for further news while a plan is carried out: each of its pods makes several.
 func (l *loop) coalesce(ctx context.Context) {
-	if l.current == nil {
+	if l.active == nil {
 		return
 	}
 	timer := l.clock.NewTimer(coalescing)
@@ -121,21 +121,21 @@ func (l *loop) coalesce(ctx context.Context) {
 
 // step does what is due and returns when to look again at the latest.
 func (l *loop) step(ctx context.Context) time.Duration {
-	heldPods.Set(float64(l.hold.room.size() + l.alike.size() + l.batch.size()))
-	if l.rest(ctx) {
+	heldPods.Set(float64(l.hold.held.size() + l.awaitingSolve.size() + l.batch.size()))
+	if l.standBy(ctx) {
 		return idleTick
 	}
-	if !l.settleEnds(ctx) {
+	if !l.writeFinalStatuses(ctx) {
 		return executingTick
 	}
 	l.wakeWaiting()
-	if l.current == nil {
+	if l.active == nil {
 		l.startDue(ctx)
 	}
-	if l.current != nil {
-		l.carryOn(ctx)
+	if l.active != nil {
+		l.advance(ctx)
 	}
-	if l.current != nil {
+	if l.active != nil {
 		return executingTick
 	}
 	return l.untilDue()
@@ -145,15 +145,15 @@ func (l *loop) step(ctx context.Context) time.Duration {
 func (l *loop) wakeWaiting() {
 	if l.clock.Since(l.pruned) >= idleTick {
 		l.pruned = l.clock.Now()
-		for _, room := range []*waitingRoom{l.hold.room, l.alike, l.keptOut} {
-			room.keepOnly(l.view.exists)
+		for _, held := range []*heldSet{l.hold.held, l.awaitingSolve, l.keptOut} {
+			held.keepOnly(l.view.exists)
 		}
 	}
 	if !l.hold.active() {
-		l.activate(l.hold.room.all())
-		l.releaseAlike()
+		l.activate(l.hold.held.all())
+		l.releaseAwaiting()
 	}
-	if l.current == nil {
+	if l.active == nil {
 		l.activate(l.keptOut.all())
 	}
 }
@@ -163,10 +163,10 @@ func (l *loop) startDue(ctx context.Context) {
 	if !l.leads.Load() {
 		return
 	}
-	if l.began.IsZero() {
-		l.lookAround(ctx)
-		if l.began.IsZero() && l.isDue() {
-			l.letPass("plans cannot be watched; is the PackingPlan CRD installed?", everybody)
+	if l.leadingSince.IsZero() {
+		l.startUp(ctx)
+		if l.leadingSince.IsZero() && l.isDue() {
+			l.scheduleWithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", everybody)
 		}
 		return
 	}
@@ -176,7 +176,7 @@ func (l *loop) startDue(ctx context.Context) {
 	}
 	l.abortWaiting(ctx, all)
 	if record := l.nextApproved(all); record != nil {
-		l.carryOutApproved(ctx, record)
+		l.executeApproved(ctx, record)
 		return
 	}
 	manual := l.nextManual(ctx, all)
@@ -203,18 +203,18 @@ func (l *loop) isDue() bool {
 	return ok && !l.clock.Now().Before(at)
 }
 
-// lookAround is the first thing a process does that begins to schedule.
-func (l *loop) lookAround(ctx context.Context) {
+// startUp is the first thing a process does that begins to schedule.
+func (l *loop) startUp(ctx context.Context) {
 	if !l.informer.HasSynced() {
 		return
 	}
-	l.began = l.clock.Now()
-	if l.takeOver(ctx, l.allRecords()) && l.current == nil {
-		l.hold.begin(takeOverPatience)
+	l.leadingSince = l.clock.Now()
+	if l.takeOver(ctx, l.allRecords()) && l.active == nil {
+		l.hold.begin(takeOverTimeout)
 	} else {
 		l.hold.end()
 	}
-	if l.current != nil {
+	if l.active != nil {
 		return
 	}
 	l.readAhead()
@@ -229,11 +229,11 @@ func (l *loop) readAhead() {
 }
 
 func (l *loop) untilDue() time.Duration {
-	if l.leads.Load() && l.began.IsZero() {
+	if l.leads.Load() && l.leadingSince.IsZero() {
 		return firstTick
 	}
 	tick := idleTick
-	if l.alike.size() > 0 {
+	if l.awaitingSolve.size() > 0 {
 		tick = executingTick
 	}
 	at, ok := l.trigger.due()

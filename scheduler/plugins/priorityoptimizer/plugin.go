@@ -29,23 +29,23 @@ type Plugin struct {
 	hold     *hold
 	inFlight *inFlight
 	// keptOut are the pods that a running plan leaves no room for.
-	keptOut *waitingRoom
-	// turned are the pods that PreFilter has just turned away.
-	turned turnedAway
-	// asked are the pods that the solve under way is about; nil if none is.
-	asked atomic.Pointer[sets.Set[types.UID]]
-	// alike are the pods that wait for the next solve without having been tried, or for the end of one about them.
-	alike *waitingRoom
+	keptOut *heldSet
+	// rejected are the pods that PreFilter has just turned away.
+	rejected rejectedPods
+	// snapshot are the pods that the solve under way is about; nil if none is.
+	inSolve atomic.Pointer[sets.Set[types.UID]]
+	// failedSignatures are the pods that wait for the next solve without having been tried, or for the end of one about them.
+	awaitingSolve *heldSet
 	// batch are the pods that wait for a plan of their own; nil but in mode Batch.
 	batch *batch
-	// running is the plan being carried out, or nil.
-	running atomic.Pointer[executor.Execution]
+	// execution is the plan being carried out, or nil.
+	execution atomic.Pointer[executor.Execution]
 	// leads is set once this process schedules: only then may it change anything.
 	leads atomic.Bool
 	// lease says whether it still does; nil if nobody else can.
 	lease atomic.Pointer[leadership.Lease]
-	// stage is where plans are rehearsed; nil until the scheduler is complete.
-	stage atomic.Pointer[stage]
+	// rehearser is where plans are rehearsed; nil until the scheduler is complete.
+	rehearser atomic.Pointer[rehearser]
 	// ledger holds the room of plans; nil without reservations.
 	ledger atomic.Pointer[reservation.Ledger]
 	// wake tells the goroutine that owns the state machine that something happened.
@@ -64,12 +64,12 @@ var (
 )
 
 const (
-	messageHeld    = "waits while the optimiser looks for a better packing"
-	messagePlace   = "waits until the plan has made room on its node"
-	messageKeptOut = "all room that is free is kept for a plan that is being carried out"
-	messageBegan   = "a plan began while the pod was being scheduled"
-	messageAlike   = "waits for the next solve, since a pod like it found no node just now"
-	messageBatch   = "waits until the optimiser has found nodes for its whole batch"
+	messageHeld          = "waits while the optimiser looks for a better packing"
+	messagePlace         = "waits until the plan has made room on its node"
+	messageKeptOut       = "all room that is free is kept for a plan that is being carried out"
+	messagePlanStarted   = "a plan began while the pod was being scheduled"
+	messageAwaitingSolve = "waits for the next solve, since a pod like it found no node just now"
+	messageBatch         = "waits until the optimiser has found nodes for its whole batch"
 )
 
 // cycleStateKey is the plugin's entry in the state of a scheduling cycle.
@@ -100,27 +100,27 @@ func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if p.hold.keeps(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
 	}
-	p.hold.room.passed(pod.UID)
-	if p.isAskedAbout(pod) {
+	p.hold.held.remove(pod.UID)
+	if p.isInSolve(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
 	}
 	if p.collects(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageBatch)
 	}
-	if execution := p.running.Load(); execution != nil && execution.MustWait(pod) {
-		p.keptOut.keep(pod)
+	if execution := p.execution.Load(); execution != nil && execution.MustWait(pod) {
+		p.keptOut.add(pod)
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messagePlace)
 	}
-	p.keptOut.passed(pod.UID)
-	if p.joinsItsLike(pod) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageAlike)
+	p.keptOut.remove(pod.UID)
+	if p.joinsNextSolve(pod) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageAwaitingSolve)
 	}
 	return nil
 }
 
 // SignPod lets the scheduler treat equal pods alike as long as no plan tells them apart.
 func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	if p.running.Load() == nil && p.batch == nil && !p.hold.active() {
+	if p.execution.Load() == nil && p.batch == nil && !p.hold.active() {
 		return nil, nil
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable, "where a pod may go depends on the plan that is being carried out")
@@ -135,20 +135,20 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 //  5. Any other pod is left to Filter, unless there is no plan.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if p.hold.keeps(pod) {
-		return p.turnAway(state, pod, messageHeld)
+		return p.reject(state, pod, messageHeld)
 	}
-	p.hold.room.passed(pod.UID)
-	if p.isAskedAbout(pod) {
-		return p.turnAway(state, pod, messageHeld)
+	p.hold.held.remove(pod.UID)
+	if p.isInSolve(pod) {
+		return p.reject(state, pod, messageHeld)
 	}
-	p.keptOut.passed(pod.UID)
+	p.keptOut.remove(pod.UID)
 	if p.collects(pod) {
-		return p.turnAway(state, pod, messageBatch)
+		return p.reject(state, pod, messageBatch)
 	}
-	execution := p.running.Load()
+	execution := p.execution.Load()
 	if execution == nil {
-		if p.joinsItsLike(pod) {
-			return p.turnAway(state, pod, messageAlike)
+		if p.joinsNextSolve(pod) {
+			return p.reject(state, pod, messageAwaitingSolve)
 		}
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
@@ -158,14 +158,14 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	targets, planned := execution.Nodes(pod, p.freeOn)
 	if planned {
 		if len(targets) == 0 {
-			p.keptOut.keep(pod)
-			return p.turnAway(state, pod, messagePlace)
+			p.keptOut.add(pod)
+			return p.reject(state, pod, messagePlace)
 		}
 		seen.restricted.Store(true)
 		return &fwk.PreFilterResult{NodeNames: sets.New(targets...)}, nil
 	}
-	if p.joinsItsLike(pod) {
-		return p.turnAway(state, pod, messageAlike)
+	if p.joinsNextSolve(pod) {
+		return p.reject(state, pod, messageAwaitingSolve)
 	}
 	seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
 	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
@@ -175,8 +175,8 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	return nil, nil
 }
 
-func (p *Plugin) turnAway(state fwk.CycleState, pod *v1.Pod, message string) (*fwk.PreFilterResult, *fwk.Status) {
-	p.turned.add(pod.UID)
+func (p *Plugin) reject(state fwk.CycleState, pod *v1.Pod, message string) (*fwk.PreFilterResult, *fwk.Status) {
+	p.rejected.add(pod.UID)
 	seen := &cycleState{}
 	seen.restricted.Store(true)
 	state.Write(cycleStateKey, seen)
@@ -212,11 +212,11 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	if seen := p.stateOf(state); seen.restricted.Load() {
 		if seen.execution != nil {
-			p.keptOut.keep(pod)
+			p.keptOut.add(pod)
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	p.trigger.mark(pod.UID, snapshot.LikenessOf(pod), pod.CreationTimestamp.Time)
+	p.trigger.mark(pod.UID, snapshot.SignatureOf(pod), pod.CreationTimestamp.Time)
 	p.wakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
 }
@@ -239,14 +239,14 @@ func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 	// First make the pod known, then look whether a plan has begun: a plan begins the other way
 	// round, so that one of the two notices.
 	p.inFlight.add(pod.UID, node)
-	execution := p.running.Load()
+	execution := p.execution.Load()
 	if execution == nil {
 		return nil
 	}
 	if execution != p.stateOf(state).execution {
 		p.inFlight.remove(pod.UID)
-		p.keptOut.keep(pod)
-		return fwk.NewStatus(fwk.Unschedulable, messageBegan)
+		p.keptOut.add(pod)
+		return fwk.NewStatus(fwk.Unschedulable, messagePlanStarted)
 	}
 	execution.Reserve(pod, node)
 	return nil
@@ -255,7 +255,7 @@ func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 // Unreserve gives the place back.
 func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.inFlight.remove(pod.UID)
-	if execution := p.running.Load(); execution != nil {
+	if execution := p.execution.Load(); execution != nil {
 		execution.Unreserve(pod.UID)
 	}
 	p.wakeUp()
@@ -265,7 +265,7 @@ func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ s
 func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.trigger.unmark(pod.UID)
 	p.batch.forget(pod.UID)
-	if execution := p.running.Load(); execution != nil && execution.Bound(pod.UID) {
+	if execution := p.execution.Load(); execution != nil && execution.Bound(pod.UID) {
 		p.wakeUp()
 	}
 }
@@ -289,8 +289,8 @@ func (p *Plugin) activate(pods map[string]*v1.Pod) {
 func (p *Plugin) forget(uid types.UID) {
 	p.inFlight.remove(uid)
 	p.trigger.unmark(uid)
-	p.hold.room.passed(uid)
-	p.keptOut.passed(uid)
-	p.alike.passed(uid)
+	p.hold.held.remove(uid)
+	p.keptOut.remove(uid)
+	p.awaitingSolve.remove(uid)
 	p.batch.forget(uid)
 }

@@ -42,7 +42,7 @@ func newNonce() string { return rand.String(6) }
 // given up meanwhile ends its solve.
 func (l *loop) watchPlans() {
 	changed := func(object any) {
-		if now := l.solving.Load(); now != nil && isAborted(object, now.plan) {
+		if now := l.activeSolve.Load(); now != nil && isAborted(object, now.plan) {
 			now.cancel(errAborted)
 		}
 		l.wakeUp()
@@ -161,6 +161,6 @@ func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase pac
 	logger := l.planLogger(record)
 	logger.Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)
 	l.announce(record, phase, message)
-	l.ends = append(l.ends, record)
-	l.settleEnds(ctx)
+	l.unwritten = append(l.unwritten, record)
+	l.writeFinalStatuses(ctx)
 }

@@ -33,7 +33,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
 		l.logger.Error(err, "Scheduling goes on without the optimiser")
 		l.trigger.failed()
-		l.letPass("the optimiser is away", everybody)
+		l.scheduleWithoutPlan("the optimiser is away", everybody)
 		return
 	}
 	if err := l.checkLead(ctx); err != nil {
@@ -46,7 +46,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	if err != nil {
 		l.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.trigger.failed()
-		l.letPass("plans cannot be recorded", everybody)
+		l.scheduleWithoutPlan("plans cannot be recorded", everybody)
 		return
 	}
 	l.records.handled.Insert(record.UID())
@@ -56,11 +56,11 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 // isKnown says whether nothing waits for a node, or nothing is to be gained as far as is remembered. The solve does not go
 // on with its snapshot: until the hold begins, pods are bound, and the plan would be of a state that is gone.
 func (l *loop) isKnown() bool {
-	if l.memory.isEmpty(l.clock.Now()) && l.trigger.size() > 0 {
+	if l.solvedStates.isEmpty(l.clock.Now()) && l.trigger.size() > 0 {
 		return false
 	}
 	began := l.clock.Now()
-	defer func() { l.trigger.rest(restFactor * l.clock.Since(began)) }()
+	defer func() { l.trigger.pause(pauseFactor * l.clock.Since(began)) }()
 	state, err := l.view.snapshotOf("", l.isMarked())
 	if err != nil {
 		l.logger.Error(err, "No snapshot")
@@ -72,14 +72,14 @@ func (l *loop) isKnown() bool {
 		return true
 	}
 	// What is proved where nothing was left alone for now is proved where something is.
-	known := l.memory.knows(state.Fingerprint(), began)
-	q := &question{asked: state, history: l.history()}
-	l.amend(q)
-	if !known && !l.memory.knows(state.Fingerprint(), began) {
+	known := l.solvedStates.has(state.Fingerprint(), began)
+	session := &solveSession{snapshot: state, history: l.history()}
+	l.applyConstraints(session)
+	if !known && !l.solvedStates.has(state.Fingerprint(), began) {
 		return false
 	}
-	if !q.passes.IsZero() {
-		l.trigger.againAt(q.passes)
+	if !session.nextChange.IsZero() {
+		l.trigger.retryAt(session.nextChange)
 	}
 	return true
 }
@@ -111,23 +111,23 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	if err := l.write(ctx, record); err != nil {
 		l.trigger.failed()
 		l.finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
-		l.letPass("plans cannot be recorded", everybody)
+		l.scheduleWithoutPlan("plans cannot be recorded", everybody)
 		return
 	}
-	q := l.newQuestion(record)
+	session := l.newSession(record)
 	if record.Spec.Mode == packingplan.Execute {
-		if !l.hold.begin(q.limit + holdMargin) {
-			l.releaseAlike()
+		if !l.hold.begin(session.limit + holdMargin) {
+			l.releaseAwaiting()
 		}
 		defer l.hold.end()
 		if record.Ours() {
-			defer l.askAbout(l.trigger.all())()
+			defer l.markInSolve(l.trigger.all())()
 		}
 	}
-	checked, end := l.ask(ctx, q)
-	defer func() { l.trigger.rest(restFactor * q.worked) }()
+	checked, end := l.findPlan(ctx, session)
+	defer func() { l.trigger.pause(pauseFactor * session.ownTime) }()
 	if record.Spec.Mode == packingplan.Execute {
-		defer l.letRefusedPass(q)
+		defer l.scheduleRefused(session)
 	}
 	switch {
 	case end != nil:
@@ -137,12 +137,12 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		}
 		l.finish(ctx, record, end.phase, end.message)
 		if failed {
-			l.letPass("the optimiser failed", everybody)
+			l.scheduleWithoutPlan("the optimiser failed", everybody)
 		}
 	case record.Spec.Mode == packingplan.DryRun:
 		l.finish(ctx, record, packingplan.Proposed, messageProposed)
 	default:
-		l.begin(ctx, q, checked)
+		l.startPlan(ctx, session, checked)
 	}
 }
 

@@ -87,7 +87,7 @@ func describeProtected(status *packingplan.Status, asked *snapshot.Snapshot, ans
 		placed.Insert(types.UID(placement.GetPodUid()))
 	}
 	status.Protected = nil // of an earlier round
-	for _, kept := range asked.Kept(func(uid types.UID) bool { return !placed.Has(uid) }) {
+	for _, kept := range asked.Protections(func(uid types.UID) bool { return !placed.Has(uid) }) {
 		status.Protected = append(status.Protected, packingplan.Protected{Reason: kept.Reason, Pods: int32(kept.Pods),
 			Example: kept.Example, InTheWayOf: int32(kept.InTheWayOf)})
 	}

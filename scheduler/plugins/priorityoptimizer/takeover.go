@@ -16,9 +16,9 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// takeOverPatience is how long the pods that a former process evicted may take to terminate
+// takeOverTimeout is how long the pods that a former process evicted may take to terminate
 // before its plan is given up.
-const takeOverPatience = 8 * time.Second
+const takeOverTimeout = 8 * time.Second
 
 const messageRestarted = "the scheduler was restarted while the plan was open"
 
@@ -43,7 +43,7 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 		}
 		l.records.handled.Insert(record.UID())
 	}
-	return l.current != nil
+	return l.active != nil
 }
 
 // resume carries the plan on or closes it. It reports true if that cannot be decided yet.
@@ -54,12 +54,12 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		return false
 	}
 	left := remainderOf(&record.Status, now)
-	q := &question{record: record, asked: now, recalled: true, answer: &optimizerclient.Answer{Plan: left.plan}}
-	current, err := l.makeRunning(ctx, q)
+	session := &solveSession{record: record, snapshot: now, fromRecord: true, answer: &optimizerclient.Answer{Plan: left.plan}}
+	active, err := l.activatePlan(ctx, session)
 	if err != nil {
 		var raised *objection
-		roomToCome := left.terminating || errors.As(err, &raised) && raised.roomless
-		if roomToCome && l.clock.Since(l.began) < takeOverPatience {
+		roomToCome := left.terminating || errors.As(err, &raised) && raised.noRoom
+		if roomToCome && l.clock.Since(l.leadingSince) < takeOverTimeout {
 			return true
 		}
 		countRefusal(err)
@@ -69,15 +69,15 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 	}
 	// Whoever has gone on with the plan in the meantime has written so.
 	if err := l.write(ctx, record); err != nil {
-		l.running.Store(nil)
+		l.execution.Store(nil)
 		l.planLogger(record).Error(err, "The plan is not carried on")
-		return mayPass(err)
+		return isTransient(err)
 	}
 	l.holdRoom(record)
-	current.adopted = left.adopted
+	active.adopted = left.adopted
 	l.planLogger(record).Info("Carrying on with the plan of a former process", "placements", len(left.plan.Placements),
 		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))
-	l.current = current
+	l.active = active
 	l.hold.end()
 	return false
 }

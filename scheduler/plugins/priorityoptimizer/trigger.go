@@ -42,8 +42,8 @@ type trigger struct {
 
 	mu     sync.Mutex
 	marked sets.Set[types.UID]
-	// alike are the likenesses of the pods that were tried in vain since the last solve.
-	alike sets.Set[string]
+	// failedSignatures are the likenesses of the pods that were tried in vain since the last solve.
+	failedSignatures sets.Set[string]
 	// first and last mark since the last solve; zero if there was none.
 	first, last time.Time
 	// fresh are the pods of the batch that is being collected.
@@ -53,17 +53,17 @@ type trigger struct {
 	// notBefore is set after failures, so that a broken optimiser is not asked all the time.
 	notBefore time.Time
 	failures  int
-	// vain counts the solves in a row that found nothing for the pods that are marked.
-	vain int
-	// restUntil keeps the share of time small that is spent on solves.
-	restUntil time.Time
-	// later is when what stood in the way of the marked pods passes; zero if nothing does.
-	later time.Time
+	// fruitless counts the solves in a row that found nothing for the pods that are marked.
+	fruitless int
+	// pausedUntil keeps the share of time small that is spent on solves.
+	pausedUntil time.Time
+	// retryTime is when what stood in the way of the marked pods passes; zero if nothing does.
+	retryTime time.Time
 }
 
 func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
 	return &trigger{pace: pace, clock: clock, marked: sets.New[types.UID](), fresh: sets.New[types.UID](),
-		alike: sets.New[string](), next: clock.Now().Add(pace.interval)}
+		failedSignatures: sets.New[string](), next: clock.Now().Add(pace.interval)}
 }
 
 // creationPrecision is that of the time at which an object was created.
@@ -71,15 +71,15 @@ const creationPrecision = time.Second
 
 // mark takes note of an unschedulable pod, and of what it is like. Only a pod that was not marked before extends the
 // settle time, from its creation on: the same pod failing again is no news, nor is one that waited for its turn.
-func (t *trigger) mark(uid types.UID, likeness string, created time.Time) {
+func (t *trigger) mark(uid types.UID, signature string, created time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	isNew := !t.marked.Has(uid)
 	t.marked.Insert(uid)
-	t.alike.Insert(likeness)
+	t.failedSignatures.Insert(signature)
 	now := t.clock.Now()
 	if isNew {
-		t.isNews()
+		t.endBackOff()
 	}
 	if t.first.IsZero() {
 		t.first, t.last = now, now
@@ -108,7 +108,7 @@ func (t *trigger) collect(uid types.UID) {
 	}
 	t.marked.Insert(uid)
 	t.fresh.Insert(uid)
-	t.isNews()
+	t.endBackOff()
 	t.last = t.clock.Now()
 	if t.first.IsZero() {
 		t.first = t.last
@@ -117,10 +117,10 @@ func (t *trigger) collect(uid types.UID) {
 
 // join marks a pod that was not tried, if the like of it was tried in vain since the last solve and the next one starts
 // within the given time. It reports whether it did.
-func (t *trigger) join(uid types.UID, likeness string, created time.Time, within time.Duration) bool {
+func (t *trigger) join(uid types.UID, signature string, created time.Time, within time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mode != ModeOnUnschedulable || !t.alike.Has(likeness) || t.first.IsZero() {
+	if t.mode != ModeOnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() {
 		return false
 	}
 	last, now := t.last, t.clock.Now()
@@ -142,11 +142,11 @@ func (t *trigger) has(uid types.UID) bool {
 	return t.marked.Has(uid)
 }
 
-// hasAlike says whether any pod was tried in vain since the last solve.
-func (t *trigger) hasAlike() bool {
+// hasFailedSignatures says whether any pod was tried in vain since the last solve.
+func (t *trigger) hasFailedSignatures() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.alike.Len() > 0
+	return t.failedSignatures.Len() > 0
 }
 
 // unmark forgets a pod that was scheduled or is gone.
@@ -178,8 +178,8 @@ func (t *trigger) dueAt() (at time.Time, ok bool) {
 	case (t.mode == ModePeriodic || t.mode == ModeBatch) && t.marked.Len() > 0:
 		at = t.next
 	}
-	if !t.later.IsZero() && t.marked.Len() > 0 && (at.IsZero() || t.later.Before(at)) {
-		at = t.later
+	if !t.retryTime.IsZero() && t.marked.Len() > 0 && (at.IsZero() || t.retryTime.Before(at)) {
+		at = t.retryTime
 	}
 	if at.IsZero() {
 		return time.Time{}, false
@@ -187,8 +187,8 @@ func (t *trigger) dueAt() (at time.Time, ok bool) {
 	if at.Before(t.notBefore) {
 		at = t.notBefore
 	}
-	if at.Before(t.restUntil) {
-		at = t.restUntil
+	if at.Before(t.pausedUntil) {
+		at = t.pausedUntil
 	}
 	return at, true
 }
@@ -198,20 +198,20 @@ func (t *trigger) started() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.first, t.last = time.Time{}, time.Time{}
-	t.fresh, t.alike = sets.New[types.UID](), sets.New[string]()
+	t.fresh, t.failedSignatures = sets.New[types.UID](), sets.New[string]()
 	now := t.clock.Now()
 	t.next = now.Add(t.interval)
-	if !now.Before(t.later) {
-		t.later = time.Time{}
+	if !now.Before(t.retryTime) {
+		t.retryTime = time.Time{}
 	}
 }
 
-// againAt asks for another solve for the pods that are still marked then.
-func (t *trigger) againAt(at time.Time) {
+// retryAt asks for another solve for the pods that are still marked then.
+func (t *trigger) retryAt(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mode != ModeManual && (t.later.IsZero() || at.Before(t.later)) {
-		t.later = at
+	if t.mode != ModeManual && (t.retryTime.IsZero() || at.Before(t.retryTime)) {
+		t.retryTime = at
 	}
 }
 
@@ -228,8 +228,8 @@ func (t *trigger) keepOnly(there func(types.UID) bool) {
 	}
 }
 
-// again asks for another solve for the pods that are still marked.
-func (t *trigger) again() {
+// retry asks for another solve for the pods that are still marked.
+func (t *trigger) retry() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.marked.Len() == 0 {
@@ -259,10 +259,10 @@ func (t *trigger) size() int {
 
 // failed backs off: 1 s, 2 s, 4 s and so on to a minute.
 func (t *trigger) failed() {
-	t.again()
+	t.retry()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.vain = 0
+	t.fruitless = 0
 	t.backOff(t.failures)
 	t.failures++
 }
@@ -271,23 +271,23 @@ func (t *trigger) failed() {
 func (t *trigger) succeeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failures, t.vain, t.notBefore = 0, 0, time.Time{}
+	t.failures, t.fruitless, t.notBefore = 0, 0, time.Time{}
 }
 
-// fruitless backs off in the same way, for as long as no further pod is marked: a cluster in which something
+// foundNothing backs off in the same way, for as long as no further pod is marked: a cluster in which something
 // changes all the time is another one at each look, and still has nothing for them.
-func (t *trigger) fruitless() {
+func (t *trigger) foundNothing() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failures = 0
-	t.backOff(t.vain)
-	t.vain++
+	t.backOff(t.fruitless)
+	t.fruitless++
 }
 
-// isNews ends the back-off after solves in vain.
-func (t *trigger) isNews() {
-	if t.vain > 0 {
-		t.vain, t.notBefore = 0, time.Time{}
+// endBackOff ends the back-off after solves in vain.
+func (t *trigger) endBackOff() {
+	if t.fruitless > 0 {
+		t.fruitless, t.notBefore = 0, time.Time{}
 	}
 }
 
@@ -299,11 +299,11 @@ func (t *trigger) backOff(times int) {
 	t.notBefore = t.clock.Now().Add(wait)
 }
 
-// rest puts the next solve off for at least so long.
-func (t *trigger) rest(least time.Duration) {
+// pause puts the next solve off for at least so long.
+func (t *trigger) pause(least time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if until := t.clock.Now().Add(least); until.After(t.restUntil) {
-		t.restUntil = until
+	if until := t.clock.Now().Add(least); until.After(t.pausedUntil) {
+		t.pausedUntil = until
 	}
 }

@@ -94,7 +94,7 @@ func anyPod(*v1.Pod) bool { return true }
 func (v *view) snapshot(id string) (*snapshot.Snapshot, error) { return v.snapshotOf(id, anyPod) }
 
 // snapshotOf is the state of the cluster without the waiting pods that are not to be told of.
-func (v *view) snapshotOf(id string, tells func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
+func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
 	nodes, err := v.nodes.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
@@ -107,7 +107,7 @@ func (v *view) snapshotOf(id string, tells func(*v1.Pod) bool) (*snapshot.Snapsh
 	}
 	pods = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
 		_, placed := reserved[pod.UID]
-		return !placed && !tells(pod)
+		return !placed && !include(pod)
 	})
 	budgets, err := v.budgets.List(labels.Everything())
 	if err != nil {

@@ -52,7 +52,7 @@ func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 func (p *Plugin) checkLead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, leadTimeout)
 	defer cancel()
-	return p.lease.Load().Vouch(ctx)
+	return p.lease.Load().CheckCached(ctx)
 }
 
 // answerLost says that the error leaves open whether the pod has been bound: the server, or the way to

@@ -11,8 +11,8 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Kept is what one rule kept where it is.
-type Kept struct {
+// Protections is what one rule kept where it is.
+type Protection struct {
 	Reason string
 	Pods   int
 	// Example is the namespace and name of one of them, the first in the order of names.
@@ -22,10 +22,10 @@ type Kept struct {
 	InTheWayOf int
 }
 
-// Kept are the rules that keep running pods where they are, those first that are in the way of most of the
+// Protections are the rules that keep running pods where they are, those first that are in the way of most of the
 // waiting pods; waits tells which of those no plan places.
-func (s *Snapshot) Kept(waits func(types.UID) bool) []Kept {
-	byReason := map[string]*Kept{}
+func (s *Snapshot) Protections(waits func(types.UID) bool) []Protection {
+	byReason := map[string]*Protection{}
 	onNode := map[string]sets.Set[string]{}
 	room := map[string]resources.Vector{}
 	for _, message := range s.Message.Pods { // in the order of names
@@ -34,7 +34,7 @@ func (s *Snapshot) Kept(waits func(types.UID) bool) []Kept {
 			continue
 		}
 		if byReason[pod.Immovable] == nil {
-			byReason[pod.Immovable] = &Kept{Reason: pod.Immovable, Example: pod.Object.Namespace + "/" + pod.Object.Name}
+			byReason[pod.Immovable] = &Protection{Reason: pod.Immovable, Example: pod.Object.Namespace + "/" + pod.Object.Name}
 		}
 		byReason[pod.Immovable].Pods++
 		if onNode[pod.Node] == nil {
@@ -60,12 +60,12 @@ func (s *Snapshot) Kept(waits func(types.UID) bool) []Kept {
 			byReason[reason].InTheWayOf++
 		}
 	}
-	kept := make([]Kept, 0, len(byReason))
+	protections := make([]Protection, 0, len(byReason))
 	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
-		kept = append(kept, *byReason[reason])
+		protections = append(protections, *byReason[reason])
 	}
-	slices.SortStableFunc(kept, func(a, b Kept) int {
+	slices.SortStableFunc(protections, func(a, b Protection) int {
 		return cmp.Or(cmp.Compare(b.InTheWayOf, a.InTheWayOf), cmp.Compare(b.Pods, a.Pods))
 	})
-	return kept
+	return protections
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// settleEnds puts down how plans ended, and reports whether that is done for all of them. While the
+// writeFinalStatuses puts down how plans ended, and reports whether that is done for all of them. While the
 // API server does not take it, it is tried again and again, and no other plan begins: a plan that is
 // over must neither look alive nor hold room.
-func (l *loop) settleEnds(ctx context.Context) bool {
-	for len(l.ends) > 0 {
-		record := l.ends[0]
-		err := l.settleEnd(ctx, record)
+func (l *loop) writeFinalStatuses(ctx context.Context) bool {
+	for len(l.unwritten) > 0 {
+		record := l.unwritten[0]
+		err := l.writeFinalStatus(ctx, record)
 		if !l.leads.Load() {
 			return false
 		}
-		if err != nil && mayPass(err) {
-			if text := err.Error(); text != l.endsWait {
-				l.endsWait = text
+		if err != nil && isTransient(err) {
+			if text := err.Error(); text != l.writeError {
+				l.writeError = text
 				l.planLogger(record).Error(err, "The plan's end cannot be put down yet")
 			}
 			return false
@@ -30,15 +30,15 @@ func (l *loop) settleEnds(ctx context.Context) bool {
 		if err != nil {
 			l.planLogger(record).Error(err, "The plan's end could not be put down")
 		}
-		l.ends, l.endsWait = l.ends[1:], ""
+		l.unwritten, l.writeError = l.unwritten[1:], ""
 		l.prune(ctx, record)
 	}
 	return true
 }
 
-// settleEnd puts down the end and then lets go of the room, as all other processes do when they see that end. Of
+// writeFinalStatus puts down the end and then lets go of the room, as all other processes do when they see that end. Of
 // a plan with which another process has gone on, the room is that one's to end.
-func (l *loop) settleEnd(ctx context.Context, record *packingplan.Record) error {
+func (l *loop) writeFinalStatus(ctx context.Context, record *packingplan.Record) error {
 	err := l.write(ctx, record)
 	if isTooLarge(err) {
 		// Better an end without its story than a plan that looks alive.
@@ -47,7 +47,7 @@ func (l *loop) settleEnd(ctx context.Context, record *packingplan.Record) error 
 		err = l.write(ctx, record)
 	}
 	var overtaken *packingplan.OvertakenError
-	if err == nil || !mayPass(err) && !errors.As(err, &overtaken) {
+	if err == nil || !isTransient(err) && !errors.As(err, &overtaken) {
 		l.releaseRoom(record)
 	}
 	return err
@@ -59,9 +59,9 @@ func isTooLarge(err error) bool {
 	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "request is too large")
 }
 
-// mayPass says that an error is of the moment, not of what was asked for. A server that has just been
+// isTransient says that an error is of the moment, not of what was asked for. A server that has just been
 // started forbids for a while what it allows afterwards.
-func mayPass(err error) bool {
+func isTransient(err error) bool {
 	var overtaken *packingplan.OvertakenError
 	return !errors.As(err, &overtaken) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) &&
 		!apierrors.IsBadRequest(err) && !isTooLarge(err)

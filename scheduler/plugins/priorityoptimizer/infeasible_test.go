@@ -24,13 +24,13 @@ func sentTo(nodes ...string) *activePlan {
 // The larger a plan, the more likely is it that at any moment some node seems to be full for an instant: that is no
 // reason to give it up as long as it is another node each time.
 func TestPlanIsNotGivenUpForRoomThatLacksForAnInstant(t *testing.T) {
-	c, now := sentTo("a", "b"), time.Now()
+	active, now := sentTo("a", "b"), time.Now()
 	free := map[string]resources.Vector{"a": {CPUMilli: 1000}, "b": {CPUMilli: 1000}}
 
 	for i := range 100 {
 		full := map[string]resources.Vector{"a": free["a"], "b": free["b"]}
 		delete(full, []string{"a", "b"}[i%2])
-		if why := c.roomless(c.execution.Outstanding(), full, now.Add(time.Duration(i)*100*time.Millisecond)); why != "" {
+		if why := active.missingRoom(active.execution.Outstanding(), full, now.Add(time.Duration(i)*100*time.Millisecond)); why != "" {
 			t.Fatalf("given up in pass %d: %s", i, why)
 		}
 	}
@@ -38,11 +38,11 @@ func TestPlanIsNotGivenUpForRoomThatLacksForAnInstant(t *testing.T) {
 
 // To go on with a plan whose target has been filled by others would disturb more pods for nothing.
 func TestPlanIsGivenUpForRoomThatLacksForGood(t *testing.T) {
-	c, now := sentTo("a", "b"), time.Now()
+	active, now := sentTo("a", "b"), time.Now()
 	free := map[string]resources.Vector{"a": {CPUMilli: 1000}, "b": {CPUMilli: 500}}
 
-	first := c.roomless(c.execution.Outstanding(), free, now)
-	last := c.roomless(c.execution.Outstanding(), free, now.Add(shortAtLeast))
+	first := active.missingRoom(active.execution.Outstanding(), free, now)
+	last := active.missingRoom(active.execution.Outstanding(), free, now.Add(minShortage))
 
 	if first != "" || !strings.Contains(last, `"b" has too little cpu`) {
 		t.Errorf("first %q, then %q", first, last)

@@ -7,9 +7,9 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// spare marks the evictions without which everything still fits, those of the highest priority
+// skipUnneeded marks the evictions without which everything still fits, those of the highest priority
 // first: room may have come free since the plan was made.
-func spare(of *plan.Plan, evictions []*step, free map[string]resources.Vector) {
+func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Vector) {
 	arriving, room := map[string]resources.Vector{}, map[string]resources.Vector{}
 	for node, vector := range free {
 		room[node] = vector
@@ -37,9 +37,9 @@ func spare(of *plan.Plan, evictions []*step, free map[string]resources.Vector) {
 	}
 }
 
-// Insist takes back what was spared: the plan needs these evictions for something else than their
+// RequireAll takes back what was spared: the plan needs these evictions for something else than their
 // room. It reports whether there are any.
-func (e *Execution) Insist() bool {
+func (e *Execution) RequireAll() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	some := false
@@ -49,6 +49,6 @@ func (e *Execution) Insist() bool {
 			some = true
 		}
 	}
-	e.vacate()
+	e.noteVacated()
 	return some
 }

@@ -26,9 +26,9 @@ func TestARuleIsInTheWayOfThoseWhoNeedTheRoomThatItKeeps(t *testing.T) {
 		aPod("large", "", needs("7Gi")), aPod("large-too", "", needs("7Gi")), aPod("placed", "", needs("7Gi")),
 		aPod("small", "", needs("1Gi")), aPod("too-large", "", needs("9Gi")))
 
-	kept := s.Kept(func(uid types.UID) bool { return uid != "uid-placed" })
+	kept := s.Protections(func(uid types.UID) bool { return uid != "uid-placed" })
 
-	want := []snapshot.Kept{
+	want := []snapshot.Protection{
 		{Reason: snapshot.Bare, Pods: 2, Example: "default/a-bare", InTheWayOf: 2},
 		{Reason: snapshot.DaemonSet, Pods: 1, Example: "default/daemon"},
 	}

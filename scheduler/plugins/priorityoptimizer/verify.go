@@ -11,16 +11,16 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// judgingShare bounds the part of a solve that goes into judging plans that are not the last.
-const judgingShare = 5
+// verifyShare bounds the part of a solve that goes into judging plans that are not the last.
+const verifyShare = 5
 
 // objection is why a plan cannot be carried out although it keeps the contract, and what the
 // optimiser has to be told so that its next plan can be.
 type objection struct {
-	refusals []packingplan.Refusal
-	amend    []func(*snapshot.Snapshot)
-	// roomless: nothing but room is lacking, which may be on its way.
-	roomless bool
+	refusals    []packingplan.Refusal
+	constraints []func(*snapshot.Snapshot)
+	// missingRoom: nothing but room is lacking, which may be on its way.
+	noRoom bool
 }
 
 // Error names the first of the reasons.
@@ -29,9 +29,9 @@ func (o *objection) Error() string {
 	return first.Subject + ": " + first.Detail
 }
 
-func (o *objection) add(subject *snapshot.Pod, reason, detail string, amend func(*snapshot.Snapshot)) {
+func (o *objection) add(subject *snapshot.Pod, reason, detail string, constraint func(*snapshot.Snapshot)) {
 	o.refusals = append(o.refusals, packingplan.Refusal{Subject: podName(subject.Object), Reason: reason, Detail: detail})
-	o.amend = append(o.amend, amend)
+	o.constraints = append(o.constraints, constraint)
 }
 
 // Reasons of objections beside those of limits.
@@ -44,38 +44,38 @@ const (
 	detailBeyondLimit   = "its disruption is one too many"
 )
 
-// judge checks a plan against the snapshot, the limits, the earlier plans and, by rehearsing it,
+// verify checks a plan against the snapshot, the limits, the earlier plans and, by rehearsing it,
 // the profile's own plugins. The error is an *objection, a *plan.RefusedError or that of a
 // cluster that has changed.
-func (l *loop) judge(ctx context.Context, q *question, message *contract.Plan) (*plan.Plan, error) {
-	checked, err := plan.Decode(message, q.asked, l.policy())
-	if raised := neverPreempting(err, message, q.asked); raised != nil {
+func (l *loop) verify(ctx context.Context, session *solveSession, message *contract.Plan) (*plan.Plan, error) {
+	checked, err := plan.Decode(message, session.snapshot, l.policy())
+	if raised := neverPreempting(err, message, session.snapshot); raised != nil {
 		return nil, raised
 	}
 	if err != nil || checked.Empty() {
 		return checked, err
 	}
-	if raised := l.unwanted(q, checked); raised != nil {
+	if raised := l.checkDisruptions(session, checked); raised != nil {
 		return nil, raised
 	}
 	_, err = l.rehearse(ctx, checked)
 	return checked, err
 }
 
-// judgeOnTheWay judges a plan that is not the last, as long as that costs little.
-func (l *loop) judgeOnTheWay(ctx context.Context, q *question, better *contract.Plan) error {
+// verifyIntermediate judges a plan that is not the last, as long as that costs little.
+func (l *loop) verifyIntermediate(ctx context.Context, session *solveSession, better *contract.Plan) error {
 	began := l.clock.Now()
-	if began.Sub(q.judged) < (judgingShare-1)*q.judging {
+	if began.Sub(session.verifiedAt) < (verifyShare-1)*session.verifyTook {
 		return nil
 	}
-	_, err := l.judge(ctx, q, better)
-	q.judged = l.clock.Now()
-	q.judging = q.judged.Sub(began)
+	_, err := l.verify(ctx, session, better)
+	session.verifiedAt = l.clock.Now()
+	session.verifyTook = session.verifiedAt.Sub(began)
 	return err
 }
 
-// unwanted objects to disruptions beyond the limits, and to those that take back earlier ones.
-func (l *loop) unwanted(q *question, checked *plan.Plan) error {
+// checkDisruptions objects to disruptions beyond the limits, and to those that take back earlier ones.
+func (l *loop) checkDisruptions(session *solveSession, checked *plan.Plan) error {
 	raised := &objection{}
 	pin := func(pod *snapshot.Pod, reason, detail string) {
 		raised.add(pod, reason, detail, func(s *snapshot.Snapshot) { s.Pin(pod.Object.UID, reason) })
@@ -83,7 +83,7 @@ func (l *loop) unwanted(q *question, checked *plan.Plan) error {
 	for _, excess := range checked.Beyond(l.args.Limits.ofPlan()) {
 		pin(excess.Pod, excess.Limit, detailBeyondLimit)
 	}
-	for _, move := range checked.Returns(q.history) {
+	for _, move := range checked.Returns(session.history) {
 		pin(move.Pod, reasonMovesBack, detailMovesBack)
 	}
 	if len(raised.refusals) == 0 {
@@ -94,18 +94,18 @@ func (l *loop) unwanted(q *question, checked *plan.Plan) error {
 
 // rehearse objects to pods that the profile's plugins do not let onto their nodes.
 func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) (rehearsal.Outcome, error) {
-	outcome, err := (*l.stage.Load()).Replay(ctx, checked)
+	outcome, err := (*l.rehearser.Load()).Replay(ctx, checked)
 	if err != nil || len(outcome.Refusals) == 0 {
 		return outcome, err
 	}
-	raised := &objection{roomless: true}
+	raised := &objection{noRoom: true}
 	for _, refusal := range outcome.Refusals {
-		raised.roomless = raised.roomless && refusal.Roomless
+		raised.noRoom = raised.noRoom && refusal.NoRoom
 		raised.add(refusal.Pod, reasonNodeRefused, refusal.Error(), func(s *snapshot.Snapshot) {
 			s.Forbid(refusal.Pod.Class, refusal.Node)
 		})
-		if !refusal.Roomless {
-			l.lessons.learn(snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}, l.clock.Now())
+		if !refusal.NoRoom {
+			l.refusalCache.add(snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}, l.clock.Now())
 		}
 	}
 	return outcome, raised
@@ -129,42 +129,42 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 	return raised
 }
 
-// heed remembers an objection for the rest of the solve, and puts it on the record.
-func (l *loop) heed(q *question, raised *objection) {
-	q.amend = append(q.amend, raised.amend...)
+// addConstraints remembers an objection for the rest of the solve, and puts it on the record.
+func (l *loop) addConstraints(session *solveSession, raised *objection) {
+	session.constraints = append(session.constraints, raised.constraints...)
 	for _, refusal := range raised.refusals {
 		objectionsTotal.WithLabelValues(refusal.Reason).Inc()
-		if len(q.record.Status.Objections) < maxRefusals {
-			q.record.Status.Objections = append(q.record.Status.Objections, refusal)
+		if len(session.record.Status.Objections) < maxRefusals {
+			session.record.Status.Objections = append(session.record.Status.Objections, refusal)
 		}
 	}
 }
 
-// amend takes into a new snapshot what is known from earlier plans and earlier rounds.
-func (l *loop) amend(q *question) {
-	for _, amend := range q.amend {
-		amend(q.asked)
+// constraints takes into a new snapshot what is known from earlier plans and earlier rounds.
+func (l *loop) applyConstraints(session *solveSession) {
+	for _, constrain := range session.constraints {
+		constrain(session.snapshot)
 	}
-	if at := q.asked.NextChange; !at.IsZero() {
-		q.passesAt(at)
+	if at := session.snapshot.NextChange; !at.IsZero() {
+		session.noteChange(at)
 	}
 	now := l.clock.Now()
-	pairs, next := l.lessons.at(now)
+	pairs, next := l.refusalCache.current(now)
 	for _, pair := range pairs {
-		q.asked.Forbid(pair.Class, pair.Node)
+		session.snapshot.Forbid(pair.Class, pair.Node)
 	}
 	if len(pairs) > 0 {
-		q.passesAt(next)
+		session.noteChange(next)
 	}
-	cooling := l.cooling(q.history, now)
+	cooling := l.cooling(session.history, now)
 	if len(cooling) == 0 {
 		return
 	}
-	for uid, pod := range q.asked.Pods {
+	for uid, pod := range session.snapshot.Pods {
 		until, cools := cooling[pod.Owner]
 		if cools && pod.Node != "" && pod.Immovable == "" {
-			q.asked.Pin(uid, snapshot.CoolingDown)
-			q.passesAt(until)
+			session.snapshot.Pin(uid, snapshot.CoolingDown)
+			session.noteChange(until)
 		}
 	}
 }

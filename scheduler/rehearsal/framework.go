@@ -23,14 +23,14 @@ type Cache interface {
 	UpdateSnapshot(logger klog.Logger, snapshot *cache.Snapshot) error
 }
 
-// Stage is a second instance of one profile's plugins. It is safe for concurrent use.
-type Stage struct {
+// Framework is a second instance of one profile's plugins. It is safe for concurrent use.
+type Framework struct {
 	cache     Cache
 	framework framework.Framework
 
 	mu       sync.Mutex
 	snapshot *cache.Snapshot
-	sight    *sight
+	lister   *switchableLister
 }
 
 // Profile is what a stage is built from.
@@ -45,14 +45,14 @@ type Profile struct {
 	Without []string
 }
 
-// NewStage builds a second instance of the profile's plugins.
-func NewStage(ctx context.Context, of Profile, known Cache) (*Stage, error) {
+// NewFramework builds a second instance of the profile's plugins.
+func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, error) {
 	registry := frameworkplugins.NewInTreeRegistry()
 	if err := registry.Merge(of.OutOfTree); err != nil {
 		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
 	}
 	snapshot := cache.NewEmptySnapshot()
-	seen := &sight{snapshot}
+	seen := &switchableLister{snapshot}
 	built, err := frameworkruntime.NewFramework(ctx, registry, without(of.Configuration, of.Without),
 		frameworkruntime.WithClientSet(of.Original.ClientSet()),
 		frameworkruntime.WithKubeConfig(of.Original.KubeConfig()),
@@ -69,7 +69,7 @@ func NewStage(ctx context.Context, of Profile, known Cache) (*Stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
 	}
-	return &Stage{cache: known, framework: built, snapshot: snapshot, sight: seen}, nil
+	return &Framework{cache: known, framework: built, snapshot: snapshot, lister: seen}, nil
 }
 
 // without is the profile less some of its plugins.

@@ -8,14 +8,14 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Hurry lets pods go before there is room for their replacements although others are expected:
+// AllowEarly lets pods go before there is room for their replacements although others are expected:
 // those have room, but are kept out by a pod that waits for its turn to leave.
-func (e *Execution) Hurry(uids ...types.UID) {
+func (e *Execution) AllowEarly(uids ...types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, uid := range uids {
 		if step := e.byUID[uid]; step != nil {
-			step.hurried = true
+			step.early = true
 		}
 	}
 }
@@ -25,11 +25,11 @@ func (e *Execution) Hurry(uids ...types.UID) {
 func (e *Execution) Unblock(free map[string]resources.Vector) (types.UID, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	waiting := slices.DeleteFunc(e.waitingMoves(), func(s *step) bool { return s.hurried })
+	waiting := slices.DeleteFunc(e.waitingMoves(), func(s *step) bool { return s.early })
 	if len(waiting) == 0 {
 		return "", false
 	}
 	next := e.shortestGap(waiting, free)
-	next.hurried = true
+	next.early = true
 	return next.uid(), true
 }

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// shortAtLeast is how long room must be lacking before a plan is given up for it.
-	shortAtLeast = time.Second
+	// minShortage is how long room must be lacking before a plan is given up for it.
+	minShortage = time.Second
 	// vanishedAfter is how long a plan waits for the pods that a controller creates in place of waiting ones.
 	vanishedAfter = 5 * time.Second
 )
@@ -29,59 +29,59 @@ func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]s
 	return states
 }
 
-// hopeless is why what is left of the plan can no longer be carried out, or "". To go on would
+// infeasible is why what is left of the plan can no longer be carried out, or "". To go on would
 // only disturb more pods.
-func (l *loop) hopeless(c *activePlan, progress executor.Progress, free map[string]resources.Vector) string {
+func (l *loop) infeasible(active *activePlan, progress executor.Progress, free map[string]resources.Vector) string {
 	now := l.clock.Now()
-	if progress != c.progress {
-		c.progress, c.changed = progress, now
+	if progress != active.progress {
+		active.progress, active.changed = progress, now
 	}
-	if now.Sub(c.changed) >= vanishedAfter && c.execution.GiveUpVanished() > 0 {
+	if now.Sub(active.changed) >= vanishedAfter && active.execution.GiveUpVanished() > 0 {
 		return ""
 	}
-	if patience := l.stepPatience(c); now.Sub(c.changed) >= patience {
+	if timeout := l.stepTimeout(active); now.Sub(active.changed) >= timeout {
 		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; "+
-			"did their controllers create replacements?", patience, progress.Arrivals, progress.Departures)
+			"did their controllers create replacements?", timeout, progress.Arrivals, progress.Departures)
 	}
-	outstanding := c.execution.Outstanding()
+	outstanding := active.execution.Outstanding()
 	for node := range outstanding {
 		state, err := l.view.nodeState(node)
 		switch {
 		case err != nil:
 			return fmt.Sprintf("node %q, which the plan sends pods to, is gone", node)
-		case state != c.nodes[node]:
+		case state != active.nodes[node]:
 			return fmt.Sprintf("node %q, which the plan sends pods to, was changed", node)
 		}
 	}
-	return c.roomless(outstanding, free, now)
+	return active.missingRoom(outstanding, free, now)
 }
 
-// roomless is why the plan lacks room, or "". The room on the nodes and the places of the plan are read one after the
+// missingRoom is why the plan lacks room, or "". The room on the nodes and the places of the plan are read one after the
 // other, so that a pod that is just being bound may count twice, or that of a binding that just failed: what a node lacks
 // it must lack for a while.
-func (c *activePlan) roomless(outstanding, free map[string]resources.Vector, now time.Time) string {
-	room := c.execution.RoomToCome()
+func (active *activePlan) missingRoom(outstanding, free map[string]resources.Vector, now time.Time) string {
+	room := active.execution.RoomToCome()
 	since := map[string]time.Time{}
 	for node, needed := range outstanding {
 		short := needed.ShortOf(free[node].Plus(room[node]))
 		if short == "" {
 			continue
 		}
-		began, before := c.shortSince[node]
+		began, before := active.shortSince[node]
 		if !before {
 			began = now
 		}
-		if now.Sub(began) >= shortAtLeast {
+		if now.Sub(began) >= minShortage {
 			return fmt.Sprintf("node %q has too little %s left for the pods that the plan sends there", node, short)
 		}
 		since[node] = began
 	}
-	c.shortSince = since
+	active.shortSince = since
 	return ""
 }
 
-// stepPatience is how long a plan may stand still: pods that are leaving get their grace period
+// stepTimeout is how long a plan may stand still: pods that are leaving get their grace period
 // beyond the limit.
-func (l *loop) stepPatience(c *activePlan) time.Duration {
-	return seconds(*l.args.StepTimeoutSeconds) + c.execution.LongestGrace()
+func (l *loop) stepTimeout(active *activePlan) time.Duration {
+	return seconds(*l.args.StepTimeoutSeconds) + active.execution.LongestGrace()
 }

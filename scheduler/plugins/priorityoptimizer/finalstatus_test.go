@@ -20,7 +20,7 @@ func TestEndOfAPlanIsPutDownOnceTheAPIServerIsBack(t *testing.T) {
 	c := lingering(t)
 	c.set(func(c *cluster) { c.away = true })
 	c.letGo()
-	c.eventually("the plan is carried out", func() bool { return c.nodeOf("three") != "" && c.plugin.running.Load() == nil })
+	c.eventually("the plan is carried out", func() bool { return c.nodeOf("three") != "" && c.plugin.execution.Load() == nil })
 	c.add(testPod("four", 4, 0))
 	c.letTimePass(5 * time.Second)
 
@@ -53,7 +53,7 @@ func TestOnlyErrorsOfTheMomentAreTriedAgain(t *testing.T) {
 		"for etcd":    {apierrors.NewInternalError(errors.New("etcdserver: request is too large")), false},
 		"not a plan":  {apierrors.NewInvalid(packingplan.Resource.GroupVersion().WithKind(packingplan.Kind).GroupKind(), "p", nil), false},
 	} {
-		if got := mayPass(c.err); got != c.want {
+		if got := isTransient(c.err); got != c.want {
 			t.Errorf("%s: tried again: %t", text, got)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 
 // cluster is a stage beside a real scheduler that is never run, and the snapshot of its state.
 type cluster struct {
-	stage *rehearsal.Stage
+	stage *rehearsal.Framework
 	seen  *snapshot.Snapshot
 }
 
@@ -66,7 +66,7 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		kubescheduler.WithProfiles(profile), kubescheduler.WithFrameworkOutOfTreeRegistry(registry))
 	must(t, err)
-	stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{Original: built.Profiles[v1.DefaultSchedulerName],
+	stage, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: built.Profiles[v1.DefaultSchedulerName],
 		Configuration: profile, OutOfTree: registry, Without: []string{"DefaultPreemption"}}, built.Cache)
 	must(t, err)
 	informers.Start(ctx.Done())

@@ -35,12 +35,12 @@ func TestBurstIsSolvedForAsSoonAsOneOfItsLikeWasTried(t *testing.T) {
 		<-goOn
 		return nothing(request, stream)
 	}, nil)
-	c.await("the first one is tried", c.plugin.trigger.hasAlike, false)
+	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
 
 	for i := range 5 {
 		c.add(testPod(fmt.Sprintf("like-%d", i), 3, 0))
 	}
-	c.await("the others wait", func() bool { return c.plugin.alike.size() == 5 }, false)
+	c.await("the others wait", func() bool { return c.plugin.awaitingSolve.size() == 5 }, false)
 	c.eventually("the optimiser is asked", func() bool { return len(thinking) > 0 })
 	if names := c.tried(); slices.ContainsFunc(names, func(name string) bool { return name != "waiting" }) {
 		t.Errorf("tried before the solve: %v", names)
@@ -66,7 +66,7 @@ func TestBurstIsSolvedForAsSoonAsOneOfItsLikeWasTried(t *testing.T) {
 // Who is not like a pod that found no node may find one: it is tried at once.
 func TestPodUnlikeThoseThatFoundNoNodeIsTriedAtOnce(t *testing.T) {
 	c, _ := fullNode(t, nothing, nil)
-	c.await("the first one is tried", c.plugin.trigger.hasAlike, false)
+	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
 
 	c.add(testPod("small", 1, 0))
 
@@ -76,7 +76,7 @@ func TestPodUnlikeThoseThatFoundNoNodeIsTriedAtOnce(t *testing.T) {
 // Where the next solve is far off, or its time has come and gone, a pod is tried like any other.
 func TestPodWaitsForTheSolveNoLongerThanForAHold(t *testing.T) {
 	c, _ := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { settle := 30.0; args.SettleSeconds = &settle })
-	c.await("the first one is tried", c.plugin.trigger.hasAlike, false)
+	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
 
 	c.add(testPod("like", 3, 0))
 
@@ -87,14 +87,14 @@ func TestPodWaitsForTheSolveNoLongerThanForAHold(t *testing.T) {
 func TestStreamOfPodsKeepsNobodyWaitingForItsLike(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{trigger: newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second}), wake: make(chan struct{}, 1),
-		alike: newWaitingRoom(clock, func(time.Duration) {}), hold: testHold(clock), activator: activations{}}
+		awaitingSolve: newHeldSet(clock, func(time.Duration) {}), hold: testHold(clock), activator: activations{}}
 	p.hold.longest = 2 * time.Second
 	first, tried := testPod("first", 1, 0), testPod("tried", 1, 0)
-	p.trigger.mark(tried.UID, snapshot.LikenessOf(tried), clock.Now())
+	p.trigger.mark(tried.UID, snapshot.SignatureOf(tried), clock.Now())
 	began := clock.Now()
 	for i := range 50 {
-		p.joinsItsLike(testPod(fmt.Sprintf("p%d", i), 1, 0))
-		if !p.joinsItsLike(first) {
+		p.joinsNextSolve(testPod(fmt.Sprintf("p%d", i), 1, 0))
+		if !p.joinsNextSolve(first) {
 			break
 		}
 		clock.Step(100 * time.Millisecond)
@@ -103,7 +103,7 @@ func TestStreamOfPodsKeepsNobodyWaitingForItsLike(t *testing.T) {
 	if waited := clock.Since(began); waited > p.hold.longest || waited < p.hold.longest/2 {
 		t.Errorf("waited %s, want nearly %s", waited, p.hold.longest)
 	}
-	if p.joinsItsLike(tried) {
+	if p.joinsNextSolve(tried) {
 		t.Error("a pod that was tried before is not tried again")
 	}
 }

@@ -23,7 +23,7 @@ func TestPodThatWasTurnedAwayGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 			c.must(err)
 			c.scheduler.SchedulingQueue.Delete(waiting)
 			if turned {
-				c.plugin.turned.add(waiting.UID)
+				c.plugin.rejected.add(waiting.UID)
 			}
 
 			c.scheduler.FailureHandler(c.ctx, c.scheduler.Profiles[v1.DefaultSchedulerName], &framework.QueuedPodInfo{PodInfo: info},

@@ -15,13 +15,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// turnedAway are the pods of scheduling cycles that this plugin has ended, until their failure is handled.
-type turnedAway struct {
+// rejectedPods are the pods of scheduling cycles that this plugin has ended, until their failure is handled.
+type rejectedPods struct {
 	mu   sync.Mutex
 	pods sets.Set[types.UID]
 }
 
-func (t *turnedAway) add(uid types.UID) {
+func (t *rejectedPods) add(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.pods == nil {
@@ -31,7 +31,7 @@ func (t *turnedAway) add(uid types.UID) {
 }
 
 // take says whether the pod is one of them, and forgets it.
-func (t *turnedAway) take(uid types.UID) bool {
+func (t *rejectedPods) take(uid types.UID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.pods.Has(uid)
@@ -47,16 +47,16 @@ func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
 	handle := of.FailureHandler
 	of.FailureHandler = func(ctx context.Context, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
 		nominating *fwk.NominatingInfo, start time.Time) {
-		ours := profile.ProfileName() == p.handle.ProfileName() && p.turned.take(pod.Pod.UID)
-		if !ours || !sendBack(ctx, of.SchedulingQueue, profile, pod, status) {
+		ours := profile.ProfileName() == p.handle.ProfileName() && p.rejected.take(pod.Pod.UID)
+		if !ours || !requeue(ctx, of.SchedulingQueue, profile, pod, status) {
 			handle(ctx, profile, pod, status, nominating, start)
 		}
 	}
 }
 
-// sendBack does with the queue what the scheduler does after a cycle in vain. It reports false, and does nothing, where
+// requeue does with the queue what the scheduler does after a cycle in vain. It reports false, and does nothing, where
 // more is to be done than that.
-func sendBack(ctx context.Context, queue interface {
+func requeue(ctx context.Context, queue interface {
 	AddUnschedulableIfNotPresent(logger klog.Logger, pod *framework.QueuedPodInfo, podSchedulingCycle int64) error
 	SchedulingCycle() int64
 }, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status) bool {

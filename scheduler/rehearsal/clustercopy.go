@@ -13,9 +13,9 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// world is the cluster in the course of a plan: the nodes of the scheduler's snapshot, those that
+// cluster is the cluster in the course of a plan: the nodes of the scheduler's snapshot, those that
 // change replaced by copies. The stage's plugins look at it in the place of that snapshot.
-type world struct {
+type clusterCopy struct {
 	fwk.SharedLister // as it was before
 	framework        framework.Framework
 	nodes            []fwk.NodeInfo
@@ -35,36 +35,36 @@ type trial struct {
 	status *fwk.Status
 }
 
-func newWorld(of framework.Framework, before fwk.SharedLister) (*world, error) {
+func newClusterCopy(of framework.Framework, before fwk.SharedLister) (*clusterCopy, error) {
 	nodes, err := before.NodeInfos().List()
 	if err != nil {
 		return nil, err
 	}
-	w := &world{SharedLister: before, framework: of, nodes: append([]fwk.NodeInfo(nil), nodes...),
+	c := &clusterCopy{SharedLister: before, framework: of, nodes: append([]fwk.NodeInfo(nil), nodes...),
 		index: make(map[string]int, len(nodes)), copied: sets.New[string](), trials: map[string]*trial{}}
 	for i, node := range nodes {
-		w.index[node.Node().Name] = i
+		c.index[node.Node().Name] = i
 	}
-	return w, nil
+	return c, nil
 }
 
 // node is a copy of the node as it is by now.
-func (w *world) node(name string) (fwk.NodeInfo, error) {
-	if _, err := w.Get(name); err != nil {
+func (c *clusterCopy) node(name string) (fwk.NodeInfo, error) {
+	if _, err := c.Get(name); err != nil {
 		return nil, err
 	}
-	i := w.index[name]
-	if !w.copied.Has(name) {
-		w.nodes[i] = w.nodes[i].Snapshot()
-		w.copied.Insert(name)
-		w.related = nil
+	i := c.index[name]
+	if !c.copied.Has(name) {
+		c.nodes[i] = c.nodes[i].Snapshot()
+		c.copied.Insert(name)
+		c.related = nil
 	}
-	return w.nodes[i], nil
+	return c.nodes[i], nil
 }
 
 // free is the room on a node, none at all on one that is gone.
-func (w *world) free(name string) resources.Vector {
-	node, err := w.Get(name)
+func (c *clusterCopy) free(name string) resources.Vector {
+	node, err := c.Get(name)
 	if err != nil {
 		return resources.Vector{}
 	}
@@ -72,58 +72,58 @@ func (w *world) free(name string) resources.Vector {
 }
 
 // freeOn is the room on the nodes.
-func (w *world) freeOn(names []string) map[string]resources.Vector {
+func (c *clusterCopy) freeOn(names []string) map[string]resources.Vector {
 	free := make(map[string]resources.Vector, len(names))
 	for _, name := range names {
-		free[name] = w.free(name)
+		free[name] = c.free(name)
 	}
 	return free
 }
 
 // fits asks Filter whether the pod, which is of the class, may go to the node now.
-func (w *world) fits(ctx context.Context, class string, pod *v1.Pod, name string) (*fwk.Status, error) {
-	one := w.trialOf(ctx, class, pod)
+func (c *clusterCopy) fits(ctx context.Context, class string, pod *v1.Pod, name string) (*fwk.Status, error) {
+	one := c.trialOf(ctx, class, pod)
 	if !one.status.IsSuccess() {
 		return one.status, nil
 	}
 	if !one.nodes.AllNodes() && !one.nodes.NodeNames.Has(name) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "PreFilter leaves out the node"), nil
 	}
-	node, err := w.Get(name)
+	node, err := c.Get(name)
 	if err != nil {
 		return nil, err
 	}
-	return w.framework.RunFilterPluginsWithNominatedPods(ctx, one.state, pod, node), nil
+	return c.framework.RunFilterPluginsWithNominatedPods(ctx, one.state, pod, node), nil
 }
 
 // trialOf asks PreFilter anew after each change. Its extensions, which update an answer, are made
 // for preemption: a plugin that had nothing to say is never asked again, and the spread of pods is
 // right as long as they leave a single node.
-func (w *world) trialOf(ctx context.Context, class string, pod *v1.Pod) *trial {
-	if w.trials[class] == nil {
+func (c *clusterCopy) trialOf(ctx context.Context, class string, pod *v1.Pod) *trial {
+	if c.trials[class] == nil {
 		one := &trial{state: framework.NewCycleState()}
-		one.nodes, one.status, _ = w.framework.RunPreFilterPlugins(ctx, one.state, pod)
-		w.trials[class] = one
+		one.nodes, one.status, _ = c.framework.RunPreFilterPlugins(ctx, one.state, pod)
+		c.trials[class] = one
 	}
-	return w.trials[class]
+	return c.trials[class]
 }
 
 // leave takes a pod off its node.
-func (w *world) leave(ctx context.Context, pod *v1.Pod, name string) error {
-	node, err := w.node(name)
+func (c *clusterCopy) leave(ctx context.Context, pod *v1.Pod, name string) error {
+	node, err := c.node(name)
 	if err != nil {
 		return err
 	}
 	if err := node.RemovePod(klog.FromContext(ctx), pod); err != nil {
 		return fmt.Errorf("pod %s/%s is not on node %q: %w", pod.Namespace, pod.Name, name, err)
 	}
-	w.changed(pod)
+	c.changed(pod)
 	return nil
 }
 
 // arrive puts a pod on a node.
-func (w *world) arrive(pod *v1.Pod, name string) error {
-	node, err := w.node(name)
+func (c *clusterCopy) arrive(pod *v1.Pod, name string) error {
+	node, err := c.node(name)
 	if err != nil {
 		return err
 	}
@@ -134,14 +134,14 @@ func (w *world) arrive(pod *v1.Pod, name string) error {
 		return err
 	}
 	node.AddPodInfo(info)
-	w.changed(pod)
+	c.changed(pod)
 	return nil
 }
 
 // changed forgets what a pod that comes or goes makes out of date.
-func (w *world) changed(pod *v1.Pod) {
-	clear(w.trials)
+func (c *clusterCopy) changed(pod *v1.Pod) {
+	clear(c.trials)
 	if pod.Spec.Affinity != nil {
-		w.related = nil
+		c.related = nil
 	}
 }
