@@ -60,9 +60,9 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	}
 }
 
-func judged(t *testing.T, simulator *simulation.Simulator, question simulation.Question) simulation.Judgement {
+func judged(t *testing.T, simulator *simulation.Simulator, question simulation.Question) simulation.Answer {
 	t.Helper()
-	judgement, err := simulator.Judge(context.Background(), question)
+	judgement, err := simulator.Answer(context.Background(), question)
 	if err != nil {
 		t.Fatalf("%s: %v", question.ID, err)
 	}

@@ -85,7 +85,7 @@ func (c *Client) Ready(ctx context.Context) error {
 // *LateError or a *BrokenError, or that of judge, which is asked about each better plan as it
 // comes and ends the call if it has an objection.
 func (c *Client) Solve(
-	ctx context.Context, request *contract.SolveRequest, judge func(*contract.Plan) error,
+	ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error,
 ) (*Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -104,7 +104,7 @@ func (c *Client) Solve(
 			return answer, nil
 		}
 		if update.Plan != nil {
-			if err := judge(update.Plan); err != nil {
+			if err := verify(update.Plan); err != nil {
 				return nil, err
 			}
 		}

@@ -18,8 +18,8 @@ type Record struct {
 // Ours says that the scheduler created it.
 func (r *Record) Ours() bool { return r.Labels()[CreatedByLabel] == CreatedByValue }
 
-// Rests says that the plan is a proposal, which waits for its approval for as long as it takes.
-func (r *Record) Rests() bool {
+// AwaitsApproval says that the plan is a proposal, which waits for its approval for as long as it takes.
+func (r *Record) AwaitsApproval() bool {
 	return r.Status.Phase == Proposed && r.Spec.Mode == DryRun && !r.Spec.Abort
 }
 

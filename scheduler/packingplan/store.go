@@ -62,7 +62,7 @@ func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
 	if !apierrors.IsConflict(err) {
 		return err
 	}
-	before, now, err := s.objects.LookAgain(ctx, &record.Object)
+	before, now, err := s.objects.Refresh(ctx, &record.Object)
 	if err != nil {
 		return err
 	}

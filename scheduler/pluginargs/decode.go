@@ -29,17 +29,17 @@ func (k Kind) Decode(object runtime.Object, args any, meta *metav1.TypeMeta) (fi
 	}
 	raw, err := asJSON(unknown.Raw)
 	if err != nil {
-		return nil, k.Fault(err)
+		return nil, k.Wrap(err)
 	}
 	strict, err := sjson.UnmarshalStrict(raw, args)
 	if err != nil {
-		return nil, k.Fault(err)
+		return nil, k.Wrap(err)
 	}
-	return append(strictFaults(strict), k.validate(meta)...), nil
+	return append(strictErrors(strict), k.validate(meta)...), nil
 }
 
-// Fault names the plugin in an error.
-func (k Kind) Fault(err error) error { return fmt.Errorf("pluginConfig of %s: %w", k.Plugin, err) }
+// Wrap names the plugin in an error.
+func (k Kind) Wrap(err error) error { return fmt.Errorf("pluginConfig of %s: %w", k.Plugin, err) }
 
 // asJSON leaves JSON as it is: the strict JSON decoder names all doubled fields, YAML's the first.
 func asJSON(raw []byte) ([]byte, error) {
@@ -49,28 +49,28 @@ func asJSON(raw []byte) ([]byte, error) {
 	return yaml.YAMLToJSONStrict(raw)
 }
 
-func strictFaults(strict []error) field.ErrorList {
-	var faults field.ErrorList
+func strictErrors(strict []error) field.ErrorList {
+	var errs field.ErrorList
 	for _, err := range strict {
 		path := "args"
 		var fieldError sjson.FieldError
 		if errors.As(err, &fieldError) {
 			path = fieldError.FieldPath()
 		}
-		faults = append(faults, field.Forbidden(field.NewPath(path), err.Error()))
+		errs = append(errs, field.Forbidden(field.NewPath(path), err.Error()))
 	}
-	return faults
+	return errs
 }
 
 // validate lets both be left out, which the scheduler does not: it fills them in for its own
 // plugins only.
 func (k Kind) validate(meta *metav1.TypeMeta) field.ErrorList {
-	var faults field.ErrorList
+	var errs field.ErrorList
 	if meta.APIVersion != "" && meta.APIVersion != k.APIVersion {
-		faults = append(faults, field.NotSupported(field.NewPath("apiVersion"), meta.APIVersion, []string{k.APIVersion}))
+		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), meta.APIVersion, []string{k.APIVersion}))
 	}
 	if meta.Kind != "" && meta.Kind != k.Kind {
-		faults = append(faults, field.NotSupported(field.NewPath("kind"), meta.Kind, []string{k.Kind}))
+		errs = append(errs, field.NotSupported(field.NewPath("kind"), meta.Kind, []string{k.Kind}))
 	}
-	return faults
+	return errs
 }

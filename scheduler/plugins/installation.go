@@ -98,22 +98,22 @@ func (i *Installation) Attach(
 ) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	stages := map[string]*rehearsal.Framework{}
+	rehearsers := map[string]*rehearsal.Framework{}
 	for _, profile := range profiles {
 		name := profile.SchedulerName
 		if i.optimizers[name] == nil && i.reserving[name] == nil {
 			continue
 		}
-		stage, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
+		rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 			Original: to.Profiles[name], Configuration: profile,
 			OutOfTree: registryWith(i.ledger), Without: []string{priorityoptimizer.Name, scorecache.Name},
 		}, to.Cache)
 		if err != nil {
 			return fmt.Errorf("attaching the plugins of profile %s: %w", name, err)
 		}
-		stages[name] = stage
+		rehearsers[name] = rehearser
 	}
-	reserves, err := i.keepReservations(ctx, to, profiles, stages)
+	reserves, err := i.startReservations(ctx, to, profiles, rehearsers)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (i *Installation) Attach(
 		plugin.Attach(lease)
 	}
 	for name, plugin := range i.optimizers {
-		plugin.Attach(stages[name], ledger, lease)
+		plugin.Attach(rehearsers[name], ledger, lease)
 		plugin.HandleFailures(to)
 		leadership.Announce(to, plugin.Lead)
 	}

@@ -26,7 +26,7 @@ func crowded(b *testing.B) *reservation.Ledger {
 		case 1:
 			pod = bound(pod, pod.Spec.NodeName, "gone")
 		}
-		l.See(pod)
+		l.Observe(pod)
 	}
 	return l
 }
@@ -39,7 +39,7 @@ func BenchmarkHeld(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		view := l.For(stranger, false)
-		if !view.KeepsOut() {
+		if !view.IsRestricted() {
 			b.Fatal("nothing is held")
 		}
 		for i := range 100 {
@@ -95,6 +95,6 @@ func BenchmarkSee(b *testing.B) {
 	pod.Status.Phase = v1.PodRunning
 	b.ResetTimer()
 	for range b.N {
-		l.See(pod)
+		l.Observe(pod)
 	}
 }

@@ -136,11 +136,11 @@ func (l *Ledger) Remove(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.withdraw(uid)
-	l.bury(uid)
+	l.markGone(uid)
 }
 
-// bury makes sure that nothing is entered any more about what has ended.
-func (l *Ledger) bury(uid types.UID) {
+// markGone makes sure that nothing is entered any more about what has ended.
+func (l *Ledger) markGone(uid types.UID) {
 	l.gone.Add(uid, nil)
 	l.closeAccount(uid)
 }
@@ -178,8 +178,8 @@ func (l *Ledger) Empty() bool {
 	return len(l.entries)+len(l.plans) == 0
 }
 
-// Standing is what Reservations hold on each node, beside the room of plans.
-func (l *Ledger) Standing() map[string]resources.Vector {
+// HeldByNode is what Reservations hold on each node, beside the room of plans.
+func (l *Ledger) HeldByNode() map[string]resources.Vector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	held := map[string]resources.Vector{}

@@ -85,15 +85,15 @@ func TestBooksAreTheSameWhenWrittenAnewFromThePods(t *testing.T) {
 		}
 		pod.Annotations = map[string]string{reservation.AllocatedAnnotation: taken.Text()}
 		pod.Spec.NodeName = "n1"
-		live.See(pod)
+		live.Observe(pod)
 		pods = append(pods, pod)
 	}
 	pods[2].Status.Phase = v1.PodSucceeded
-	live.See(pods[2])
+	live.Observe(pods[2])
 
 	anew := reservation.NewLedger()
 	for _, pod := range pods {
-		anew.See(pod)
+		anew.Observe(pod)
 	}
 	anew.Put(record)
 
@@ -109,7 +109,7 @@ func TestAnAnnotationWithoutANodeCountsForNothing(t *testing.T) {
 	pod := podOf("a", "p", "1", 0)
 	for _, text := range []string{`{"name":"r","uid":"uid-r"}`, "nonsense", `{"name":"r"}`} {
 		pod.Annotations = map[string]string{reservation.AllocatedAnnotation: text}
-		l.See(pod)
+		l.Observe(pod)
 	}
 	if account := l.Account(record.UID()); len(account.Pods) != 0 {
 		t.Errorf("account %+v", account)

@@ -122,7 +122,7 @@ func (l *Ledger) EndPlan(plan types.UID) {
 		delete(l.plans, plan)
 		l.freeAll(was)
 	}
-	l.bury(plan)
+	l.markGone(plan)
 }
 
 func (l *Ledger) freeAll(was *planRoom) {
@@ -159,15 +159,15 @@ func (p *planRoom) placeFor(pod *v1.Pod, node string, requests resources.Vector)
 	var best *place
 	p.each(pod, func(one *place) {
 		free := one.takenBy == "" || one.takenBy == pod.UID
-		if one.Node == node && free && requests.FitsIn(one.Requests) && (best == nil || one.suits(pod) > best.suits(pod)) {
+		if one.Node == node && free && requests.FitsIn(one.Requests) && (best == nil || one.rank(pod) > best.rank(pod)) {
 			best = one
 		}
 	})
 	return best
 }
 
-// suits ranks the places that a pod may take: the one it has, its own, those for anybody, those of its siblings.
-func (p *place) suits(pod *v1.Pod) int {
+// rank ranks the places that a pod may take: the one it has, its own, those for anybody, those of its siblings.
+func (p *place) rank(pod *v1.Pod) int {
 	switch {
 	case p.takenBy == pod.UID:
 		return 3

@@ -90,8 +90,8 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 	})
 	arrived := bound(podOf("b", "b-2", "1500m", 5), "n1", "p")
 	for name, hear := range map[string][]func(*reservation.Ledger){
-		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.See(arrived) }},
-		"first the pod":  {func(l *reservation.Ledger) { l.See(arrived) }, func(l *reservation.Ledger) { hold(l, record) }},
+		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.Observe(arrived) }},
+		"first the pod":  {func(l *reservation.Ledger) { l.Observe(arrived) }, func(l *reservation.Ledger) { hold(l, record) }},
 	} {
 		l := reservation.NewLedger()
 		for _, heard := range hear {
@@ -117,7 +117,7 @@ func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 
 	l.EndPlan("uid-p")
 	l.HoldPlan("uid-p", "p", arrivals)
-	l.See(bound(podOf("a", "a-1", "1", 5), "n1", "p"))
+	l.Observe(bound(podOf("a", "a-1", "1", 5), "n1", "p"))
 
 	if before != 1000 || held(l, stranger, "n1") != 0 || !l.Empty() {
 		t.Errorf("%d held before its end, %d after it", before, held(l, stranger, "n1"))
@@ -132,8 +132,8 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 
 	rehearsed, _ := l.For(stranger, true).Held("n1")
 
-	if rehearsed.CPUMilli != 2000 || held(l, stranger, "n1") != 3000 || l.Standing()["n1"].CPUMilli != 2000 {
-		t.Errorf("rehearsal %v, live %d, standing %v", rehearsed, held(l, stranger, "n1"), l.Standing())
+	if rehearsed.CPUMilli != 2000 || held(l, stranger, "n1") != 3000 || l.HeldByNode()["n1"].CPUMilli != 2000 {
+		t.Errorf("rehearsal %v, live %d, standing %v", rehearsed, held(l, stranger, "n1"), l.HeldByNode())
 	}
 }
 

@@ -78,8 +78,8 @@ func (v *View) addOffer(node string, offer Offer) {
 // Offers are what the pod may take from on each node, and that have enough left.
 func (v *View) Offers() map[string][]Offer { return v.offers }
 
-// KeepsOut says whether any room is held against the pod, on whatever node.
-func (v *View) KeepsOut() bool {
+// IsRestricted says whether any room is held against the pod, on whatever node.
+func (v *View) IsRestricted() bool {
 	l := v.ledger
 	l.mu.RLock()
 	defer l.mu.RUnlock()

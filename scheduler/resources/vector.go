@@ -150,15 +150,15 @@ func bytes(amount int64) *resource.Quantity {
 // Message is the vector in the contract's form and range.
 func (v Vector) Message() *contract.Resources {
 	message := &contract.Resources{
-		CpuMilli:              told(v.CPUMilli),
-		MemoryBytes:           told(v.MemoryBytes),
-		EphemeralStorageBytes: told(v.EphemeralStorageBytes),
-		Pods:                  told(v.Pods),
+		CpuMilli:              inContractRange(v.CPUMilli),
+		MemoryBytes:           inContractRange(v.MemoryBytes),
+		EphemeralStorageBytes: inContractRange(v.EphemeralStorageBytes),
+		Pods:                  inContractRange(v.Pods),
 	}
 	if len(v.Extended) > 0 {
 		message.Extended = make(map[string]int64, len(v.Extended))
 		for name, value := range v.Extended {
-			message.Extended[name] = told(value)
+			message.Extended[name] = inContractRange(value)
 		}
 	}
 	return message

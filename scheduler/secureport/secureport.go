@@ -18,23 +18,23 @@ func Add(to *config.CompletedConfig, path string, handler http.Handler) error {
 	if to.SecureServing == nil || to.Authentication.Authenticator == nil {
 		return ErrClosed
 	}
-	listener := &introducing{Listener: to.SecureServing.Listener}
+	listener := &bootstrapListener{Listener: to.SecureServing.Listener}
 	to.SecureServing.Listener = listener
-	to.Authentication.Authenticator = meeting(to.Authentication.Authenticator, func(server *http.Server) {
+	to.Authentication.Authenticator = captureServer(to.Authentication.Authenticator, func(server *http.Server) {
 		server.Handler = beside(server.Handler, path, handler)
-		listener.met.Store(true)
+		listener.reached.Store(true)
 	})
 	return nil
 }
 
-// meeting calls met with the server of the first request. It asks the authenticator about every request: no
+// captureServer calls met with the server of the first request. It asks the authenticator about every request: no
 // other part of the stock scheduler that can be exchanged sees them.
-func meeting(before authenticator.Request, met func(*http.Server)) authenticator.Request {
+func captureServer(before authenticator.Request, captured func(*http.Server)) authenticator.Request {
 	var once sync.Once
 	return authenticator.RequestFunc(func(request *http.Request) (*authenticator.Response, bool, error) {
 		once.Do(func() {
 			if server, ok := request.Context().Value(http.ServerContextKey).(*http.Server); ok {
-				met(server)
+				captured(server)
 			}
 		})
 		return before.AuthenticateRequest(request)

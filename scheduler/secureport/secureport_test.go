@@ -157,7 +157,7 @@ func TestPortThatCannotBeSharedIsAnError(t *testing.T) {
 	asksNobody := &http.Server{Handler: says("open"), ReadHeaderTimeout: time.Second}
 	err = asksNobody.Serve(tls.NewListener(s.completed.SecureServing.Listener,
 		&tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}))
-	if !errors.Is(err, secureport.ErrNotMet) {
+	if !errors.Is(err, secureport.ErrNotReached) {
 		t.Errorf("a server that asks nobody: %v", err)
 	}
 }

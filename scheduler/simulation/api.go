@@ -28,8 +28,8 @@ var (
 type api struct {
 	clienttesting.ObjectTracker
 	client  *fake.Clientset
-	pods    *ledger
-	nodes   *ledger
+	pods    *eventCounter
+	nodes   *eventCounter
 	version atomic.Int64
 	// preempted are the pods that the scheduler has removed.
 	preempted victims
@@ -42,8 +42,8 @@ func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	a := &api{
 		ObjectTracker: clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder()),
 		client:        &fake.Clientset{},
-		pods:          newLedger(),
-		nodes:         newLedger(),
+		pods:          newEventCounter(),
+		nodes:         newEventCounter(),
 		bound:         bound,
 		now:           now,
 	}

@@ -23,8 +23,8 @@ func LoadConfiguration(path string) (*config.KubeSchedulerConfiguration, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if faults := validation.ValidateKubeSchedulerConfiguration(configuration); faults != nil {
-		return nil, fmt.Errorf("%s: %w", path, utilerrors.NewAggregate(faults.Errors()))
+	if invalid := validation.ValidateKubeSchedulerConfiguration(configuration); invalid != nil {
+		return nil, fmt.Errorf("%s: %w", path, utilerrors.NewAggregate(invalid.Errors()))
 	}
 	return configuration, nil
 }

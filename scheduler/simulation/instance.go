@@ -58,13 +58,13 @@ type Result struct {
 // together.
 func ParseInstance(data []byte) (Instance, error) {
 	var instance Instance
-	faults, err := kjson.UnmarshalStrict(data, &instance)
+	errs, err := kjson.UnmarshalStrict(data, &instance)
 	if err != nil {
 		return Instance{ID: instance.ID}, fmt.Errorf("not an instance in JSON: %w", err)
 	}
 	instance.complete()
-	faults = append(faults, instance.faults()...)
-	return instance, errors.Join(faults...)
+	errs = append(errs, instance.validate()...)
+	return instance, errors.Join(errs...)
 }
 
 // complete fills in the namespace of pods that name none.
@@ -76,56 +76,56 @@ func (instance *Instance) complete() {
 	}
 }
 
-// faults lists what would keep the instance from existing in a cluster.
-func (instance *Instance) faults() []error {
-	var faults []error
+// validate lists what would keep the instance from existing in a cluster.
+func (instance *Instance) validate() []error {
+	var errs []error
 	if instance.ID == "" {
-		faults = append(faults, errors.New("id: missing; give the instance a name"))
+		errs = append(errs, errors.New("id: missing; give the instance a name"))
 	}
 	nodes := map[string]bool{}
 	for i := range instance.Nodes {
 		node := &instance.Nodes[i]
 		path := fmt.Sprintf("nodes[%d]", i)
-		faults = append(faults, nameFaults(path, node.Name, node.Name, nodes)...)
-		faults = append(faults, quantityFaults(path+".status.allocatable", node.Status.Allocatable)...)
-		faults = append(faults, quantityFaults(path+".status.capacity", node.Status.Capacity)...)
+		errs = append(errs, validateName(path, node.Name, node.Name, nodes)...)
+		errs = append(errs, validateQuantities(path+".status.allocatable", node.Status.Allocatable)...)
+		errs = append(errs, validateQuantities(path+".status.capacity", node.Status.Capacity)...)
 	}
 	pods := map[string]bool{}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
 		path := fmt.Sprintf("pods[%d]", i)
-		faults = append(faults, nameFaults(path, pod.Name, key(pod), pods)...)
+		errs = append(errs, validateName(path, pod.Name, key(pod), pods)...)
 		if pod.Spec.NodeName != "" && !nodes[pod.Spec.NodeName] {
-			faults = append(faults, fmt.Errorf(
+			errs = append(errs, fmt.Errorf(
 				"%s.spec.nodeName: the instance has no node %q", path, pod.Spec.NodeName))
 		}
 		for j, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			faults = append(faults, quantityFaults(
+			errs = append(errs, validateQuantities(
 				fmt.Sprintf("%s container %d requests", path, j), container.Resources.Requests)...)
 		}
 	}
-	return append(faults, instance.courseFaults()...)
+	return append(errs, instance.validateSequence()...)
 }
 
-// courseFaults lists what is wrong with how things happen.
-func (instance *Instance) courseFaults() []error {
-	var faults []error
+// validateSequence lists what is wrong with how things happen.
+func (instance *Instance) validateSequence() []error {
+	var errs []error
 	switch instance.Arrival {
 	case "", InTurn:
 	case AtOnce:
 		if len(instance.Changes) > 0 {
-			faults = append(faults, fmt.Errorf("changes: none can happen between pods that arrive %s", AtOnce))
+			errs = append(errs, fmt.Errorf("changes: none can happen between pods that arrive %s", AtOnce))
 		}
 	default:
-		faults = append(faults, fmt.Errorf("arrival: %q is neither %s nor %s", instance.Arrival, InTurn, AtOnce))
+		errs = append(errs, fmt.Errorf("arrival: %q is neither %s nor %s", instance.Arrival, InTurn, AtOnce))
 	}
 	for i := range instance.Changes {
-		faults = append(faults, instance.Changes[i].faults(fmt.Sprintf("changes[%d]", i), instance)...)
+		errs = append(errs, instance.Changes[i].validate(fmt.Sprintf("changes[%d]", i), instance)...)
 	}
-	return faults
+	return errs
 }
 
-func nameFaults(path, name, key string, seen map[string]bool) []error {
+func validateName(path, name, key string, seen map[string]bool) []error {
 	if name == "" {
 		return []error{fmt.Errorf("%s.metadata.name: missing", path)}
 	}
@@ -136,14 +136,14 @@ func nameFaults(path, name, key string, seen map[string]bool) []error {
 	return nil
 }
 
-func quantityFaults(path string, resources v1.ResourceList) []error {
-	var faults []error
+func validateQuantities(path string, resources v1.ResourceList) []error {
+	var errs []error
 	for name, quantity := range resources {
 		if quantity.Sign() < 0 {
-			faults = append(faults, fmt.Errorf("%s.%s: %s is negative", path, name, quantity.String()))
+			errs = append(errs, fmt.Errorf("%s.%s: %s is negative", path, name, quantity.String()))
 		}
 	}
-	return faults
+	return errs
 }
 
 func key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

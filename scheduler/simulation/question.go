@@ -42,26 +42,26 @@ type ForbiddenPair struct {
 // together.
 func ParseQuestion(data []byte) (Question, error) {
 	var question Question
-	faults, err := kjson.UnmarshalStrict(data, &question)
+	errs, err := kjson.UnmarshalStrict(data, &question)
 	if err != nil {
 		return Question{}, fmt.Errorf("not a question in JSON: %w", err)
 	}
 	question.complete()
-	faults = append(faults, question.Instance.faults()...)
-	return question, errors.Join(append(faults, question.faults()...)...)
+	errs = append(errs, question.Instance.validate()...)
+	return question, errors.Join(append(errs, question.validate()...)...)
 }
 
-// faults lists what is wrong beside the instance.
-func (question *Question) faults() []error {
-	var faults []error
+// validate lists what is wrong beside the instance.
+func (question *Question) validate() []error {
+	var errs []error
 	switch question.Policy {
 	case "", priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate:
 	default:
-		faults = append(faults, fmt.Errorf("policy: %q is none of %s, %s and %s", question.Policy,
+		errs = append(errs, fmt.Errorf("policy: %q is none of %s, %s and %s", question.Policy,
 			priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate))
 	}
 	if _, err := question.arguments(); err != nil {
-		faults = append(faults, fmt.Errorf("arguments: %w", err))
+		errs = append(errs, fmt.Errorf("arguments: %w", err))
 	}
 	pods, nodes := map[string]bool{}, map[string]bool{}
 	for i := range question.Pods {
@@ -72,13 +72,13 @@ func (question *Question) faults() []error {
 	}
 	for i, pair := range question.Forbidden {
 		if !pods[pair.Pod] {
-			faults = append(faults, fmt.Errorf("forbidden[%d].pod: the instance has no pod %q", i, pair.Pod))
+			errs = append(errs, fmt.Errorf("forbidden[%d].pod: the instance has no pod %q", i, pair.Pod))
 		}
 		if !nodes[pair.Node] {
-			faults = append(faults, fmt.Errorf("forbidden[%d].node: the instance has no node %q", i, pair.Node))
+			errs = append(errs, fmt.Errorf("forbidden[%d].node: the instance has no node %q", i, pair.Node))
 		}
 	}
-	return faults
+	return errs
 }
 
 func (question *Question) arguments() (*priorityoptimizer.PriorityOptimizerArgs, error) {

@@ -28,37 +28,37 @@ func (v *victims) take() []*v1.Pod {
 	return taken
 }
 
-// standIns know which pod of the instance a replacement stands for, and which is the last of each.
-type standIns struct {
+// replacements know which pod of the instance a replacement stands for, and which is the last of each.
+type replacements struct {
 	original map[string]string
 	last     map[string]string
 	made     map[string]int
 }
 
-func newStandIns() standIns {
-	return standIns{original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
+func newReplacements() replacements {
+	return replacements{original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
 }
 
 // of returns the key of the pod that stands for the one of that key now: often itself.
-func (s standIns) of(key string) string {
-	if last, replaced := s.last[key]; replaced {
+func (r replacements) of(key string) string {
+	if last, replaced := r.last[key]; replaced {
 		return last
 	}
 	return key
 }
 
-// replacement returns a pod as the victim was when it arrived, under a name that tells whose place it takes.
-func (s standIns) replacement(victim *v1.Pod) *v1.Pod {
-	original, again := s.original[key(victim)]
+// create returns a pod as the victim was when it arrived, under a name that tells whose place it takes.
+func (r replacements) create(victim *v1.Pod) *v1.Pod {
+	original, again := r.original[key(victim)]
 	if !again {
 		original = key(victim)
 	}
-	s.made[original]++
+	r.made[original]++
 	_, name := splitKey(original)
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       victim.Namespace,
-			Name:            fmt.Sprintf("%s-again-%d", name, s.made[original]),
+			Name:            fmt.Sprintf("%s-again-%d", name, r.made[original]),
 			Labels:          victim.Labels,
 			Annotations:     victim.Annotations,
 			OwnerReferences: victim.OwnerReferences,
@@ -66,7 +66,7 @@ func (s standIns) replacement(victim *v1.Pod) *v1.Pod {
 		Spec: *victim.Spec.DeepCopy(),
 	}
 	pod.Spec.NodeName = ""
-	s.original[key(pod)], s.last[original] = original, key(pod)
+	r.original[key(pod)], r.last[original] = original, key(pod)
 	return pod
 }
 
@@ -77,7 +77,7 @@ func (r *run) replace() (bool, error) {
 		return false, nil
 	}
 	for _, victim := range gone {
-		if err := r.storeWaiting(r.standIns.replacement(victim)); err != nil {
+		if err := r.storeWaiting(r.replacements.create(victim)); err != nil {
 			return false, fmt.Errorf("replacing pod %s: %w", key(victim), err)
 		}
 	}

@@ -30,15 +30,15 @@ const (
 
 // run is one scheduler at work on one instance.
 type run struct {
-	ctx       context.Context
-	cancel    context.CancelFunc
-	api       *api
-	informers informers.SharedInformerFactory
-	scheduler *scheduler.Scheduler
-	clock     *testingclock.FakeClock
-	outcomes  chan outcome
-	replaces  bool
-	standIns  standIns
+	ctx          context.Context
+	cancel       context.CancelFunc
+	api          *api
+	informers    informers.SharedInformerFactory
+	scheduler    *scheduler.Scheduler
+	clock        *testingclock.FakeClock
+	outcomes     chan outcome
+	replaces     bool
+	replacements replacements
 }
 
 // outcome is how one attempt ended: bound or unschedulable if err is nil, else a scheduler's error.
@@ -157,7 +157,7 @@ func (r *run) arrive(instance Instance) (arrived int, err error) {
 	if err := r.change(instance.Changes, len(instance.Pods)); err != nil {
 		return 0, err
 	}
-	return arrived, r.rest()
+	return arrived, r.settle()
 }
 
 func (r *run) addNode(node *v1.Node) error {
@@ -165,14 +165,14 @@ func (r *run) addNode(node *v1.Node) error {
 	if err := r.api.Create(nodeResource, node, ""); err != nil {
 		return err
 	}
-	return r.api.nodes.settle(r.ctx)
+	return r.api.nodes.wait(r.ctx)
 }
 
 func (r *run) addPod(pod *v1.Pod) error {
 	if err := r.storeWaiting(pod); err != nil {
 		return err
 	}
-	return r.rest()
+	return r.settle()
 }
 
 // storeWaiting stores a pod, unless it is one that the scheduler leaves alone: a terminating one without a node.
@@ -193,14 +193,14 @@ func (r *run) storePod(pod *v1.Pod) error {
 	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
 		return err
 	}
-	return r.api.pods.settle(r.ctx)
+	return r.api.pods.wait(r.ctx)
 }
 
-// rest lets the scheduler work until its queue is empty, every event has been handled, and nobody is to be replaced.
-func (r *run) rest() error {
+// settle lets the scheduler work until its queue is empty, every event has been handled, and nobody is to be replaced.
+func (r *run) settle() error {
 	attempts := 0
 	for {
-		if err := r.api.pods.settle(r.ctx); err != nil {
+		if err := r.api.pods.wait(r.ctx); err != nil {
 			return err
 		}
 		waiting := len(r.scheduler.SchedulingQueue.PodsInActiveQ()) + len(r.scheduler.SchedulingQueue.PodsInBackoffQ())
@@ -224,7 +224,7 @@ func (r *run) rest() error {
 			if attempts > limit {
 				return fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
 			}
-			if err := r.api.pods.settle(r.ctx); err != nil {
+			if err := r.api.pods.wait(r.ctx); err != nil {
 				return err
 			}
 		}
@@ -251,7 +251,7 @@ func (r *run) result(instance Instance) (Result, error) {
 	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods))}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
-		current := r.standIns.of(key(pod))
+		current := r.replacements.of(key(pod))
 		namespace, name := splitKey(current)
 		object, err := r.api.Get(podResource, namespace, name)
 		switch {

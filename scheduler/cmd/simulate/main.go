@@ -42,7 +42,7 @@ const (
 
 func main() {
 	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
-	judges := flag.Bool("judge", false, "read questions about plans, and write judgements, in place of placing pods")
+	questions := flag.Bool("judge", false, "read questions about plans, and write judgements, in place of placing pods")
 	gates := flag.String("feature-gates", "", "as kube-scheduler takes them; a simulation is else without those that make it depend on time")
 	cpuProfile := flag.String("cpu-profile", "", "`file` to write a profile to, of what the process spends its time on")
 	flag.Parse()
@@ -53,7 +53,7 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	failed, err := profiled(*cpuProfile, func() (int, error) {
-		return simulate(ctx, *configPath, *gates, *judges, os.Stdin, os.Stdout)
+		return simulate(ctx, *configPath, *gates, *questions, os.Stdin, os.Stdout)
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
@@ -83,7 +83,7 @@ func profiled(path string, work func() (int, error)) (failed int, err error) {
 }
 
 func simulate(
-	ctx context.Context, configPath, gates string, judges bool, in io.Reader, out io.Writer,
+	ctx context.Context, configPath, gates string, questions bool, in io.Reader, out io.Writer,
 ) (int, error) {
 	debug.SetGCPercent(gcPercent)
 	klog.SetLogger(logr.Discard())
@@ -101,8 +101,8 @@ func simulate(
 		}
 		return 0, err
 	}
-	if judges {
-		return simulator.StreamJudgements(ctx, in, out)
+	if questions {
+		return simulator.StreamAnswers(ctx, in, out)
 	}
 	return simulator.Stream(ctx, in, out)
 }

@@ -27,7 +27,7 @@ func (p *Plugin) Attach(to *rehearsal.Framework, ledger *reservation.Ledger, lea
 	p.ledger.Store(ledger)
 	p.lease.Store(lease)
 	if ledger != nil {
-		p.view.held, p.view.ownerLabels = ledger.Standing, ledger.OwnerLabels
+		p.view.held, p.view.ownerLabels = ledger.HeldByNode, ledger.OwnerLabels
 	}
 }
 

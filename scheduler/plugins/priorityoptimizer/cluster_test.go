@@ -154,7 +154,7 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	c.must(err)
 	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: plans,
 		Pods: informers.Core().V1().Pods().Informer()}
-	_, err = ledger.Keep(klogBackground(), from, func() {})
+	_, err = ledger.Watch(klogBackground(), from, func() {})
 	c.must(err)
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)

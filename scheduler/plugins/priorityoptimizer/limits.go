@@ -39,7 +39,7 @@ func (l *Limits) setDefaults() {
 }
 
 func (l *Limits) validate(path *field.Path) field.ErrorList {
-	var faults field.ErrorList
+	var errs field.ErrorList
 	for _, one := range []struct {
 		name  string
 		limit *int32
@@ -49,13 +49,13 @@ func (l *Limits) validate(path *field.Path) field.ErrorList {
 		{"maxUnavailablePerWorkload", l.MaxUnavailablePerWorkload},
 	} {
 		if *one.limit < 0 {
-			faults = append(faults, field.Invalid(path.Child(one.name), *one.limit, "must not be negative; 0 is no limit"))
+			errs = append(errs, field.Invalid(path.Child(one.name), *one.limit, "must not be negative; 0 is no limit"))
 		}
 	}
 	if rate := *l.EvictionsPerSecond; math.IsNaN(rate) || rate < 0 {
-		faults = append(faults, field.Invalid(path.Child("evictionsPerSecond"), rate, "must not be negative; 0 is no limit"))
+		errs = append(errs, field.Invalid(path.Child("evictionsPerSecond"), rate, "must not be negative; 0 is no limit"))
 	}
-	return faults
+	return errs
 }
 
 // pace lets a second's worth of evictions through at once.

@@ -10,11 +10,11 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/cachebypass"
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
-	"github.com/stowage/stowage/scheduler/reuse"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -152,7 +152,7 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 		}
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	reuse.Forbid(state, Name)
+	cachebypass.Require(state, Name)
 	seen := &cycleState{execution: execution}
 	state.Write(cycleStateKey, seen)
 	targets, planned := execution.Nodes(pod, p.freeOn)

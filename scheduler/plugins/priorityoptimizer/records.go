@@ -62,7 +62,7 @@ func isAborted(object any, plan types.UID) bool {
 func (l *loop) unhandled(all []*packingplan.Record) []*packingplan.Record {
 	var open []*packingplan.Record
 	for _, record := range all {
-		rests := record.Rests() || record.Approved()
+		rests := record.AwaitsApproval() || record.Approved()
 		if !record.Status.Phase.Final() && !rests && !l.records.handled.Has(record.UID()) {
 			open = append(open, record)
 		}

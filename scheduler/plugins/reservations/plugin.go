@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/rest"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/cachebypass"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
-	"github.com/stowage/stowage/scheduler/reuse"
 )
 
 // Name is the plugin's name in a KubeSchedulerConfiguration.
@@ -37,7 +37,7 @@ type Plugin struct {
 	// lease is nil where no other process can lead.
 	lease atomic.Pointer[leadership.Lease]
 
-	turned turnedAway
+	rejected rejectedPods
 }
 
 var (
@@ -101,15 +101,15 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 
 // PreFilter looks up what is reserved. Where nothing is held against the pod, no node need be asked.
 func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	p.turned.forget(pod.UID)
+	p.rejected.forget(pod.UID)
 	if p.ledger.Empty() {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
 	found := &state{view: p.ledger.For(pod, p.rehearsal)}
 	cycle.Write(stateKey, found)
-	keptOut := found.view.KeepsOut()
+	keptOut := found.view.IsRestricted()
 	if keptOut || len(found.view.Offers()) > 0 {
-		reuse.Forbid(cycle, Name)
+		cachebypass.Require(cycle, Name)
 	}
 	if !keptOut {
 		return nil, fwk.NewStatus(fwk.Skip)
@@ -140,7 +140,7 @@ func hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.NodeInfo) bool 
 // PostFilter remembers a pod that may find a node once what is reserved has changed. It makes no room.
 func (p *Plugin) PostFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	if found := stateOf(cycle); found != nil && !p.rehearsal {
-		p.turned.keep(pod, found.refused)
+		p.rejected.add(pod, found.refused)
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable)
 }
@@ -198,7 +198,7 @@ func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, n
 		}
 		if !hasRoomBeside(now.view, pod, info) {
 			now.refused.add(node)
-			p.turned.keep(pod, now.refused)
+			p.rejected.add(pod, now.refused)
 			return fwk.NewStatus(fwk.Unschedulable, messageHeld)
 		}
 	}

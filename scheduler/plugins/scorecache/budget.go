@@ -6,12 +6,12 @@ package scorecache
 type budget struct {
 	earned int
 	served int
-	// patience is how many times the price must have been earned.
-	patience int
+	// factor is how many times the price must have been earned.
+	factor int
 }
 
-// maxPatience bounds what can be lost to one part in so many, and how long a key is slow to recover.
-const maxPatience = 64
+// maxFactor bounds what can be lost to one part in so many, and how long a key is slow to recover.
+const maxFactor = 64
 
 // earn counts a pod.
 func (b *budget) earn() { b.earned++ }
@@ -23,7 +23,7 @@ func (b *budget) serve() {
 }
 
 // affords says whether a ranking may be made.
-func (b *budget) affords(price int) bool { return b.earned >= price*max(b.patience, 1) }
+func (b *budget) affords(price int) bool { return b.earned >= price*max(b.factor, 1) }
 
 // spend pays for a ranking.
 func (b *budget) spend() { b.earned, b.served = 0, 0 }
@@ -31,11 +31,11 @@ func (b *budget) spend() { b.earned, b.served = 0, 0 }
 // settle is called at a ranking's end.
 func (b *budget) settle(price int) {
 	if b.served > price {
-		b.patience = 1
+		b.factor = 1
 		return
 	}
-	b.distrust()
+	b.backOff()
 }
 
-// distrust doubles what the next ranking takes.
-func (b *budget) distrust() { b.patience = min(2*max(b.patience, 1), maxPatience) }
+// backOff doubles what the next ranking takes.
+func (b *budget) backOff() { b.factor = min(2*max(b.factor, 1), maxFactor) }

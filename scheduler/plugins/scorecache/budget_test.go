@@ -32,14 +32,14 @@ func TestRankingsThatDoNotLastBecomeRare(t *testing.T) {
 		}
 		b.earn()
 	}
-	if limit := pods/(price*maxPatience) + 10; rankings > limit {
+	if limit := pods/(price*maxFactor) + 10; rankings > limit {
 		t.Errorf("%d rankings for %d pods, should be at most %d", rankings, pods, limit)
 	}
 }
 
 // TestARankingThatPaidRestoresTrust: one bad time must not slow a key down for ever.
 func TestARankingThatPaidRestoresTrust(t *testing.T) {
-	b := budget{patience: maxPatience}
+	b := budget{factor: maxFactor}
 	b.spend()
 	for range 100 {
 		b.serve()

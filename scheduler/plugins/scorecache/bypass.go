@@ -4,7 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/stowage/stowage/scheduler/reuse"
+	"github.com/stowage/stowage/scheduler/cachebypass"
 )
 
 // Why a pod goes the full way whatever is cached: nothing shows that what was found for another pod would hold
@@ -44,7 +44,7 @@ type rule struct {
 
 // rules are asked in this order, the cheap ones first.
 var rules = []rule{
-	{bypassProfile, func(p *Plugin, _ fwk.CycleState, _ *v1.Pod) bool { return p.profile().fault != "" }},
+	{bypassProfile, func(p *Plugin, _ fwk.CycleState, _ *v1.Pod) bool { return p.profile().unavailable != "" }},
 	{bypassGroup, func(_ *Plugin, state fwk.CycleState, pod *v1.Pod) bool {
 		return pod.Spec.SchedulingGroup != nil || state.IsPodGroupSchedulingCycle()
 	}},
@@ -54,9 +54,9 @@ var rules = []rule{
 	{bypassSpread, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return hasHardSpread(pod) }},
 	{bypassVolumes, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return hasVolumes(pod) }},
 	{bypassDevices, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.hasDevices(pod) }},
-	{bypassPlugin, func(_ *Plugin, state fwk.CycleState, _ *v1.Pod) bool { return reuse.ForbiddenBy(state) != "" }},
+	{bypassPlugin, func(_ *Plugin, state fwk.CycleState, _ *v1.Pod) bool { return cachebypass.RequiredBy(state) != "" }},
 	{bypassExtender, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.isExtended(pod) }},
-	{bypassRetry, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.given.has(pod.UID) }},
+	{bypassRetry, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.served.has(pod.UID) }},
 }
 
 // bypass is the first reason that holds, empty if none does.

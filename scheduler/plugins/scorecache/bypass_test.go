@@ -9,7 +9,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"github.com/stowage/stowage/scheduler/reuse"
+	"github.com/stowage/stowage/scheduler/cachebypass"
 )
 
 // handle is a framework's handle with what the rules ask for.
@@ -102,7 +102,7 @@ func TestWhoGoesTheFullWay(t *testing.T) {
 	} {
 		pod := plain()
 		row.change(pod)
-		p := &Plugin{handle: handle{devices: devices{}}, profile: func() profile { return profile{} }, given: newGiven()}
+		p := &Plugin{handle: handle{devices: devices{}}, profile: func() profile { return profile{} }, served: newServedPods()}
 		if got := p.bypass(framework.NewCycleState(), pod); got != row.want {
 			t.Errorf("%s: want reason %q, got %q", row.name, row.want, got)
 		}
@@ -121,7 +121,7 @@ func TestExtendersKeepTheirPodsFromTheCache(t *testing.T) {
 		{extender{filters: true}, ""},
 		{extender{interested: true}, ""}, // it only binds or preempts
 	} {
-		p := &Plugin{handle: handle{extenders: []fwk.Extender{row.extender}}, profile: func() profile { return profile{} }, given: newGiven()}
+		p := &Plugin{handle: handle{extenders: []fwk.Extender{row.extender}}, profile: func() profile { return profile{} }, served: newServedPods()}
 		if got := p.bypass(framework.NewCycleState(), plain()); got != row.want {
 			t.Errorf("%+v: want reason %q, got %q", row.extender, row.want, got)
 		}
@@ -130,9 +130,9 @@ func TestExtendersKeepTheirPodsFromTheCache(t *testing.T) {
 
 // TestOtherPluginsCanForbidReuse: reservations and plans look at the pod itself.
 func TestOtherPluginsCanForbidReuse(t *testing.T) {
-	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, given: newGiven()}
+	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, served: newServedPods()}
 	state := framework.NewCycleState()
-	reuse.Forbid(state, "Reservations")
+	cachebypass.Require(state, "Reservations")
 	if got := p.bypass(state, plain()); got != bypassPlugin {
 		t.Errorf("want reason %q, got %q", bypassPlugin, got)
 	}
@@ -140,8 +140,8 @@ func TestOtherPluginsCanForbidReuse(t *testing.T) {
 
 // TestAPodThatComesAgainGoesTheFullWay: whatever kept it from its cached node would keep it from it again.
 func TestAPodThatComesAgainGoesTheFullWay(t *testing.T) {
-	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, given: newGiven()}
-	p.given.add("plain")
+	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, served: newServedPods()}
+	p.served.add("plain")
 	if got := p.bypass(framework.NewCycleState(), plain()); got != bypassRetry {
 		t.Errorf("want reason %q, got %q", bypassRetry, got)
 	}

@@ -23,8 +23,8 @@ func (p *Plugin) choose(c *cycle, r *ranking, skip sets.Set[string]) (node, caus
 		}
 		// Nothing has happened to the node: a pod that was nominated to it stands in the way.
 		r.leave(best.at, name)
-		r.promised = append(r.promised, best.at)
-		if cause := r.adrift(nil); cause != "" {
+		r.nominated = append(r.nominated, best.at)
+		if cause := r.incomparable(nil); cause != "" {
 			return "", cause
 		}
 	}
@@ -58,10 +58,10 @@ func (r *ranking) heads() []candidate {
 		return heads
 	}
 	slices.SortFunc(heads, func(a, b candidate) int {
-		if crowds := r.spread.crowd(a.at) - r.spread.crowd(b.at); crowds != 0 {
+		if crowds := r.spread.podCount(a.at) - r.spread.podCount(b.at); crowds != 0 {
 			return crowds
 		}
-		return a.turn.compare(b.turn)
+		return a.tieBreak.compare(b.tieBreak)
 	})
 	return heads
 }
@@ -82,6 +82,6 @@ func (r *ranking) beatsAll(one candidate, others []candidate) bool {
 // highest count of the moment, so that what spread weighs beside the other scores drifts as the counts do, until
 // a refresh. What is kept is in the package's description, and held to by tests.
 func (r *ranking) beats(one, other candidate) bool {
-	return one.total >= other.total && r.spread.gainedNoMore(one.group, other.group) ||
-		one.beside >= other.beside && r.spread.noMoreCrowded(one.at, other.at)
+	return one.total >= other.total && r.spread.gainedNoMorePods(one.group, other.group) ||
+		one.withoutSpread >= other.withoutSpread && r.spread.hasNoMorePods(one.at, other.at)
 }

@@ -34,13 +34,15 @@ func (e *entry) forget() { e.skip = nil }
 
 // past is a ranking that was given up.
 type past struct {
-	cause    string
-	feasible fingerprint
-	heard    int
+	cause      string
+	feasible   fingerprint
+	nextChange int
 }
 
 // upToDate says whether nothing has happened to any node between its end and the making of the next.
-func (p past) upToDate(next *ranking) bool { return p.cause == causeConsumed && p.heard == next.heard }
+func (p past) upToDate(next *ranking) bool {
+	return p.cause == causeConsumed && p.nextChange == next.nextChange
+}
 
 func (p past) causeOfNext() string {
 	if p.cause == "" {
@@ -67,17 +69,17 @@ func (e entries) of(key podkey.Key) *entry {
 	return made
 }
 
-// given remembers which pods were given a cached node of late. One that comes again was not bound to it.
-type given struct{ pods *lru.Cache }
+// served remembers which pods were given a cached node of late. One that comes again was not bound to it.
+type servedPods struct{ pods *lru.Cache }
 
-// givenLimit is more than the pods that are between their cycle and their binding, and those that wait after one.
-const givenLimit = 10_000
+// servedLimit is more than the pods that are between their cycle and their binding, and those that wait after one.
+const servedLimit = 10_000
 
-func newGiven() given { return given{lru.New(givenLimit)} }
+func newServedPods() servedPods { return servedPods{lru.New(servedLimit)} }
 
-func (g given) add(uid types.UID) { g.pods.Add(uid, nil) }
+func (g servedPods) add(uid types.UID) { g.pods.Add(uid, nil) }
 
-func (g given) has(uid types.UID) bool {
+func (g servedPods) has(uid types.UID) bool {
 	_, found := g.pods.Get(uid)
 	return found
 }

@@ -17,7 +17,7 @@ var absolute = sets.New(names.NodeResourcesFit, names.NodeResourcesBalancedAlloc
 // beyond, a node that is scored together with two such nodes gets the score that it would get among all.
 type frame struct {
 	scales     []scale
-	yardsticks []yardstick
+	references []referenceNode
 }
 
 // scale is one plugin's part of a frame.
@@ -32,8 +32,8 @@ type scale struct {
 
 const absent = fwk.MinScore - 1
 
-// yardstick is a node with an extreme score, as it was, with the total that it got.
-type yardstick struct {
+// referenceNode is a node with an extreme score, as it was, with the total that it got.
+type referenceNode struct {
 	node  fwk.NodeInfo
 	total int64
 }
@@ -51,7 +51,7 @@ func newFrame(nodes int, at []int32, infos []fwk.NodeInfo, scores []fwk.NodePlug
 		extremes.Insert(lowest, highest)
 	}
 	for _, i := range slices.Sorted(slices.Values(extremes.UnsortedList())) {
-		f.yardsticks = append(f.yardsticks, yardstick{copyOf(infos[i]), scores[i].TotalScore})
+		f.references = append(f.references, referenceNode{copyOf(infos[i]), scores[i].TotalScore})
 	}
 	return f
 }

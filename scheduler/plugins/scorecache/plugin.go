@@ -19,13 +19,13 @@ type Plugin struct {
 	handle   fwk.Handle
 	owners   *podkey.Owners
 	features podkey.Features
-	given    given
+	served   servedPods
 	// profile is looked at once, when it is complete: plugins are made before.
 	profile func() profile
 
 	// mu is the paper's in-flight guard: whoever asks while a ranking is made waits, and uses it.
 	mu      sync.Mutex
-	census  census
+	changes nodeChangeLog
 	entries entries
 }
 
@@ -55,7 +55,7 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		hitsTotal.Inc()
 		pickSeconds.Observe(time.Since(began).Seconds())
 	}
-	p.given.add(pod.UID)
+	p.served.add(pod.UID)
 	return &fwk.PreFilterResult{NodeNames: sets.New(node)}, nil
 }
 
@@ -64,10 +64,10 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // PreScore is reached on the full way only, and learns which filter plugins had nothing to say.
 func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
-	if seen := visitOf(state); seen != nil {
+	if data := cycleDataOf(state); data != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		seen.entry.skip, seen.entry.learnt = state.GetSkipFilterPlugins(), seen.epochs
+		data.entry.skip, data.entry.learnt = state.GetSkipFilterPlugins(), data.epochs
 	}
 	return fwk.NewStatus(fwk.Skip)
 }
@@ -76,14 +76,14 @@ func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ 
 // such plugin: no other may make room on that node while others are free. Some filter had something to say that the
 // cache did not ask for, so that what is known of the key is forgotten.
 func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	seen := visitOf(state)
-	if seen == nil || !seen.given {
+	data := cycleDataOf(state)
+	if data == nil || !data.served {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	refusedTotal.Inc()
 	p.mu.Lock()
-	p.retire(seen.entry, causeRefused)
-	seen.entry.forget()
+	p.retire(data.entry, causeRefused)
+	data.entry.forget()
 	p.mu.Unlock()
 	p.handle.Activate(klog.FromContext(ctx), map[string]*v1.Pod{pod.Namespace + "/" + pod.Name: pod})
 	return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageRefused)

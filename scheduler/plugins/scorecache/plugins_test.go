@@ -50,7 +50,7 @@ func TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt(t *testing.T) {
 	for i := range 12 {
 		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("victim-%02d", i), 200, 128, onNode(nodeName(i)), withPriority(1)))
 	}
-	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
+	result := nodeEntry(t, simulatorOf(t, path, registryOf(plugin)), instance)
 	if result.Placements["default/pod-0007"] == "" {
 		t.Error("the pod should be placed in its second cycle")
 	}
@@ -96,7 +96,7 @@ func TestWhatPluginsHaveToSayIsLearntAnewAfterARefusal(t *testing.T) {
 	plugin := &late{}
 	path := withPlugin(t, "default", plugin.Name(), map[string]any{"trustedPlugins": []any{plugin.Name()}})
 	instance := simulation.Instance{Nodes: nodes(12, 8000, 8192), Pods: pods(24, 100, 128)}
-	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
+	result := nodeEntry(t, simulatorOf(t, path, registryOf(plugin)), instance)
 	if refused := counted(result, "refused_total"); refused != 1 {
 		t.Errorf("%d pods were refused, should be one: %v", refused, result.Measurement.Counters)
 	}
@@ -109,7 +109,7 @@ func TestWhatPluginsHaveToSayIsLearntAnewAfterARefusal(t *testing.T) {
 func TestThePluginStandsAsideInAProfileThatItDoesNotKnow(t *testing.T) {
 	plugin := &fickle{}
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := place(t, simulatorOf(t, withPlugin(t, "default", plugin.Name(), nil), registryOf(plugin)), instance)
+	result := nodeEntry(t, simulatorOf(t, withPlugin(t, "default", plugin.Name(), nil), registryOf(plugin)), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
 		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
 	}
@@ -127,7 +127,7 @@ func TestThePluginMustBeTheLastPreFilter(t *testing.T) {
 		}}},
 	})
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := place(t, simulatorOf(t, path, nil), instance)
+	result := nodeEntry(t, simulatorOf(t, path, nil), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
 		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
 	}
@@ -143,7 +143,7 @@ func TestThePluginMustBeTheFirstPostFilter(t *testing.T) {
 		}}},
 	})
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := place(t, simulatorOf(t, path, nil), instance)
+	result := nodeEntry(t, simulatorOf(t, path, nil), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
 		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
 	}

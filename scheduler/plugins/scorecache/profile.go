@@ -30,8 +30,8 @@ type configured interface {
 
 // profile is what matters of the profile that the cache works in.
 type profile struct {
-	// fault says why it cannot; empty if it can.
-	fault string
+	// unavailable says why it cannot; empty if it can.
+	unavailable string
 	// byName: ties go to the first node by name.
 	byName bool
 	// spreads: PodTopologySpread filters nodes.
@@ -43,18 +43,18 @@ type profile struct {
 func profileOf(handle fwk.Handle, trusted []string) profile {
 	of, tells := handle.(configured)
 	if !tells {
-		return profile{fault: "the framework does not tell which plugins the profile has"}
+		return profile{unavailable: "the framework does not tell which plugins the profile has"}
 	}
 	plugins := of.ListPlugins()
 	return profile{
-		fault:      faultOf(plugins, trusted),
-		byName:     enables(plugins.Score, lexicographicorder.Name),
-		spreads:    enables(plugins.Filter, names.PodTopologySpread),
-		percentage: of.PercentageOfNodesToScore(),
+		unavailable: unavailableReason(plugins, trusted),
+		byName:      enables(plugins.Score, lexicographicorder.Name),
+		spreads:     enables(plugins.Filter, names.PodTopologySpread),
+		percentage:  of.PercentageOfNodesToScore(),
 	}
 }
 
-func faultOf(plugins *config.Plugins, trusted []string) string {
+func unavailableReason(plugins *config.Plugins, trusted []string) string {
 	for _, set := range []config.PluginSet{plugins.PreFilter, plugins.Filter, plugins.PreScore, plugins.Score} {
 		for _, plugin := range set.Enabled {
 			if !known.Has(plugin.Name) && !slices.Contains(trusted, plugin.Name) {

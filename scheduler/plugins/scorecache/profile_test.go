@@ -27,7 +27,7 @@ func TestAFaultOfAProfileSaysWhatToDo(t *testing.T) {
 		{set("NodePorts", Name), set("DefaultPreemption"), "first plugin at postFilter"},
 		{set("NodePorts", Name), set(), "first plugin at postFilter"},
 	} {
-		fault := faultOf(&config.Plugins{PreFilter: row.preFilter, PostFilter: row.postFilter}, nil)
+		fault := unavailableReason(&config.Plugins{PreFilter: row.preFilter, PostFilter: row.postFilter}, nil)
 		if (fault == "") != (row.want == "") || !strings.Contains(fault, row.want) {
 			t.Errorf("%v, %v: the fault should speak of %q: %q", row.preFilter, row.postFilter, row.want, fault)
 		}

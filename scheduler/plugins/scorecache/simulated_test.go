@@ -108,8 +108,8 @@ func simulatorOf(t *testing.T, path string, more frameworkruntime.Registry) *sim
 	return simulator
 }
 
-// place fills a measured instance.
-func place(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
+// nodeEntry fills a measured instance.
+func nodeEntry(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
 	t.Helper()
 	instance.ID, instance.Measure = t.Name(), true
 	result, err := simulator.Run(context.Background(), instance)

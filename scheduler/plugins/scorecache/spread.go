@@ -133,8 +133,8 @@ func (s *spread) recount(at int32, node fwk.NodeInfo) {
 	}
 }
 
-// crowd is how many pods count in the topologies of a node.
-func (s *spread) crowd(at int32) int {
+// podCount is how many pods count in the topologies of a node.
+func (s *spread) podCount(at int32) int {
 	crowd := 0
 	for i := range s.axes {
 		crowd += s.axes[i].totals[s.axes[i].topology[at]]
@@ -142,8 +142,8 @@ func (s *spread) crowd(at int32) int {
 	return crowd
 }
 
-// noMoreCrowded says whether in no topology of one node more pods count than in that of another.
-func (s *spread) noMoreCrowded(one, other int32) bool {
+// hasNoMorePods says whether in no topology of one node more pods count than in that of another.
+func (s *spread) hasNoMorePods(one, other int32) bool {
 	for i := range s.axes {
 		a := &s.axes[i]
 		if a.totals[a.topology[one]] > a.totals[a.topology[other]] {
@@ -153,9 +153,9 @@ func (s *spread) noMoreCrowded(one, other int32) bool {
 	return true
 }
 
-// gainedNoMore says the same of what the topologies of one group have gained, hosts left out: what a
+// gainedNoMorePods says the same of what the topologies of one group have gained, hosts left out: what a
 // host has gained is in the node's score already.
-func (s *spread) gainedNoMore(one, other int32) bool {
+func (s *spread) gainedNoMorePods(one, other int32) bool {
 	for i := range s.axes {
 		a := &s.axes[i]
 		if !a.host && a.gained[a.topology[s.members[one]]] > a.gained[a.topology[s.members[other]]] {

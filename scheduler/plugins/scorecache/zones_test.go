@@ -27,7 +27,7 @@ func TestARankingEndsWhenAFullZoneGetsRoom(t *testing.T) {
 	}
 	instance.Pods = append(instance.Pods, pods(30, 100, 128)...)
 	instance.Changes = []simulation.Change{{After: 10, PodGone: "default/blocker-11"}}
-	got := place(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
+	got := nodeEntry(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
 	if counted(got, "retired_total feasible-set") != 1 {
 		t.Errorf("the ranking should go because of the zone: %v", got.Measurement.Counters)
 	}
@@ -45,7 +45,7 @@ func TestSoftSpreadSurvivesWhatHappensToZones(t *testing.T) {
 		cached := simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": threshold}), nil)
 		for seed := range 4 * seeds {
 			instance := zonedInstance(seed)
-			got := place(t, cached, instance)
+			got := nodeEntry(t, cached, instance)
 			hits += counted(got, "hits_total")
 			ended += counted(got, "retired_total feasible-set")
 			if counted(got, "feasible_set_mismatches_total") > 0 {

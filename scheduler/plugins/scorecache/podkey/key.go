@@ -14,7 +14,7 @@ type Key [sha256.Size]byte
 
 // Of digests the pod. The Surroundings are what of the cluster decides which of the pod's
 // labels matter.
-func Of(pod *v1.Pod, around Surroundings) Key {
+func Of(pod *v1.Pod, cluster ClusterContext) Key {
 	w := &writer{bytes: make([]byte, 0, 512)}
 	w.text(pod.Spec.SchedulerName)
 	w.number(int64(corev1helpers.PodPriority(pod)))
@@ -30,6 +30,6 @@ func Of(pod *v1.Pod, around Surroundings) Key {
 	writePorts(w, pod)
 	writeImages(w, pod)
 	writeSpread(w, pod)
-	around.write(w, pod)
+	cluster.write(w, pod)
 	return sha256.Sum256(w.bytes)
 }

@@ -73,8 +73,8 @@ func soft(key string) v1.TopologySpreadConstraint {
 }
 
 // around is a cluster in which labels matter.
-func around() Surroundings {
-	return Surroundings{Affinity: true, Siblings: labels.Everything(), Features: "f"}
+func around() ClusterContext {
+	return ClusterContext{Affinity: true, Siblings: labels.Everything(), Features: "f"}
 }
 
 func required(pod *v1.Pod) []v1.NodeSelectorTerm {
@@ -196,22 +196,22 @@ func TestLabelsMatterWhereSomebodyLooksAtThem(t *testing.T) {
 		return pod
 	}
 	one, two, elsewhere := plain("one", "here"), plain("two", "here"), plain("one", "there")
-	nobody := Surroundings{Siblings: labels.Everything()}
+	nobody := ClusterContext{Siblings: labels.Everything()}
 	if Of(one, nobody) != Of(two, nobody) || Of(one, nobody) != Of(elsewhere, nobody) {
 		t.Error("nobody looks at labels and namespaces, which should make no difference")
 	}
-	affine := Surroundings{Siblings: labels.Everything(), Affinity: true}
+	affine := ClusterContext{Siblings: labels.Everything(), Affinity: true}
 	if Of(one, affine) == Of(two, affine) || Of(one, affine) == Of(elsewhere, affine) {
 		t.Error("a pod with inter-pod affinity looks at labels and namespaces")
 	}
-	service := Surroundings{Siblings: labels.SelectorFromSet(labels.Set{"app": "a"})}
+	service := ClusterContext{Siblings: labels.SelectorFromSet(labels.Set{"app": "a"})}
 	if Of(one, service) != Of(two, service) {
 		t.Error("both belong to the same service, which is all that counts")
 	}
 	if Of(one, service) == Of(elsewhere, service) || Of(one, service) == Of(one, nobody) {
 		t.Error("pods are spread among those of their own service and namespace")
 	}
-	if Of(one, nobody) == Of(one, Surroundings{Siblings: labels.Everything(), Features: "f"}) {
+	if Of(one, nobody) == Of(one, ClusterContext{Siblings: labels.Everything(), Features: "f"}) {
 		t.Error("features that a node must declare should make a difference")
 	}
 }

@@ -49,11 +49,11 @@ func (w *writer) set(values []string) {
 }
 
 // each tells every value by a text of its own.
-func each[T any](values []T, tell func(*writer, *T)) []string {
+func each[T any](values []T, write func(*writer, *T)) []string {
 	texts := make([]string, len(values))
 	for i := range values {
 		var w writer
-		tell(&w, &values[i])
+		write(&w, &values[i])
 		texts[i] = string(w.bytes)
 	}
 	return texts

@@ -15,23 +15,23 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
-	"github.com/stowage/stowage/scheduler/reservation/keeper"
+	"github.com/stowage/stowage/scheduler/reservation/controller"
 )
 
 const (
 	// wakeEvery is how often the pods that wait for reserved room are woken up at most.
 	wakeEvery = 250 * time.Millisecond
-	// knownWithin is how long a process that begins to schedule waits until it knows what is reserved. Where
+	// syncTimeout is how long a process that begins to schedule waits until it knows what is reserved. Where
 	// the custom resources are not installed, it never will.
-	knownWithin = 2 * time.Second
-	// knownTick is how often it looks.
-	knownTick = 5 * time.Millisecond
+	syncTimeout = 2 * time.Second
+	// syncTick is how often it looks.
+	syncTick = 5 * time.Millisecond
 )
 
-// keepReservations starts the ledger, and the keeper as soon as the process leads. It reports false if no
+// startReservations starts the ledger, and the keeper as soon as the process leads. It reports false if no
 // profile has the plugin, or there is no API server. The watch of plans is not started.
-func (i *Installation) keepReservations(
-	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, stages map[string]*rehearsal.Framework,
+func (i *Installation) startReservations(
+	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, rehearsers map[string]*rehearsal.Framework,
 ) (bool, error) {
 	first := i.firstReserving(profiles)
 	if first == "" || to.Profiles[first].KubeConfig() == nil {
@@ -48,11 +48,11 @@ func (i *Installation) keepReservations(
 	}
 	from := reservation.Informers{Reservations: reservation.NewInformer(made), Plans: plans,
 		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer()}
-	keeping := keeper.New(keeper.Parts{
-		Clock: clock.RealClock{}, Store: reservation.NewStore(made), Ledger: i.ledger, Stage: stages[first],
+	reservationController := controller.New(controller.Parts{
+		Clock: clock.RealClock{}, Store: reservation.NewStore(made), Ledger: i.ledger, Placer: rehearsers[first],
 		Informer: from.Reservations, Recorder: handle.EventRecorder(), Retention: i.reserving[first].Args.Retention(),
 	})
-	known, err := i.ledger.Keep(klog.FromContext(ctx), from, keeping.Wake)
+	known, err := i.ledger.Watch(klog.FromContext(ctx), from, reservationController.Wake)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", reservations.Name, err)
 	}
@@ -62,27 +62,27 @@ func (i *Installation) keepReservations(
 		}
 	}
 	go from.Reservations.RunWithContext(ctx)
-	go i.wakeTurnedAway(ctx)
+	go i.wakeRejected(ctx)
 	leadership.Announce(to, func() {
 		awaitLedger(ctx, known)
-		go keeping.Run(ctx)
+		go reservationController.Run(ctx)
 	})
 	return true, nil
 }
 
 // awaitLedger keeps a process that begins to schedule from giving away what is reserved before it knows of it.
 func awaitLedger(ctx context.Context, known func() bool) {
-	err := wait.PollUntilContextTimeout(ctx, knownTick, knownWithin, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, syncTick, syncTimeout, true, func(context.Context) (bool, error) {
 		return known(), nil
 	})
 	if err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "Scheduling begins although it is not known what is reserved",
-			"waited", knownWithin)
+			"waited", syncTimeout)
 	}
 }
 
-// wakeTurnedAway wakes up the pods of every profile to which a node was refused on which room has come free.
-func (i *Installation) wakeTurnedAway(ctx context.Context) {
+// wakeRejected wakes up the pods of every profile to which a node was refused on which room has come free.
+func (i *Installation) wakeRejected(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		select {
 		case <-ctx.Done():

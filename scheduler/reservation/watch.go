@@ -17,11 +17,11 @@ type Informers struct {
 	Reservations, Plans, Pods cache.SharedIndexInformer
 }
 
-// Keep keeps the ledger in step with what the informers show, in every process: one that begins
+// Watch keeps the ledger in step with what the informers show, in every process: one that begins
 // to lead knows already what is reserved. changed is called after each change of a reservation and when a
 // pod that took from one is gone, without any lock. The function that it returns says whether the ledger
 // knows all that was there.
-func (l *Ledger) Keep(logger klog.Logger, from Informers, changed func()) (synced func() bool, err error) {
+func (l *Ledger) Watch(logger klog.Logger, from Informers, changed func()) (synced func() bool, err error) {
 	reservations, err := from.Reservations.AddEventHandler(eachRecord(logger, func(record *Record) {
 		l.Put(record)
 		changed()
@@ -38,7 +38,7 @@ func (l *Ledger) Keep(logger klog.Logger, from Informers, changed func()) (synce
 	if err != nil {
 		return nil, fmt.Errorf("watching plans: %w", err)
 	}
-	pods, err := from.Pods.AddEventHandler(eachRecord(logger, l.See, func(pod *v1.Pod) {
+	pods, err := from.Pods.AddEventHandler(eachRecord(logger, l.Observe, func(pod *v1.Pod) {
 		if l.Release(pod.UID) {
 			changed()
 		}

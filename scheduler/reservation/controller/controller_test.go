@@ -1,4 +1,4 @@
-package keeper_test
+package controller_test
 
 import (
 	"context"
@@ -21,19 +21,19 @@ import (
 
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
-	"github.com/stowage/stowage/scheduler/reservation/keeper"
+	"github.com/stowage/stowage/scheduler/reservation/controller"
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // world is a keeper at work, and a stage that says what the test wants.
 type world struct {
-	t      *testing.T
-	ctx    context.Context
-	client *dynamicfake.FakeDynamicClient
-	clock  *testingclock.FakeClock
-	ledger *reservation.Ledger
-	stage  *stage
-	keeper *keeper.Keeper
+	t          *testing.T
+	ctx        context.Context
+	client     *dynamicfake.FakeDynamicClient
+	clock      *testingclock.FakeClock
+	ledger     *reservation.Ledger
+	stage      *stage
+	controller *controller.Controller
 }
 
 // stage offers the nodes in free, or refuses.
@@ -85,11 +85,11 @@ func start(t *testing.T) *world {
 		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 			map[schema.GroupVersionResource]string{reservation.Resource: reservation.Kind + "List"})}
 	informer := reservation.NewInformer(w.client)
-	w.keeper = keeper.New(keeper.Parts{Clock: w.clock, Store: reservation.NewStore(w.client), Ledger: w.ledger,
-		Stage: w.stage, Informer: informer, Retention: time.Hour})
+	w.controller = controller.New(controller.Parts{Clock: w.clock, Store: reservation.NewStore(w.client), Ledger: w.ledger,
+		Placer: w.stage, Informer: informer, Retention: time.Hour})
 	go informer.RunWithContext(ctx)
 	stopped := make(chan struct{})
-	go func() { w.keeper.Run(ctx); close(stopped) }()
+	go func() { w.controller.Run(ctx); close(stopped) }()
 	t.Cleanup(func() { cancel(); <-stopped })
 	return w
 }
@@ -167,8 +167,8 @@ func TestReservationBecomesAvailableOnItsNode(t *testing.T) {
 
 	status := w.reaches("r", in(reservation.Available))
 
-	if status.NodeName != "n1" || status.Allocatable.Cpu().MilliValue() != 2000 || w.ledger.Standing()["n1"].CPUMilli != 2000 {
-		t.Errorf("status %+v, standing %v", status, w.ledger.Standing())
+	if status.NodeName != "n1" || status.Allocatable.Cpu().MilliValue() != 2000 || w.ledger.HeldByNode()["n1"].CPUMilli != 2000 {
+		t.Errorf("status %+v, standing %v", status, w.ledger.HeldByNode())
 	}
 	if ready := status.Condition(reservation.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
 		t.Errorf("conditions %+v", status.Conditions)
@@ -228,8 +228,8 @@ func TestReservationExpiresAndIsCollected(t *testing.T) {
 			if took := w.clock.Since(began); took < 10*time.Second || took > 15*time.Second {
 				t.Errorf("failed after %s", took)
 			}
-			if len(w.ledger.Standing()) != 0 || !because(reservation.ReasonExpired)(status) {
-				t.Errorf("standing %v, conditions %+v", w.ledger.Standing(), status.Conditions)
+			if len(w.ledger.HeldByNode()) != 0 || !because(reservation.ReasonExpired)(status) {
+				t.Errorf("standing %v, conditions %+v", w.ledger.HeldByNode(), status.Conditions)
 			}
 			w.clock.Step(time.Hour)
 			w.reaches("r", func(status *reservation.Status) bool { return status == nil })
@@ -288,7 +288,7 @@ func TestKeeperDoesNotChangeWhatFiltersRead(t *testing.T) {
 				return
 			default:
 				view := w.ledger.For(stranger, false)
-				view.KeepsOut()
+				view.IsRestricted()
 				view.Held("n1")
 				w.ledger.Take(stranger, "n1")
 			}
@@ -310,8 +310,8 @@ func TestWhatPodsTookIsWrittenDownTogether(t *testing.T) {
 	before, began := w.writes(), w.clock.Now()
 	for i := range 20 {
 		looked := w.asked()
-		w.ledger.See(owner(fmt.Sprint("owner-", i), "r"))
-		w.keeper.Wake()
+		w.ledger.Observe(owner(fmt.Sprint("owner-", i), "r"))
+		w.controller.Wake()
 		w.reaches("r", func(*reservation.Status) bool { return w.asked() > looked })
 	}
 
@@ -332,7 +332,7 @@ func TestKeeperDoesNotWorkForEveryEvent(t *testing.T) {
 
 	events := 0
 	must(t, wait.PollUntilContextTimeout(w.ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-		w.keeper.Wake()
+		w.controller.Wake()
 		w.clock.Step(time.Millisecond)
 		events++
 		return events == 300, nil

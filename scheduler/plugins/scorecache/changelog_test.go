@@ -38,15 +38,15 @@ func podInfo(t *testing.T, uid string, affine bool) fwk.PodInfo {
 // TestTheCensusSeesWhicheverNodesChanged: a change that is missed leaves a stale score in every ranking.
 func TestTheCensusSeesWhicheverNodesChanged(t *testing.T) {
 	nodes := infos("b", "a", "c")
-	var c census
-	c.follow(nodes)
-	began := c.now()
+	var c nodeChangeLog
+	c.update(nodes)
+	began := c.next()
 	nodes[2].AddPodInfo(podInfo(t, "p", false))
-	c.follow(nodes)
+	c.update(nodes)
 	nodes[0].AddPodInfo(podInfo(t, "q", false))
 	nodes[2].AddPodInfo(podInfo(t, "r", false))
-	c.follow(nodes)
-	c.follow(nodes)
+	c.update(nodes)
+	c.update(nodes)
 	changed, known := c.since(began)
 	if !known || !slices.Equal(changed, []int32{2, 0, 2}) {
 		t.Errorf("nodes 2, 0 and 2 changed, the census says %v (%t)", changed, known)
@@ -59,12 +59,12 @@ func TestTheCensusSeesWhicheverNodesChanged(t *testing.T) {
 // TestTheCensusSaysWhenItForgot: whoever asks for more than it kept must start anew.
 func TestTheCensusSaysWhenItForgot(t *testing.T) {
 	nodes := infos("a", "b")
-	var c census
-	c.follow(nodes)
-	began := c.now()
+	var c nodeChangeLog
+	c.update(nodes)
+	began := c.next()
 	for range 100 {
 		nodes[0].SetNode(nodes[0].Node())
-		c.follow(nodes)
+		c.update(nodes)
 	}
 	if _, known := c.since(began); known {
 		t.Error("a hundred changes of two nodes should not be kept")
@@ -72,7 +72,7 @@ func TestTheCensusSaysWhenItForgot(t *testing.T) {
 	if len(c.changed) > 4*len(nodes) {
 		t.Errorf("%d changes are kept", len(c.changed))
 	}
-	if latest, known := c.since(c.now() - 1); !known || !slices.Equal(latest, []int32{0}) {
+	if latest, known := c.since(c.next() - 1); !known || !slices.Equal(latest, []int32{0}) {
 		t.Errorf("the latest change should be kept: %v", latest)
 	}
 }
@@ -109,10 +109,10 @@ func TestEpochsEndWhereMoreThanOneNodeIsConcerned(t *testing.T) {
 		"images": {changing(func(n *v1.Node) { n.Status.Images = []v1.ContainerImage{{Names: []string{"i"}}} }), ""},
 	} {
 		nodes := infos("a", "b")
-		var c census
-		c.follow(nodes)
+		var c nodeChangeLog
+		c.update(nodes)
 		before := c.epochs
-		c.follow(row.happens(t, nodes))
+		c.update(row.happens(t, nodes))
 		if cause := before.difference(c.epochs); cause != row.cause {
 			t.Errorf("%s: want cause %q, got %q", name, row.cause, cause)
 		}
@@ -131,13 +131,13 @@ func changing(change func(*v1.Node)) func(*testing.T, []fwk.NodeInfo) []fwk.Node
 // TestTurnsSurviveANodeMore: who was taken last must not come first again because a node came.
 func TestTurnsSurviveANodeMore(t *testing.T) {
 	nodes := infos("a", "b", "c")
-	var c census
-	c.follow(nodes)
+	var c nodeChangeLog
+	c.update(nodes)
 	nodes[0].AddPodInfo(podInfo(t, "p", false))
-	c.follow(nodes)
+	c.update(nodes)
 	nodes[1].AddPodInfo(podInfo(t, "q", false))
-	c.follow(nodes)
-	c.follow(append(slices.Clone(nodes), infos("d")...))
+	c.update(nodes)
+	c.update(append(slices.Clone(nodes), infos("d")...))
 	if a, b := c.stamp[0], c.stamp[1]; a >= b || c.stamp[2] != 0 || c.stamp[3] != 0 {
 		t.Errorf("b changed after a, and c and d have not: %v", c.stamp)
 	}

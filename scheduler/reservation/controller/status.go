@@ -1,4 +1,4 @@
-package keeper
+package controller
 
 import (
 	"slices"
@@ -39,8 +39,8 @@ func fail(record *reservation.Record, reason, message string, now time.Time) {
 	record.Status.Set(reservation.ConditionReady, false, reason, message, now)
 }
 
-// book writes down what has been taken, from the ledger's account alone.
-func book(record *reservation.Record, account reservation.Account) {
+// writeAccount writes down what has been taken, from the ledger's account alone.
+func writeAccount(record *reservation.Record, account reservation.Account) {
 	record.Status.CurrentOwners = nil
 	for _, pod := range account.Pods {
 		record.Status.CurrentOwners = append(record.Status.CurrentOwners, v1.ObjectReference{

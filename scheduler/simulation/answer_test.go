@@ -112,9 +112,9 @@ func steps(all ...any) *contract.Plan {
 	return made
 }
 
-func judged(t *testing.T, asked simulation.Question) simulation.Judgement {
+func judged(t *testing.T, asked simulation.Question) simulation.Answer {
 	t.Helper()
-	judgement, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Judge(context.Background(), asked)
+	judgement, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(context.Background(), asked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func boundClaim(name, node string) []simulation.Object {
 func TestOneSimulatorJudgesManyQuestions(t *testing.T) {
 	shared := simulatorOf(t, profileFolder+"/deterministic.yaml")
 	for range 5 {
-		judgement, err := shared.Judge(context.Background(), figure1(steps(placed("three", "n1"), moved("one", "n1", "n2"))))
+		judgement, err := shared.Answer(context.Background(), figure1(steps(placed("three", "n1"), moved("one", "n1", "n2"))))
 		if err != nil || !judgement.Verdicts[0].Accepted {
 			t.Fatalf("%+v, %v", judgement.Verdicts, err)
 		}
@@ -274,7 +274,7 @@ func TestAQuestionWithAnErrorNamesItsLine(t *testing.T) {
 	lines := []string{goodLine, `{"id":`, strings.Replace(emptyLine, `"pods"`, `"plans":[{"colour":1}],"pods"`, 1),
 		strings.Replace(emptyLine, `"pods"`, `"policy":"Lax","forbidden":[{"pod":"a","node":"b"}],"pods"`, 1)}
 
-	failed, err := simulatorOf(t, profileFolder+"/deterministic.yaml").StreamJudgements(
+	failed, err := simulatorOf(t, profileFolder+"/deterministic.yaml").StreamAnswers(
 		context.Background(), strings.NewReader(strings.Join(lines, "\n")), &out)
 
 	if err != nil || failed != 3 {
@@ -283,7 +283,7 @@ func TestAQuestionWithAnErrorNamesItsLine(t *testing.T) {
 	decoder := json.NewDecoder(&out)
 	for i, faults := range [][]string{nil, {"line 2"}, {"line 3", "plans[0]: not a plan"},
 		{"line 4", `policy: "Lax"`, `forbidden[0].pod: the instance has no pod "a"`, `forbidden[0].node`}} {
-		var judgement simulation.Judgement
+		var judgement simulation.Answer
 		if err := decoder.Decode(&judgement); err != nil {
 			t.Fatal(err)
 		}

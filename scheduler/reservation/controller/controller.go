@@ -1,6 +1,6 @@
-// Package keeper leads Reservations through their phases: it finds them a node, makes them
+// Package controller leads Reservations through their phases: it finds them a node, makes them
 // available once there is room, and ends them when they expire or lose their node.
-package keeper
+package controller
 
 import (
 	"context"
@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	// lookAgain is how often reservations are looked at although nothing happened.
-	lookAgain = time.Second
-	// lookEvery is how often at most, whatever happens.
-	lookEvery = 100 * time.Millisecond
-	// bookEvery is how often it is written down at most what pods have taken of a reservation.
-	bookEvery = 500 * time.Millisecond
-	// shownWithin is how long the informer may take to show what was written.
-	shownWithin = 2 * time.Second
+	// resyncInterval is how often reservations are looked at although nothing happened.
+	resyncInterval = time.Second
+	// minSyncInterval is how often at most, whatever happens.
+	minSyncInterval = 100 * time.Millisecond
+	// accountInterval is how often it is written down at most what pods have taken of a reservation.
+	accountInterval = 500 * time.Millisecond
+	// informerTimeout is how long the informer may take to show what was written.
+	informerTimeout = 2 * time.Second
 	// apiTimeout bounds each call to the API server.
 	apiTimeout = 5 * time.Second
 )
 
-// Stage is where a node is found for a reservation.
-type Stage interface {
+// Placer is where a node is found for a reservation.
+type Placer interface {
 	Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error)
 	Free(ctx context.Context) (map[string]resources.Vector, error)
 }
@@ -44,47 +44,47 @@ type Parts struct {
 	Clock    clock.WithTicker
 	Store    *reservation.Store
 	Ledger   *reservation.Ledger
-	Stage    Stage
+	Placer   Placer
 	Informer cache.SharedIndexInformer
 	Recorder events.EventRecorderLogger
 	// Retention is how long a failed reservation is kept.
 	Retention time.Duration
 }
 
-// Keeper is the controller of all reservations. Only the process that leads may run it.
-type Keeper struct {
+// Controller is the controller of all reservations. Only the process that leads may run it.
+type Controller struct {
 	Parts
 	wake chan struct{}
-	// looked is what was seen and done last, by reservation.
-	looked map[types.UID]*looked
+	// lastSyncs is what was seen and done last, by reservation.
+	lastSyncs map[types.UID]*lastSync
 }
 
 // New returns a keeper that sleeps.
-func New(parts Parts) *Keeper {
-	return &Keeper{Parts: parts, wake: make(chan struct{}, 1), looked: map[types.UID]*looked{}}
+func New(parts Parts) *Controller {
+	return &Controller{Parts: parts, wake: make(chan struct{}, 1), lastSyncs: map[types.UID]*lastSync{}}
 }
 
 // Wake makes the keeper look again. It never blocks.
-func (k *Keeper) Wake() {
+func (c *Controller) Wake() {
 	select {
-	case k.wake <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
 // Run works until the context ends.
-func (k *Keeper) Run(ctx context.Context) {
+func (c *Controller) Run(ctx context.Context) {
 	for {
-		k.look(ctx)
-		if !k.sleep(ctx, lookEvery, nil) || !k.sleep(ctx, lookAgain-lookEvery, k.wake) {
+		c.syncAll(ctx)
+		if !c.sleep(ctx, minSyncInterval, nil) || !c.sleep(ctx, resyncInterval-minSyncInterval, c.wake) {
 			return
 		}
 	}
 }
 
 // sleep reports false if the context ends first.
-func (k *Keeper) sleep(ctx context.Context, pause time.Duration, until <-chan struct{}) bool {
-	timer := k.Clock.NewTimer(pause)
+func (c *Controller) sleep(ctx context.Context, pause time.Duration, until <-chan struct{}) bool {
+	timer := c.Clock.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -95,31 +95,31 @@ func (k *Keeper) sleep(ctx context.Context, pause time.Duration, until <-chan st
 	return true
 }
 
-// look takes every reservation as far as it goes now, the oldest first.
-func (k *Keeper) look(ctx context.Context) {
-	all := records(k.Informer.GetStore().List())
-	k.forgetAllBut(all)
+// syncAll takes every reservation as far as it goes now, the oldest first.
+func (c *Controller) syncAll(ctx context.Context) {
+	all := records(c.Informer.GetStore().List())
+	c.forgetAllBut(all)
 	if len(all) == 0 {
 		return
 	}
-	free, err := k.Stage.Free(ctx)
+	free, err := c.Placer.Free(ctx)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Reservations wait: the room on the nodes is not known")
 		return
 	}
 	for _, record := range all {
-		err := k.advance(ctx, record, free)
+		err := c.sync(ctx, record, free)
 		if overtaken := apierrors.IsNotFound(err) || apierrors.IsConflict(err); err != nil && !overtaken {
 			klog.FromContext(ctx).Error(err, "A reservation stays as it is", "reservation", record.Name())
 		}
 	}
 }
 
-// advance takes one reservation to its next phase, if it is time. What the informer shows is not changed.
-func (k *Keeper) advance(ctx context.Context, seen *reservation.Record, free map[string]resources.Vector) error {
-	now := k.Clock.Now()
-	last, version := k.lookedAt(seen), k.Ledger.AccountVersion(seen.UID())
-	if last.awaits(seen, now) || last.rests(seen, version, free, now) {
+// sync takes one reservation to its next phase, if it is time. What the informer shows is not changed.
+func (c *Controller) sync(ctx context.Context, seen *reservation.Record, free map[string]resources.Vector) error {
+	now := c.Clock.Now()
+	last, version := c.lastSyncOf(seen), c.Ledger.AccountVersion(seen.UID())
+	if last.awaitsInformer(seen, now) || last.isUpToDate(seen, version, free, now) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
@@ -127,39 +127,39 @@ func (k *Keeper) advance(ctx context.Context, seen *reservation.Record, free map
 	record := seen.Copy()
 	switch {
 	case record.Status.Phase == reservation.Failed:
-		return k.collect(ctx, record, now)
+		return c.collect(ctx, record, now)
 	case expired(record, now):
 		fail(record, reservation.ReasonExpired, "its time is over", now)
 	case record.Status.Phase == reservation.Pending:
-		if err := k.place(ctx, record, now); err != nil {
+		if err := c.place(ctx, record, now); err != nil {
 			return err
 		}
 	case !present(free, record.Status.NodeName):
 		fail(record, reservation.ReasonNodeGone, "node "+record.Status.NodeName+" is gone", now)
 	case record.Status.Phase == reservation.Waiting:
-		k.settle(record, free, now)
+		c.makeAvailable(record, free, now)
 	}
-	book(record, k.Ledger.Account(record.UID()))
+	writeAccount(record, c.Ledger.Account(record.UID()))
 	if record.Status.Equal(&seen.Status) {
 		last.seen, last.version = seen, version
 		return nil
 	}
-	if record.Status.Phase == seen.Status.Phase && now.Sub(last.at) < bookEvery {
+	if record.Status.Phase == seen.Status.Phase && now.Sub(last.at) < accountInterval {
 		return nil // the next look comes before long
 	}
-	if err := k.Store.WriteStatus(ctx, record); err != nil {
+	if err := c.Store.WriteStatus(ctx, record); err != nil {
 		return err
 	}
 	last.written, last.at = seen, now
-	k.Ledger.Put(record)
-	k.announce(record, seen.Status.Phase)
+	c.Ledger.Put(record)
+	c.announce(record, seen.Status.Phase)
 	return nil
 }
 
 // place finds a node. The books know of it before the room is looked at again: who was let in
 // meanwhile is noticed, and nobody is let in afterwards.
-func (k *Keeper) place(ctx context.Context, record *reservation.Record, now time.Time) error {
-	node, err := k.choose(ctx, record)
+func (c *Controller) place(ctx context.Context, record *reservation.Record, now time.Time) error {
+	node, err := c.choose(ctx, record)
 	var lacking *rehearsal.UnplaceableError
 	switch {
 	case errors.As(err, &lacking):
@@ -170,34 +170,34 @@ func (k *Keeper) place(ctx context.Context, record *reservation.Record, now time
 	}
 	record.Status.NodeName, record.Status.Phase = node, reservation.Waiting
 	record.Status.Allocatable = record.Requests().List()
-	k.Ledger.Put(record)
-	free, err := k.Stage.Free(ctx)
+	c.Ledger.Put(record)
+	free, err := c.Placer.Free(ctx)
 	if err != nil {
-		k.Ledger.Withdraw(record.UID())
+		c.Ledger.Withdraw(record.UID())
 		return err
 	}
-	if !k.Ledger.HasRoom(record, free[node]) && !record.Spec.PreAllocation {
-		k.Ledger.Withdraw(record.UID())
+	if !c.Ledger.HasRoom(record, free[node]) && !record.Spec.PreAllocation {
+		c.Ledger.Withdraw(record.UID())
 		record.Status.NodeName, record.Status.Phase, record.Status.Allocatable = "", reservation.Pending, nil
 		return nil // somebody was quicker; it is tried again
 	}
 	record.Status.Set(reservation.ConditionScheduled, true, reservation.ReasonScheduled, "", now)
-	k.settle(record, free, now)
+	c.makeAvailable(record, free, now)
 	return nil
 }
 
 // choose asks the profile's plugins for a node.
-func (k *Keeper) choose(ctx context.Context, record *reservation.Record) (string, error) {
+func (c *Controller) choose(ctx context.Context, record *reservation.Record) (string, error) {
 	pod := record.Pod()
 	if record.Spec.PreAllocation {
 		withoutRequests(pod)
 	}
-	return k.Stage.Place(ctx, pod, record.Wanted())
+	return c.Placer.Place(ctx, pod, record.Wanted())
 }
 
-// settle makes the reservation available once its room is free.
-func (k *Keeper) settle(record *reservation.Record, free map[string]resources.Vector, now time.Time) {
-	if !k.Ledger.HasRoom(record, free[record.Status.NodeName]) {
+// makeAvailable makes the reservation available once its room is free.
+func (c *Controller) makeAvailable(record *reservation.Record, free map[string]resources.Vector, now time.Time) {
+	if !c.Ledger.HasRoom(record, free[record.Status.NodeName]) {
 		record.Status.Set(reservation.ConditionReady, false, reservation.ReasonWaiting,
 			"waits for room on node "+record.Status.NodeName, now)
 		return
@@ -207,16 +207,16 @@ func (k *Keeper) settle(record *reservation.Record, free map[string]resources.Ve
 }
 
 // collect deletes a failed reservation when its time has come.
-func (k *Keeper) collect(ctx context.Context, record *reservation.Record, now time.Time) error {
+func (c *Controller) collect(ctx context.Context, record *reservation.Record, now time.Time) error {
 	ready := record.Status.Condition(reservation.ConditionReady)
-	if ready != nil && now.Sub(ready.LastTransitionTime.Time) < k.Retention {
+	if ready != nil && now.Sub(ready.LastTransitionTime.Time) < c.Retention {
 		return nil
 	}
-	return k.Store.Delete(ctx, record)
+	return c.Store.Delete(ctx, record)
 }
 
-func (k *Keeper) announce(record *reservation.Record, before reservation.Phase) {
-	if k.Recorder == nil || record.Status.Phase == before {
+func (c *Controller) announce(record *reservation.Record, before reservation.Phase) {
+	if c.Recorder == nil || record.Status.Phase == before {
 		return
 	}
 	kind, message := v1.EventTypeNormal, "on node "+record.Status.NodeName
@@ -224,5 +224,5 @@ func (k *Keeper) announce(record *reservation.Record, before reservation.Phase) 
 		kind = v1.EventTypeWarning
 		message = record.Status.Condition(reservation.ConditionReady).Message
 	}
-	k.Recorder.Eventf(record.Reference(), nil, kind, string(record.Status.Phase), "Reserve", "%s", message)
+	c.Recorder.Eventf(record.Reference(), nil, kind, string(record.Status.Phase), "Reserve", "%s", message)
 }

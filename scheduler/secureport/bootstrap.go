@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// introductionTakes at most this long: it is one request within the process.
-const introductionTakes = 10 * time.Second
+// bootstrapTimeout at most this long: it is one request within the process.
+const bootstrapTimeout = 10 * time.Second
 
-// ErrNotMet says that the stock scheduler answers without asking its authenticator.
-var ErrNotMet = errors.New("the first request did not reach the authenticator, so that no handler can be added to " +
+// ErrNotReached says that the stock scheduler answers without asking its authenticator.
+var ErrNotReached = errors.New("the first request did not reach the authenticator, so that no handler can be added to " +
 	"the secure port; this version of kube-scheduler serves in another way")
 
-// introducing is the listener of the port, whose first connection is one within the process. Only one
+// bootstrapListener is the listener of the port, whose first connection is one within the process. Only one
 // goroutine calls Accept, as that of an http.Server does.
-type introducing struct {
+type bootstrapListener struct {
 	net.Listener
-	// met is set by the request that comes over the first connection.
-	met atomic.Bool
+	// reached is set by the request that comes over the first connection.
+	reached atomic.Bool
 	// done tells how the introduction went; nil before it, and after it went well.
 	done  chan error
 	begun bool
 }
 
 // Accept returns the connection of the introduction first, and then those of the port.
-func (l *introducing) Accept() (net.Conn, error) {
+func (l *bootstrapListener) Accept() (net.Conn, error) {
 	if !l.begun {
 		l.begun = true
 		ours, theirs := net.Pipe()
 		l.done = make(chan error, 1)
-		go func() { l.done <- l.introduce(ours) }()
+		go func() { l.done <- l.bootstrap(ours) }()
 		return theirs, nil
 	}
 	if l.done != nil {
@@ -47,10 +47,10 @@ func (l *introducing) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// introduce sends the first request and waits until it is answered, whatever the answer is.
-func (l *introducing) introduce(over net.Conn) error {
+// bootstrap sends the first request and waits until it is answered, whatever the answer is.
+func (l *bootstrapListener) bootstrap(over net.Conn) error {
 	defer func() { _ = over.Close() }()
-	if err := over.SetDeadline(time.Now().Add(introductionTakes)); err != nil {
+	if err := over.SetDeadline(time.Now().Add(bootstrapTimeout)); err != nil {
 		return fmt.Errorf("meeting the server of the secure port: %w", err)
 	}
 	request, err := http.NewRequest(http.MethodGet, "https://scheduler/livez", nil)
@@ -68,8 +68,8 @@ func (l *introducing) introduce(over net.Conn) error {
 		return fmt.Errorf("meeting the server of the secure port: %w", err)
 	}
 	_ = response.Body.Close()
-	if !l.met.Load() {
-		return ErrNotMet
+	if !l.reached.Load() {
+		return ErrNotReached
 	}
 	return nil
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/stowage/stowage/scheduler/customobject"
 )
 
-// turnedAway are the pods that found no node, and were refused one for what is reserved there. They are
+// rejectedPods are the pods that found no node, and were refused one for what is reserved there. They are
 // unscheduled pods all of them: who has a node or is gone is forgotten.
-type turnedAway struct {
+type rejectedPods struct {
 	mu   sync.Mutex
-	pods map[types.UID]waiting
-	// known is the store of the pods that there are; nil before Watch.
-	known cache.Store
+	pods map[types.UID]rejectedPod
+	// store is the store of the pods that there are; nil before Watch.
+	store cache.Store
 }
 
-type waiting struct {
+type rejectedPod struct {
 	pod     *v1.Pod
 	refused refusedNodes
 }
@@ -56,41 +56,41 @@ func (r *refusedNodes) anyOf(nodes sets.Set[string]) bool {
 	return r.many || r.names.HasAny(nodes.UnsortedList()...)
 }
 
-// keep remembers a pod. One that is gone by now is not kept: its deletion has been heard already, or will be.
-func (t *turnedAway) keep(pod *v1.Pod, refused refusedNodes) {
+// add remembers a pod. One that is gone by now is not kept: its deletion has been heard already, or will be.
+func (r *rejectedPods) add(pod *v1.Pod, refused refusedNodes) {
 	if refused.none() {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.pods == nil {
-		t.pods = map[types.UID]waiting{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pods == nil {
+		r.pods = map[types.UID]rejectedPod{}
 	}
-	t.pods[pod.UID] = waiting{pod, refused}
-	if t.known != nil && !t.waits(pod) {
-		delete(t.pods, pod.UID)
+	r.pods[pod.UID] = rejectedPod{pod, refused}
+	if r.store != nil && !r.waits(pod) {
+		delete(r.pods, pod.UID)
 	}
 }
 
 // waits says whether the pod is there and has no node.
-func (t *turnedAway) waits(pod *v1.Pod) bool {
-	object, there, err := t.known.Get(pod)
+func (r *rejectedPods) waits(pod *v1.Pod) bool {
+	object, there, err := r.store.Get(pod)
 	now, ok := object.(*v1.Pod)
 	return err != nil || there && ok && now.UID == pod.UID && now.Spec.NodeName == ""
 }
 
-func (t *turnedAway) forget(uid types.UID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.pods, uid)
+func (r *rejectedPods) forget(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.pods, uid)
 }
 
 // concerned are those to whom one of the nodes was refused.
-func (t *turnedAway) concerned(freed sets.Set[string]) map[string]*v1.Pod {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (r *rejectedPods) concerned(freed sets.Set[string]) map[string]*v1.Pod {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	found := map[string]*v1.Pod{}
-	for uid, one := range t.pods {
+	for uid, one := range r.pods {
 		if one.refused.anyOf(freed) {
 			found[string(uid)] = one.pod
 		}
@@ -100,18 +100,18 @@ func (t *turnedAway) concerned(freed sets.Set[string]) map[string]*v1.Pod {
 
 // Watch lets the plugin forget the pods that another process has bound, or that are gone.
 func (p *Plugin) Watch(pods cache.SharedIndexInformer) error {
-	p.turned.mu.Lock()
-	p.turned.known = pods.GetStore()
-	p.turned.mu.Unlock()
+	p.rejected.mu.Lock()
+	p.rejected.store = pods.GetStore()
+	p.rejected.mu.Unlock()
 	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, object any) {
 			if pod, ok := object.(*v1.Pod); ok && pod.Spec.NodeName != "" {
-				p.turned.forget(pod.UID)
+				p.rejected.forget(pod.UID)
 			}
 		},
 		DeleteFunc: func(object any) {
 			if pod, ok := customobject.LastKnown(object).(*v1.Pod); ok {
-				p.turned.forget(pod.UID)
+				p.rejected.forget(pod.UID)
 			}
 		},
 	})
@@ -124,7 +124,7 @@ func (p *Plugin) Watch(pods cache.SharedIndexInformer) error {
 // Freed wakes up who was turned away from one of the nodes: there may be room for him now. It must be called
 // without any lock, since the scheduling queue asks back.
 func (p *Plugin) Freed(nodes sets.Set[string]) {
-	if pods := p.turned.concerned(nodes); len(pods) > 0 {
+	if pods := p.rejected.concerned(nodes); len(pods) > 0 {
 		p.handle.Activate(klog.Background(), pods)
 	}
 }

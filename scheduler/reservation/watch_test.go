@@ -31,7 +31,7 @@ func kept(t *testing.T) (context.Context, *reservation.Ledger, dynamic.Interface
 	factory, l := informers.NewSharedInformerFactory(fake.NewClientset(), 0), reservation.NewLedger()
 	from := reservation.Informers{Reservations: reservation.NewInformer(client), Plans: packingplan.NewInformer(client),
 		Pods: factory.Core().V1().Pods().Informer()}
-	synced, err := l.Keep(logger, from, func() {})
+	synced, err := l.Watch(logger, from, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,8 +92,8 @@ func TestOnlyPodsWithoutANodeAreRemembered(t *testing.T) {
 
 	plugin.Freed(sets.New("n1"))
 
-	if len(plugin.turned.pods) != 1 || !slices.Equal(*woken, []string{"waiting"}) {
-		t.Errorf("%d remembered, %v woken up", len(plugin.turned.pods), *woken)
+	if len(plugin.rejected.pods) != 1 || !slices.Equal(*woken, []string{"waiting"}) {
+		t.Errorf("%d remembered, %v woken up", len(plugin.rejected.pods), *woken)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestOnlyPodsThatWereRefusedTheNodeAreWokenUp(t *testing.T) {
 	for i := range mostNodes + 1 {
 		many.add(fmt.Sprint("node-", i))
 	}
-	plugin.turned.keep(waiter("refused-many"), many)
+	plugin.rejected.add(waiter("refused-many"), many)
 
 	plugin.Freed(sets.New("n2"))
 	elsewhere := *woken
@@ -144,10 +144,10 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 	}
 
 	remembered := func() []string {
-		plugin.turned.mu.Lock()
-		defer plugin.turned.mu.Unlock()
+		plugin.rejected.mu.Lock()
+		defer plugin.rejected.mu.Unlock()
 		var names []string
-		for uid := range plugin.turned.pods {
+		for uid := range plugin.rejected.pods {
 			names = append(names, string(uid))
 		}
 		return names
@@ -173,7 +173,7 @@ func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
 	if !filter.IsSkip() || !score.IsSkip() || !reserve.IsSuccess() || post.Code() != fwk.Unschedulable || post.Message() != "" {
 		t.Errorf("PreFilter %v, PostFilter %v, PreScore %v, Reserve %v", filter, post, score, reserve)
 	}
-	if stateOf(cycle) != nil || len(plugin.turned.pods) != 0 {
-		t.Errorf("state %v, remembered %v", stateOf(cycle), plugin.turned.pods)
+	if stateOf(cycle) != nil || len(plugin.rejected.pods) != 0 {
+		t.Errorf("state %v, remembered %v", stateOf(cycle), plugin.rejected.pods)
 	}
 }

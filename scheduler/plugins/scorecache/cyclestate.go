@@ -9,24 +9,24 @@ import (
 
 const stateKey = fwk.StateKey("stowage.dev/" + Name)
 
-// visit is what PreFilter tells the later extension points of the same cycle.
-type visit struct {
+// cycleData is what PreFilter tells the later extension points of the same cycle.
+type cycleData struct {
 	entry *entry
 	// epochs are those of the visit.
 	epochs epochs
-	// given: the pod was given a node.
-	given bool
+	// served: the pod was given a node.
+	served bool
 }
 
 // Clone returns the same: it says how the cycle began.
-func (v *visit) Clone() fwk.StateData { return v }
+func (d *cycleData) Clone() fwk.StateData { return d }
 
-func visitOf(state fwk.CycleState) *visit {
+func cycleDataOf(state fwk.CycleState) *cycleData {
 	data, err := state.Read(stateKey)
 	if err != nil {
 		return nil
 	}
-	found, _ := data.(*visit)
+	found, _ := data.(*cycleData)
 	return found
 }
 

@@ -30,8 +30,8 @@ type Verdict struct {
 	Detail string   `json:"detail,omitempty"`
 }
 
-// Judgement is the answer: the snapshot in the contract's JSON form, and a verdict on each plan.
-type Judgement struct {
+// Answer is the answer: the snapshot in the contract's JSON form, and a verdict on each plan.
+type Answer struct {
 	ID       string          `json:"id"`
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 	Verdicts []Verdict       `json:"verdicts,omitempty"`
@@ -45,43 +45,43 @@ const (
 	staleReason     = "stale"
 )
 
-// Judge stores the instance as it is, and says to each plan what the running scheduler would.
-func (s *Simulator) Judge(ctx context.Context, question Question) (Judgement, error) {
+// Answer stores the instance as it is, and says to each plan what the running scheduler would.
+func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, error) {
 	r, err := s.start(ctx, question.Instance)
 	if err != nil {
-		return Judgement{}, err
+		return Answer{}, err
 	}
 	defer r.stop()
-	on, err := s.newCourt(r, question)
+	checker, err := s.newPlanChecker(r, question)
 	if err != nil {
-		return Judgement{}, err
+		return Answer{}, err
 	}
-	message, err := protojson.Marshal(on.seen.Message)
+	message, err := protojson.Marshal(checker.snapshot.Message)
 	if err != nil {
-		return Judgement{}, err
+		return Answer{}, err
 	}
-	judgement := Judgement{ID: question.ID, Snapshot: message}
+	answer := Answer{ID: question.ID, Snapshot: message}
 	for i, text := range question.Plans {
-		verdict, err := on.judge(r.ctx, text)
+		verdict, err := checker.check(r.ctx, text)
 		if err != nil {
-			return Judgement{}, fmt.Errorf("plans[%d]: %w", i, err)
+			return Answer{}, fmt.Errorf("plans[%d]: %w", i, err)
 		}
-		judgement.Verdicts = append(judgement.Verdicts, verdict)
+		answer.Verdicts = append(answer.Verdicts, verdict)
 	}
-	return judgement, nil
+	return answer, nil
 }
 
-// court is where plans for one cluster are judged, as the plugin does with answers of the optimiser.
-type court struct {
-	stage  *rehearsal.Framework
-	seen   *snapshot.Snapshot
-	policy plan.Policy
+// planChecker is where plans for one cluster are judged, as the plugin does with answers of the optimiser.
+type planChecker struct {
+	rehearser *rehearsal.Framework
+	snapshot  *snapshot.Snapshot
+	policy    plan.Policy
 }
 
-func (s *Simulator) newCourt(r *run, question Question) (*court, error) {
+func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, error) {
 	profile := s.configuration.Profiles[0]
 	handle := r.scheduler.Profiles[profile.SchedulerName]
-	stage, err := rehearsal.NewFramework(r.ctx, rehearsal.Profile{
+	rehearser, err := rehearsal.NewFramework(r.ctx, rehearsal.Profile{
 		Original: handle, Configuration: profile, OutOfTree: s.plugins,
 		Without: []string{scorecache.Name}}, r.scheduler.Cache)
 	if err != nil {
@@ -105,16 +105,16 @@ func (s *Simulator) newCourt(r *run, question Question) (*court, error) {
 	for _, pair := range question.Forbidden {
 		pair.forbid(seen)
 	}
-	return &court{stage: stage, seen: seen, policy: question.policy()}, nil
+	return &planChecker{rehearser: rehearser, snapshot: seen, policy: question.policy()}, nil
 }
 
-// judge fails only if the text is no plan; everything else is a verdict.
-func (c *court) judge(ctx context.Context, text []byte) (Verdict, error) {
+// check fails only if the text is no plan; everything else is a verdict.
+func (c *planChecker) check(ctx context.Context, text []byte) (Verdict, error) {
 	message := &contract.Plan{}
 	if err := protojson.Unmarshal(text, message); err != nil {
 		return Verdict{}, fmt.Errorf("not a plan: %w", err)
 	}
-	checked, err := plan.Decode(message, c.seen, c.policy)
+	checked, err := plan.Decode(message, c.snapshot, c.policy)
 	var refused *plan.RefusedError
 	switch {
 	case errors.As(err, &refused):
@@ -127,8 +127,8 @@ func (c *court) judge(ctx context.Context, text []byte) (Verdict, error) {
 	return c.rehearse(ctx, checked)
 }
 
-func (c *court) rehearse(ctx context.Context, checked *plan.Plan) (Verdict, error) {
-	outcome, err := c.stage.Replay(ctx, checked)
+func (c *planChecker) rehearse(ctx context.Context, checked *plan.Plan) (Verdict, error) {
+	outcome, err := c.rehearser.Replay(ctx, checked)
 	var stale *rehearsal.StaleError
 	switch {
 	case errors.As(err, &stale):

@@ -33,10 +33,10 @@ func (e epochs) difference(other epochs) string {
 	return ""
 }
 
-// census follows the scheduler's snapshot: which nodes there are, and which have changed since anyone looked.
+// changes follows the scheduler's snapshot: which nodes there are, and which have changed since anyone looked.
 // The snapshot numbers every change of a node, whatever its cause, so that no event can be missed or come late:
 // pods assumed, forgotten, bound by others, deleted or resized, and changes of the node itself.
-type census struct {
+type nodeChangeLog struct {
 	// nodes is the snapshot's own list, which is made anew only if a node comes or goes.
 	nodes       []fwk.NodeInfo
 	generations []int64
@@ -52,53 +52,53 @@ type census struct {
 	epochs  epochs
 }
 
-// follow takes in what has changed since it was last called.
-func (c *census) follow(nodes []fwk.NodeInfo) {
-	if !c.follows(nodes) {
-		c.begin(nodes)
+// update takes in what has changed since it was last called.
+func (l *nodeChangeLog) update(nodes []fwk.NodeInfo) {
+	if !l.isSameList(nodes) {
+		l.reset(nodes)
 		return
 	}
 	for i, node := range nodes {
-		if generation := node.GetGeneration(); generation != c.generations[i] {
-			c.generations[i] = generation
-			c.note(int32(i), node)
+		if generation := node.GetGeneration(); generation != l.generations[i] {
+			l.generations[i] = generation
+			l.record(int32(i), node)
 		}
 	}
 }
 
-// follows says whether this is the list seen last. Holding on to it keeps its place in memory from being
+// isSameList says whether this is the list seen last. Holding on to it keeps its place in memory from being
 // used for another.
-func (c *census) follows(nodes []fwk.NodeInfo) bool {
-	return len(nodes) == len(c.nodes) && (len(nodes) == 0 || &nodes[0] == &c.nodes[0])
+func (l *nodeChangeLog) isSameList(nodes []fwk.NodeInfo) bool {
+	return len(nodes) == len(l.nodes) && (len(nodes) == 0 || &nodes[0] == &l.nodes[0])
 }
 
-func (c *census) begin(nodes []fwk.NodeInfo) {
-	c.epochs.nodes++
-	c.stamp = c.stampsFor(nodes)
-	c.first = c.now() + 1
-	c.nodes, c.changed = nodes, nil
-	c.generations = make([]int64, len(nodes))
-	c.objects = make([]*v1.Node, len(nodes))
-	c.affine = make([]uint64, len(nodes))
-	c.nameRank = make([]int32, len(nodes))
+func (l *nodeChangeLog) reset(nodes []fwk.NodeInfo) {
+	l.epochs.nodes++
+	l.stamp = l.stampsFor(nodes)
+	l.first = l.next() + 1
+	l.nodes, l.changed = nodes, nil
+	l.generations = make([]int64, len(nodes))
+	l.objects = make([]*v1.Node, len(nodes))
+	l.affine = make([]uint64, len(nodes))
+	l.nameRank = make([]int32, len(nodes))
 	order := make([]int32, len(nodes))
 	for i, node := range nodes {
 		order[i] = int32(i)
-		c.generations[i], c.objects[i], c.affine[i] = node.GetGeneration(), node.Node(), affineDigest(node)
+		l.generations[i], l.objects[i], l.affine[i] = node.GetGeneration(), node.Node(), affineDigest(node)
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		return strings.Compare(nodes[a].Node().Name, nodes[b].Node().Name)
 	})
 	for rank, at := range order {
-		c.nameRank[at] = int32(rank)
+		l.nameRank[at] = int32(rank)
 	}
 }
 
 // stampsFor carries the stamps over to another list of nodes.
-func (c *census) stampsFor(nodes []fwk.NodeInfo) []int {
-	byName := make(map[string]int, len(c.objects))
-	for i, object := range c.objects {
-		byName[object.Name] = c.stamp[i]
+func (l *nodeChangeLog) stampsFor(nodes []fwk.NodeInfo) []int {
+	byName := make(map[string]int, len(l.objects))
+	for i, object := range l.objects {
+		byName[object.Name] = l.stamp[i]
 	}
 	stamps := make([]int, len(nodes))
 	for i, node := range nodes {
@@ -107,34 +107,34 @@ func (c *census) stampsFor(nodes []fwk.NodeInfo) []int {
 	return stamps
 }
 
-func (c *census) note(at int32, node fwk.NodeInfo) {
-	if object := node.Node(); object != c.objects[at] {
-		if propertiesChanged(c.objects[at], object) {
-			c.epochs.properties++
+func (l *nodeChangeLog) record(at int32, node fwk.NodeInfo) {
+	if object := node.Node(); object != l.objects[at] {
+		if propertiesChanged(l.objects[at], object) {
+			l.epochs.properties++
 		}
-		c.objects[at] = object
+		l.objects[at] = object
 	}
-	if digest := affineDigest(node); digest != c.affine[at] {
-		c.affine[at] = digest
-		c.epochs.affinity++
+	if digest := affineDigest(node); digest != l.affine[at] {
+		l.affine[at] = digest
+		l.epochs.affinity++
 	}
-	c.stamp[at] = c.now()
-	if c.changed = append(c.changed, at); len(c.changed) > 4*len(c.nodes) {
-		drop := len(c.changed) / 2
-		c.changed, c.first = slices.Clone(c.changed[drop:]), c.first+drop
+	l.stamp[at] = l.next()
+	if l.changed = append(l.changed, at); len(l.changed) > 4*len(l.nodes) {
+		drop := len(l.changed) / 2
+		l.changed, l.first = slices.Clone(l.changed[drop:]), l.first+drop
 	}
 }
 
-// now is the number that the next change will have.
-func (c *census) now() int { return c.first + len(c.changed) }
+// next is the number that the next change will have.
+func (l *nodeChangeLog) next() int { return l.first + len(l.changed) }
 
 // since lists the nodes that changed from that number on, some perhaps more than once. It does not
 // know if that was too long ago.
-func (c *census) since(number int) (changed []int32, known bool) {
-	if number < c.first {
+func (l *nodeChangeLog) since(number int) (changed []int32, known bool) {
+	if number < l.first {
 		return nil, false
 	}
-	return c.changed[number-c.first:], true
+	return l.changed[number-l.first:], true
 }
 
 // relevant are the changes of a node that may change what filters and scorers say about others, or are

@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Surroundings are what of the cluster a pod's key depends on. They decide what its labels matter for, so that
+// ClusterContext are what of the cluster a pod's key depends on. They decide what its labels matter for, so that
 // pods which differ in labels that nothing looks at, as those of a StatefulSet or an indexed Job do, share a
 // ranking.
-type Surroundings struct {
+type ClusterContext struct {
 	// Affinity: some pod on some node has terms of inter-pod affinity, which look at labels and namespace.
 	Affinity bool
 	// Siblings selects the pods that the default constraints spread this one among; empty without any.
@@ -17,7 +17,7 @@ type Surroundings struct {
 	Features string
 }
 
-func (s Surroundings) write(w *writer, pod *v1.Pod) {
+func (s ClusterContext) write(w *writer, pod *v1.Pod) {
 	spread := len(pod.Spec.TopologySpreadConstraints) > 0
 	w.flag(s.Affinity)
 	if s.Affinity {

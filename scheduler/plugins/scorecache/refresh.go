@@ -7,18 +7,18 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// absorb brings a ranking up to date: nodes that changed since it was last used are filtered, and those that
+// refresh brings a ranking up to date: nodes that changed since it was last used are filtered, and those that
 // are feasible scored, along with the yardsticks. It returns the cause if the ranking is of no more use.
-func (p *Plugin) absorb(c *cycle, r *ranking, skip sets.Set[string]) string {
-	changed, known := p.census.since(r.heard)
+func (p *Plugin) refresh(c *cycle, r *ranking, skip sets.Set[string]) string {
+	changed, known := p.changes.since(r.nextChange)
 	if !known || len(changed) > len(c.nodes) {
 		return causeLag
 	}
-	r.heard = p.census.now()
-	changed = append(r.promised, changed...)
-	r.promised = nil
-	back := p.sift(c, r, skip, changed)
-	if cause := r.adrift(back); cause != "" {
+	r.nextChange = p.changes.next()
+	changed = append(r.nominated, changed...)
+	r.nominated = nil
+	back := p.refilter(c, r, skip, changed)
+	if cause := r.incomparable(back); cause != "" {
 		return cause
 	}
 	if len(back) > 0 && !p.rescore(c, r, back) {
@@ -27,13 +27,13 @@ func (p *Plugin) absorb(c *cycle, r *ranking, skip sets.Set[string]) string {
 	return ""
 }
 
-// adrift is the cause for which the scores cannot be compared any more since nodes left or, as these, are to come
+// incomparable is the cause for which the scores cannot be compared any more since nodes left or, as these, are to come
 // back; empty if they can. It must be asked before nodes are scored: PodTopologySpread counted no pods of a zone
 // that had no feasible node, and panics if it is to score one there.
-func (r *ranking) adrift(back []int32) string {
-	comes := func(at int32) bool { return r.places[at].standing == outside }
+func (r *ranking) incomparable(back []int32) string {
+	comes := func(at int32) bool { return r.nodes[at].status == infeasible }
 	switch {
-	case r.bound && (r.feasible != r.captured || slices.ContainsFunc(back, comes)):
+	case r.scoresDependOnSet && (r.feasible != r.captured || slices.ContainsFunc(back, comes)):
 		return causeFeasible
 	case !r.frame.holds():
 		return causeFrame
@@ -41,8 +41,8 @@ func (r *ranking) adrift(back []int32) string {
 	return ""
 }
 
-// sift takes out the changed nodes that are not feasible, and returns the others.
-func (p *Plugin) sift(c *cycle, r *ranking, skip sets.Set[string], changed []int32) []int32 {
+// refilter takes out the changed nodes that are not feasible, and returns the others.
+func (p *Plugin) refilter(c *cycle, r *ranking, skip sets.Set[string], changed []int32) []int32 {
 	var back []int32
 	seen := make(map[int32]bool, len(changed))
 	for _, at := range changed {
@@ -51,19 +51,19 @@ func (p *Plugin) sift(c *cycle, r *ranking, skip sets.Set[string], changed []int
 		}
 		seen[at] = true
 		node := c.nodes[at]
-		if r.places[at].standing == listed {
+		if r.nodes[at].status == listed {
 			r.popped++
 		}
 		r.spread.recount(at, node)
 		// Asked first: a nomination that ends meanwhile costs a second look, and no node is forgotten.
-		promised := p.promised(node)
+		nominated := p.hasNominated(node)
 		if p.fits(c, skip, node) {
 			back = append(back, at)
 			continue
 		}
 		r.leave(at, node.Node().Name)
-		if promised {
-			r.promised = append(r.promised, at)
+		if nominated {
+			r.nominated = append(r.nominated, at)
 		}
 	}
 	return back
@@ -71,19 +71,19 @@ func (p *Plugin) sift(c *cycle, r *ranking, skip sets.Set[string], changed []int
 
 // rescore scores nodes again. It is false if their scores cannot be compared with the others'.
 func (p *Plugin) rescore(c *cycle, r *ranking, back []int32) bool {
-	infos := make([]fwk.NodeInfo, 0, len(back)+len(r.frame.yardsticks))
+	infos := make([]fwk.NodeInfo, 0, len(back)+len(r.frame.references))
 	for _, at := range back {
 		infos = append(infos, c.nodes[at])
 	}
-	for i := range r.frame.yardsticks {
-		infos = append(infos, r.frame.yardsticks[i].node)
+	for i := range r.frame.references {
+		infos = append(infos, r.frame.references[i].node)
 	}
 	totals, status := p.handle.RunScorePlugins(c.ctx, r.scoring, c.pod, infos)
 	if !status.IsSuccess() {
 		return false
 	}
-	for i := range r.frame.yardsticks {
-		if totals[len(back)+i].TotalScore != r.frame.yardsticks[i].total {
+	for i := range r.frame.references {
+		if totals[len(back)+i].TotalScore != r.frame.references[i].total {
 			return false
 		}
 	}
@@ -91,7 +91,7 @@ func (p *Plugin) rescore(c *cycle, r *ranking, back []int32) bool {
 		if !r.frame.take(at, totals[i].Scores) {
 			return false
 		}
-		r.comeBack(at, totals[i], p.turnOf(at))
+		r.readmit(at, totals[i], p.tieBreakOf(at))
 	}
 	return r.frame.holds()
 }
