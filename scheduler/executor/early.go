@@ -8,8 +8,8 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// AllowEarly lets pods go before there is room for their replacements although others are expected:
-// those have room, but are kept out by a pod that waits for its turn to leave.
+// AllowEarly allows evictions before there is room for the replacements, although other arrivals are expected: those have
+// room, but are blocked by a pod that has not been evicted yet.
 func (e *Execution) AllowEarly(uids ...types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -20,8 +20,7 @@ func (e *Execution) AllowEarly(uids ...types.UID) {
 	}
 }
 
-// Unblock hurries the pod with the shortest gap of those that wait for their turn. It reports false
-// if there is none left.
+// Unblock allows the early eviction of the waiting pod with the shortest gap. It reports false if there is none left.
 func (e *Execution) Unblock(free map[string]resources.Vector) (types.UID, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// skipUnneeded marks the evictions without which everything still fits, those of the highest priority
-// first: room may have come free since the plan was made.
+// skipUnneeded marks the evictions without which everything still fits, those of the highest priority first: room may
+// have come free since the plan was made.
 func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Vector) {
 	arriving, room := map[string]resources.Vector{}, map[string]resources.Vector{}
 	for node, vector := range free {
@@ -37,8 +37,8 @@ func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Ve
 	}
 }
 
-// RequireAll takes back what was spared: the plan needs these evictions for something else than their
-// room. It reports whether there are any.
+// RequireAll undoes skipUnneeded: the plan needs these evictions for something other than their room. It reports whether
+// there are any.
 func (e *Execution) RequireAll() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

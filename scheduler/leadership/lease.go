@@ -11,8 +11,8 @@ import (
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// Lease is what makes a process the leader. A process that was stopped for a while goes on where it was,
-// before it notices that another one has taken over: so it asks before it does what cannot be undone.
+// Lease is what makes a process the leader. A process that was stopped for a while continues where it was before it
+// notices that another one has taken over, so it checks the lease before any action that cannot be undone.
 type Lease struct {
 	// Client reads the lease of this name.
 	Client          coordination.LeasesGetter
@@ -21,7 +21,7 @@ type Lease struct {
 	Identity string
 
 	mu sync.Mutex
-	// trustedUntil is until when nobody else can lead, as far as was heard last.
+	// trustedUntil is until when no other process can lead, by the lease as last read.
 	trustedUntil time.Time
 }
 
@@ -43,16 +43,15 @@ func (l *Lease) Check(ctx context.Context) error {
 	return err
 }
 
-// CheckCached is Check for what is done all the time: the server is asked again only when half of the lease, as it
-// was heard of last, has run out. The other half is for what is under way.
+// CheckCached is Check for frequent actions: the lease is read again only when half of it, as last read, has run out. The
+// other half is for what is under way.
 func (l *Lease) CheckCached(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Who holds the lease wrote the time into it by this very clock, which also goes on while the process is
-	// stopped.
+	// The holder of the lease wrote the time into it by this same clock, which also runs while the process is stopped.
 	if time.Now().Before(l.trustedUntil) {
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// checkCapacity: what arrives on a node fits into what is free there once the plan is done. A
-// node that is over-committed from the start may still lose pods.
+// checkCapacity: the pods that arrive on a node fit into the room that is free there once the plan is done. Pods may
+// leave a node that is over-committed from the start.
 func checkCapacity(plan *Plan, on *snapshot.Snapshot) error {
 	arriving, leaving := map[string]resources.Vector{}, map[string]resources.Vector{}
 	for _, placement := range plan.Placements {
@@ -49,8 +49,8 @@ func checkBudgets(plan *Plan, _ *snapshot.Snapshot) error {
 	return nil
 }
 
-// checkImprovement: from the highest priority down, the first that anything changes for has more
-// pods placed than before. Nobody is disturbed for the sake of lower priorities alone.
+// checkImprovement: from the highest priority down, the first priority with any change has more pods placed than before.
+// So no pod is disrupted only for pods of lower priority.
 func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
 	gains, disrupted := map[int32]int{}, map[int32]int{}
 	for _, placement := range plan.Placements {
@@ -77,7 +77,7 @@ func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
 	return refuse(NotBetter, "as many pods of every priority as before")
 }
 
-// checkStrict: an evicted pod yields to a placed one of strictly higher priority that may preempt.
+// checkStrict: an evicted pod makes room for a placed one of strictly higher priority that may preempt.
 func checkStrict(plan *Plan, _ *snapshot.Snapshot) error {
 	highest := int64(math.MinInt64)
 	for _, placement := range plan.Placements {
@@ -94,7 +94,7 @@ func checkStrict(plan *Plan, _ *snapshot.Snapshot) error {
 	return nil
 }
 
-// checkNoneDisplaced: whoever runs before runs afterwards.
+// checkNoneDisplaced: every pod that runs before runs afterwards.
 func checkNoneDisplaced(plan *Plan, _ *snapshot.Snapshot) error {
 	for _, eviction := range plan.Evictions {
 		return refuse(UnjustEviction, "pod %s is evicted to empty a node", name(eviction.Pod))

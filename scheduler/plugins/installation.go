@@ -22,13 +22,13 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Installation is Stowage's plugins in one scheduler process. The scheduler makes plugins before
-// it is complete itself; what they need of the complete one is handed over by Attach.
+// Installation is Stowage's plugins in one scheduler process. The scheduler makes plugins before it is complete itself;
+// Attach hands over what they need of the complete one.
 type Installation struct {
 	ledger *reservation.Ledger
 
 	mu sync.Mutex
-	// plans shows the PackingPlans to whoever goes by them; nil before the first asks.
+	// plans shows the PackingPlans to all plugins that need them; nil before the first one does.
 	plans      cache.SharedIndexInformer
 	optimizers map[string]*priorityoptimizer.Plugin
 	reserving  map[string]*reservations.Plugin

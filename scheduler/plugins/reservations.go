@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// wakeEvery is how often the pods that wait for reserved room are woken up at most.
+	// wakeEvery is the least time between two activations of the pods that wait for reserved room.
 	wakeEvery = 250 * time.Millisecond
-	// syncTimeout is how long a process that begins to schedule waits until it knows what is reserved. Where
-	// the custom resources are not installed, it never will.
+	// syncTimeout is how long a process that begins to schedule waits for the ledger to be complete. Where the custom
+	// resources are not installed, it never is.
 	syncTimeout = 2 * time.Second
-	// syncTick is how often it looks.
+	// syncTick is how often it checks.
 	syncTick = 5 * time.Millisecond
 )
 
-// startReservations starts the ledger, and the keeper as soon as the process leads. It reports false if no
-// profile has the plugin, or there is no API server. The watch of plans is not started.
+// startReservations starts the ledger, and the reservation controller as soon as the process leads. It reports false if
+// no profile has the plugin, or there is no API server. The watch of plans is not started.
 func (i *Installation) startReservations(
 	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, rehearsers map[string]*rehearsal.Framework,
 ) (bool, error) {
@@ -70,7 +70,7 @@ func (i *Installation) startReservations(
 	return true, nil
 }
 
-// awaitLedger keeps a process that begins to schedule from giving away what is reserved before it knows of it.
+// awaitLedger waits for the ledger, so that a process that begins to schedule does not give reserved room away.
 func awaitLedger(ctx context.Context, known func() bool) {
 	err := wait.PollUntilContextTimeout(ctx, syncTick, syncTimeout, true, func(context.Context) (bool, error) {
 		return known(), nil
@@ -81,7 +81,7 @@ func awaitLedger(ctx context.Context, known func() bool) {
 	}
 }
 
-// wakeRejected wakes up the pods of every profile to which a node was refused on which room has come free.
+// wakeRejected activates the pods, of every profile, that were refused a node on which room has come free.
 func (i *Installation) wakeRejected(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		select {

@@ -13,20 +13,20 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// cluster is the cluster in the course of a plan: the nodes of the scheduler's snapshot, those that
-// change replaced by copies. The stage's plugins look at it in the place of that snapshot.
+// clusterCopy is the cluster while a plan is replayed: the nodes of the scheduler's snapshot, of which those that change
+// are replaced by copies. The framework's plugins see it instead of that snapshot.
 type clusterCopy struct {
 	fwk.SharedLister // as it was before
 	framework        framework.Framework
 	nodes            []fwk.NodeInfo
 	index            map[string]int
 	copied           sets.Set[string]
-	// related are the nodes with pods that want others near or far; nil after a change among them.
+	// related is nil after a change of the pods with inter-pod affinity.
 	related *relatedNodes
 	trials  map[string]*trial
 }
 
-// trial is what PreFilter says to a class of pods in the present state.
+// trial is PreFilter's result for a pod class in the present state.
 type trial struct {
 	state fwk.CycleState
 	// nodes are those PreFilter leaves; nil means all.
@@ -48,7 +48,7 @@ func newClusterCopy(of framework.Framework, before fwk.SharedLister) (*clusterCo
 	return c, nil
 }
 
-// node is a copy of the node as it is by now.
+// node is a copy of the node in its present state.
 func (c *clusterCopy) node(name string) (fwk.NodeInfo, error) {
 	if _, err := c.Get(name); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (c *clusterCopy) node(name string) (fwk.NodeInfo, error) {
 	return c.nodes[i], nil
 }
 
-// free is the room on a node, none at all on one that is gone.
+// free is the room on a node; none on a node that is gone.
 func (c *clusterCopy) free(name string) resources.Vector {
 	node, err := c.Get(name)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *clusterCopy) freeOn(names []string) map[string]resources.Vector {
 	return free
 }
 
-// fits asks Filter whether the pod, which is of the class, may go to the node now.
+// fits runs Filter for the pod, which is of the class, on the node.
 func (c *clusterCopy) fits(ctx context.Context, class string, pod *v1.Pod, name string) (*fwk.Status, error) {
 	one := c.trialOf(ctx, class, pod)
 	if !one.status.IsSuccess() {
@@ -96,9 +96,8 @@ func (c *clusterCopy) fits(ctx context.Context, class string, pod *v1.Pod, name 
 	return c.framework.RunFilterPluginsWithNominatedPods(ctx, one.state, pod, node), nil
 }
 
-// trialOf asks PreFilter anew after each change. Its extensions, which update an answer, are made
-// for preemption: a plugin that had nothing to say is never asked again, and the spread of pods is
-// right as long as they leave a single node.
+// trialOf runs PreFilter again after each change. Its extensions, which update a result, are made for preemption: a
+// plugin that was skipped is never run again, and topology spread is only right while pods leave a single node.
 func (c *clusterCopy) trialOf(ctx context.Context, class string, pod *v1.Pod) *trial {
 	if c.trials[class] == nil {
 		one := &trial{state: framework.NewCycleState()}
@@ -108,7 +107,7 @@ func (c *clusterCopy) trialOf(ctx context.Context, class string, pod *v1.Pod) *t
 	return c.trials[class]
 }
 
-// leave takes a pod off its node.
+// leave removes a pod from its node.
 func (c *clusterCopy) leave(ctx context.Context, pod *v1.Pod, name string) error {
 	node, err := c.node(name)
 	if err != nil {
@@ -138,7 +137,7 @@ func (c *clusterCopy) arrive(pod *v1.Pod, name string) error {
 	return nil
 }
 
-// changed forgets what a pod that comes or goes makes out of date.
+// changed drops the results that a pod that comes or goes makes outdated.
 func (c *clusterCopy) changed(pod *v1.Pod) {
 	clear(c.trials)
 	if pod.Spec.Affinity != nil {

@@ -18,7 +18,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// Cache is what the scheduler knows of the cluster.
+// Cache is the scheduler's cache of the cluster.
 type Cache interface {
 	UpdateSnapshot(logger klog.Logger, snapshot *cache.Snapshot) error
 }
@@ -33,7 +33,7 @@ type Framework struct {
 	lister   *switchableLister
 }
 
-// Profile is what a stage is built from.
+// Profile is what a framework is built from.
 type Profile struct {
 	// Original is the profile's framework in the scheduler, whose informers are shared.
 	Original framework.Framework
@@ -41,7 +41,7 @@ type Profile struct {
 	Configuration config.KubeSchedulerProfile
 	// OutOfTree makes the plugins that are not Kubernetes' own.
 	OutOfTree frameworkruntime.Registry
-	// Without are the plugins left out: those that act of their own accord.
+	// Without are the plugins that are left out, because they act on their own.
 	Without []string
 }
 
@@ -102,12 +102,12 @@ func without(profile config.KubeSchedulerProfile, names []string) *config.KubeSc
 	return reduced
 }
 
-// noActivator wakes up nobody: a rehearsal has no effect on the queue.
+// noActivator activates no pods: a rehearsal has no effect on the queue.
 type noActivator struct{}
 
 func (noActivator) Activate(klog.Logger, map[string]*v1.Pod) {}
 
-// noRecorder keeps the events of a rehearsal to itself.
+// noRecorder drops the events of a rehearsal.
 type noRecorder struct{}
 
 func (noRecorder) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}

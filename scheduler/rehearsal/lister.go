@@ -6,8 +6,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// lister is what the stage's plugins see of the cluster. They keep hold of it, so what it shows
-// is changed beneath them: the scheduler's snapshot, or the world of a replay.
+// switchableLister is what the plugins see of the cluster. They keep a reference to it, so its content is switched: the
+// scheduler's snapshot, or the cluster copy of a replay.
 type switchableLister struct{ fwk.SharedLister }
 
 // NodeInfos implements fwk.SharedLister.
@@ -19,7 +19,7 @@ func (c *clusterCopy) StorageInfos() fwk.StorageInfoLister { return c }
 // List implements fwk.NodeInfoLister.
 func (c *clusterCopy) List() ([]fwk.NodeInfo, error) { return c.nodes, nil }
 
-// relatedNodes are the nodes with pods that want others near or far, or far of necessity.
+// relatedNodes are the nodes with pods that have inter-pod affinity, and with pods that have required anti-affinity.
 type relatedNodes struct{ affinity, antiAffinity []fwk.NodeInfo }
 
 // HavePodsWithAffinityList implements fwk.NodeInfoLister.

@@ -22,7 +22,7 @@ type UnplaceableError struct {
 	Reasons map[string]int
 }
 
-// Error tells the reasons in the words of the scheduler's own message.
+// Error lists the reasons in the form of the scheduler's own message.
 func (e *UnplaceableError) Error() string {
 	reasons := make([]string, 0, len(e.Reasons))
 	for _, reason := range slices.Sorted(maps.Keys(e.Reasons)) {
@@ -31,9 +31,9 @@ func (e *UnplaceableError) Error() string {
 	return fmt.Sprintf("0/%d nodes are available: %s", e.Nodes, strings.Join(reasons, ", "))
 }
 
-// Place chooses a node for a pod that the scheduler has not seen, as a scheduling cycle would:
-// the best score, and of those the first by name. A wanted node that is not empty is the only
-// one asked. The error is an *UnplaceableError if there is no fault but a lack of nodes.
+// Place chooses a node for a pod that the scheduler has not seen, as a scheduling cycle would: the best score, and of
+// those the first by name. If wanted is not empty, only that node is considered. The error is an *UnplaceableError if no
+// node takes the pod.
 func (f *Framework) Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +135,7 @@ func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, erro
 	return free, nil
 }
 
-// FreeOn is the same of the nodes named; one that is gone is left out.
+// FreeOn is the room on the named nodes; a node that is gone is left out.
 func (f *Framework) FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,13 +18,13 @@ import (
 type Refusal struct {
 	Pod  *snapshot.Pod
 	Node string
-	// Plugin is empty if no single plugin is to blame.
+	// Plugin is empty if no single plugin refused.
 	Plugin, Message string
 	// NoRoom is set if the node has no room for the pod, which may be for a while only.
 	NoRoom bool
 }
 
-// Error tells of the refusal as a message.
+// Error is the refusal as a message.
 func (r Refusal) Error() string {
 	plugin := r.Plugin
 	if plugin == "" {
@@ -34,7 +34,7 @@ func (r Refusal) Error() string {
 		plugin, r.Pod.Object.Namespace, r.Pod.Object.Name, r.Node, r.Message)
 }
 
-// StaleError says that the cluster is not any more what the plan was made for.
+// StaleError says that the cluster has changed since the plan was made.
 type StaleError struct{ Cause error }
 
 // Error says so.
@@ -45,12 +45,12 @@ func (e *StaleError) Error() string {
 // Unwrap returns the cause.
 func (e *StaleError) Unwrap() error { return e.Cause }
 
-// Outcome is how a replay went.
+// Outcome is the result of a replay.
 type Outcome struct {
 	// Refusals are empty if every pod of the plan has its node in the end.
 	Refusals []Refusal
-	// RequireAll says that the plan needs evictions which room alone would spare: the evicted pod and
-	// one that arrives want the same host port, or keep apart.
+	// RequireAll says that the plan needs evictions that are not needed for room: the evicted pod and an arriving one
+	// want the same host port, or have an anti-affinity rule.
 	RequireAll bool
 	// Early are the moved pods that must go before there is room for their replacements although
 	// others are expected to come.
@@ -98,7 +98,7 @@ type arrival struct {
 	status *fwk.Status
 }
 
-// replay drives an execution of the plan as the plugin does, with a world for an API server.
+// replay drives an execution of the plan as the plugin does, on a copy of the cluster instead of an API server.
 type replay struct {
 	cluster   *clusterCopy
 	execution *executor.Execution
@@ -109,7 +109,7 @@ type replay struct {
 	early []types.UID
 }
 
-// newReplay shows the plugins a world of its own.
+// newReplay makes a copy of the cluster and shows it to the plugins.
 func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 	cluster, err := newClusterCopy(f.framework, f.snapshot)
 	if err != nil {
@@ -145,8 +145,8 @@ func unbound(pod *v1.Pod, leaves types.UID) *v1.Pod {
 	return arriving
 }
 
-// run alternates waves of evictions and arrivals until nothing more happens. Before it gives up,
-// everybody who is to move has left: nobody is refused for the sake of one who will not stay.
+// run alternates waves of evictions and arrivals until nothing more happens. Before it gives up, all pods that are moved
+// have left their nodes: no pod is refused because of one that will not stay.
 func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 	for {
 		left, err := r.evict(ctx)
@@ -163,7 +163,7 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 	}
 }
 
-// unblock makes one of those who wait for their turn go early.
+// unblock allows the early eviction of one waiting pod.
 func (r *replay) unblock() bool {
 	uid, some := r.execution.Unblock(r.cluster.freeOn(r.nodes))
 	if some {
@@ -187,7 +187,7 @@ func (r *replay) evict(ctx context.Context) (some bool, err error) {
 	return some, nil
 }
 
-// bind lets everybody in who may come now.
+// bind binds all pods that fit now.
 func (r *replay) bind(ctx context.Context) (some bool, err error) {
 	var waiting []*arrival
 	for _, one := range r.arrivals {
@@ -224,8 +224,8 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 	return true, r.cluster.arrive(one.pod, one.node)
 }
 
-// refusals are the pods whose turn had come and that were turned away. Who only lacks room may
-// lack it because of another refusal: he is named only if there is nobody else to blame.
+// refusals are the pods that were tried and refused. A pod that only lacks room may lack it because of another refusal:
+// it is named only if there are no other refusals.
 func (r *replay) refusals() ([]Refusal, error) {
 	if len(r.arrivals) == 0 {
 		return nil, nil

@@ -12,15 +12,14 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// Informers are what the ledger is kept from.
+// Informers are the sources of the ledger.
 type Informers struct {
 	Reservations, Plans, Pods cache.SharedIndexInformer
 }
 
-// Watch keeps the ledger in step with what the informers show, in every process: one that begins
-// to lead knows already what is reserved. changed is called after each change of a reservation and when a
-// pod that took from one is gone, without any lock. The function that it returns says whether the ledger
-// knows all that was there.
+// Watch updates the ledger from the informers, in every process, so that one that begins to lead already knows what is
+// reserved. changed is called without any lock after each change of a reservation, and when a pod that took from one is
+// gone. The returned function says whether the ledger contains all objects that existed at the start.
 func (l *Ledger) Watch(logger klog.Logger, from Informers, changed func()) (synced func() bool, err error) {
 	reservations, err := from.Reservations.AddEventHandler(eachRecord(logger, func(record *Record) {
 		l.Put(record)
@@ -49,8 +48,7 @@ func (l *Ledger) Watch(logger klog.Logger, from Informers, changed func()) (sync
 	return func() bool { return reservations.HasSynced() && plans.HasSynced() && pods.HasSynced() }, nil
 }
 
-// putPlan holds the room of a plan for as long as it is being carried out. A plan that has not come so far
-// holds none, and may come so far.
+// putPlan holds the room of a plan for as long as it is being carried out. Before that, a plan holds none.
 func (l *Ledger) putPlan(record *packingplan.Record) {
 	switch phase := record.Status.Phase; {
 	case phase == packingplan.Executing:

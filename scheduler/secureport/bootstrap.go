@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// bootstrapTimeout at most this long: it is one request within the process.
+// bootstrapTimeout bounds the first connection: it carries one request within the process.
 const bootstrapTimeout = 10 * time.Second
 
 // ErrNotReached says that the stock scheduler answers without asking its authenticator.
 var ErrNotReached = errors.New("the first request did not reach the authenticator, so that no handler can be added to " +
 	"the secure port; this version of kube-scheduler serves in another way")
 
-// bootstrapListener is the listener of the port, whose first connection is one within the process. Only one
-// goroutine calls Accept, as that of an http.Server does.
+// bootstrapListener is the listener of the port. Its first connection is made within the process. Only one goroutine
+// calls Accept, that of the http.Server.
 type bootstrapListener struct {
 	net.Listener
 	// reached is set by the request that comes over the first connection.
 	reached atomic.Bool
-	// done tells how the introduction went; nil before it, and after it went well.
+	// done returns the result of the first connection; nil before it, and after it has succeeded.
 	done  chan error
 	begun bool
 }
 
-// Accept returns the connection of the introduction first, and then those of the port.
+// Accept returns the connection within the process first, and then those of the port.
 func (l *bootstrapListener) Accept() (net.Conn, error) {
 	if !l.begun {
 		l.begun = true
@@ -47,7 +47,7 @@ func (l *bootstrapListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// bootstrap sends the first request and waits until it is answered, whatever the answer is.
+// bootstrap sends the first request and waits for the answer, whatever it is.
 func (l *bootstrapListener) bootstrap(over net.Conn) error {
 	defer func() { _ = over.Close() }()
 	if err := over.SetDeadline(time.Now().Add(bootstrapTimeout)); err != nil {
@@ -58,7 +58,7 @@ func (l *bootstrapListener) bootstrap(over net.Conn) error {
 		return err
 	}
 	request.Close = true
-	// Nobody can stand between: the connection does not leave the process.
+	// No verification is needed: the connection does not leave the process.
 	connection := tls.Client(over, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	if err := request.Write(connection); err != nil {
 		return fmt.Errorf("meeting the server of the secure port: %w", err)

@@ -17,20 +17,20 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Verdict is what the scheduler says to one plan.
+// Verdict says whether the scheduler would carry out one plan.
 type Verdict struct {
 	Accepted bool `json:"accepted"`
 	// Reason is the typed refusal, "rehearsal" where a plugin of the profile refuses, or "stale" where
 	// a pod never gets its turn.
 	Reason string `json:"reason,omitempty"`
-	// Plugins are those that refuse in the rehearsal; "" where no single one is to blame.
+	// Plugins are those that refuse in the rehearsal; "" where no single one does.
 	Plugins []string `json:"plugins,omitempty"`
-	// Pods are the UIDs of those whom the plugins refuse.
+	// Pods are the UIDs of the pods that the plugins refuse.
 	Pods   []string `json:"pods,omitempty"`
 	Detail string   `json:"detail,omitempty"`
 }
 
-// Answer is the answer: the snapshot in the contract's JSON form, and a verdict on each plan.
+// Answer is the answer to a question: the snapshot in the contract's JSON form, and a verdict on each plan.
 type Answer struct {
 	ID       string          `json:"id"`
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
@@ -45,7 +45,7 @@ const (
 	staleReason     = "stale"
 )
 
-// Answer stores the instance as it is, and says to each plan what the running scheduler would.
+// Answer stores the instance as it is, and gives the running scheduler's verdict on each plan.
 func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, error) {
 	r, err := s.start(ctx, question.Instance)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, erro
 	return answer, nil
 }
 
-// planChecker is where plans for one cluster are judged, as the plugin does with answers of the optimiser.
+// planChecker checks plans for one cluster, as the plugin does with the optimiser's.
 type planChecker struct {
 	rehearser *rehearsal.Framework
 	snapshot  *snapshot.Snapshot
@@ -108,7 +108,7 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	return &planChecker{rehearser: rehearser, snapshot: seen, policy: question.policy()}, nil
 }
 
-// check fails only if the text is no plan; everything else is a verdict.
+// check fails only if the text is not a plan; everything else is a verdict.
 func (c *planChecker) check(ctx context.Context, text []byte) (Verdict, error) {
 	message := &contract.Plan{}
 	if err := protojson.Unmarshal(text, message); err != nil {
@@ -141,7 +141,7 @@ func (c *planChecker) rehearse(ctx context.Context, checked *plan.Plan) (Verdict
 	return Verdict{Accepted: true}, nil
 }
 
-// refusedBy names every plugin once and every pod, and tells the first refusal in full.
+// refusedBy names every plugin once and every pod, and gives the first refusal in full.
 func refusedBy(refusals []rehearsal.Refusal) Verdict {
 	verdict := Verdict{Reason: rehearsalReason, Detail: refusals[0].Error()}
 	for _, refusal := range refusals {
@@ -153,8 +153,8 @@ func refusedBy(refusals []rehearsal.Refusal) Verdict {
 	return verdict
 }
 
-// store brings in nodes and pods without scheduling any. Pods that have finished are left out, which
-// the scheduler's informer never asks the API server for.
+// store creates nodes and pods without scheduling any. It leaves out pods that have finished, like the scheduler's
+// informer.
 func (r *run) store(instance Instance) error {
 	for i := range instance.Nodes {
 		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {

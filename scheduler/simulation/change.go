@@ -46,7 +46,7 @@ func (change *Change) validate(path string, instance *Instance) []error {
 	return errs
 }
 
-// change makes the changes that are due before the pod of that number arrives, and lets the scheduler rest.
+// change makes the changes that are due before the pod of that number arrives, and lets the scheduler settle.
 func (r *run) change(changes []Change, after int) error {
 	for i := range changes {
 		if changes[i].After != after {

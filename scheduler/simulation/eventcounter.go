@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// counter compares the events of one kind of object that the API has sent with those that each event
-// handler has dealt with. Events come in order and none is dropped, so equal counts mean that every
-// handler has seen everything.
+// eventCounter compares the events of one kind of object that the API has sent with those that each event handler has
+// handled. Events come in order and none is dropped, so equal counts mean that every handler has seen every event.
 type eventCounter struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -42,7 +41,7 @@ func (c *eventCounter) send() {
 	c.sent++
 }
 
-// wait returns when every handler has dealt with every event sent so far, or when ctx ends.
+// wait returns when every handler has handled every event sent so far, or when ctx ends.
 func (c *eventCounter) wait(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		c.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler"
 )
 
-// newInformerFactory returns the scheduler's own informer factory, with the informers of pods and
-// nodes keeping the books.
+// newInformerFactory returns the scheduler's own informer factory, with informers of pods and nodes that count the
+// events that have been handled.
 func newInformerFactory(client kubernetes.Interface, pods, nodes *eventCounter) informers.SharedInformerFactory {
 	podInformer := scheduler.NewInformerFactory(client, 0).Core().V1().Pods().Informer()
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -26,7 +26,7 @@ func newInformerFactory(client kubernetes.Interface, pods, nodes *eventCounter) 
 	return factory
 }
 
-// countingInformer enters in a ledger what its handlers have dealt with.
+// countingInformer counts the events that its handlers have handled.
 type countingInformer struct {
 	cache.SharedIndexInformer
 	counter *eventCounter

@@ -17,15 +17,15 @@ type Instance struct {
 	Nodes []v1.Node `json:"nodes"`
 	// Pods are in the order of arrival.
 	Pods []v1.Pod `json:"pods"`
-	// Objects are whatever else the scheduler looks at: Services and ReplicaSets, by which it spreads
-	// pods that do not say how, PodDisruptionBudgets, bound PersistentVolumeClaims with their volumes.
+	// Objects are the other objects that the scheduler reads: Services and ReplicaSets, by which it spreads pods by
+	// default, PodDisruptionBudgets, bound PersistentVolumeClaims with their volumes.
 	Objects []Object `json:"objects,omitempty"`
 	// Changes happen while the pods arrive.
 	Changes []Change `json:"changes,omitempty"`
 	// Arrival is how the pods arrive; InTurn if it is left out.
 	Arrival Arrival `json:"arrival,omitempty"`
-	// Replace brings preempted pods back, under other names, as their controllers would. Their placement is then
-	// that of whoever stands for them at the end.
+	// Replace replaces preempted pods under other names, as their controllers would. Their placement is then that of
+	// their last replacement.
 	Replace bool `json:"replace,omitempty"`
 	// Measure asks for a measurement.
 	Measure bool `json:"measure,omitempty"`
@@ -35,13 +35,13 @@ type Instance struct {
 type Arrival string
 
 const (
-	// InTurn: each arrives when the scheduler has come to rest after the one before.
+	// InTurn: each arrives when the scheduler has settled after the one before.
 	InTurn Arrival = "InTurn"
 	// AtOnce: all arrive before the scheduler tries the first of them.
 	AtOnce Arrival = "AtOnce"
 )
 
-// Result is what became of one instance.
+// Result is the result of one instance.
 type Result struct {
 	ID string `json:"id"`
 	// Placements maps namespace/name of every pod to its node, or to "" if it is pending.
@@ -54,8 +54,7 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// ParseInstance reads an instance from JSON. Unknown fields are errors, and all faults are reported
-// together.
+// ParseInstance reads an instance from JSON. Unknown fields are errors, and all errors are reported together.
 func ParseInstance(data []byte) (Instance, error) {
 	var instance Instance
 	errs, err := kjson.UnmarshalStrict(data, &instance)
@@ -76,7 +75,7 @@ func (instance *Instance) complete() {
 	}
 }
 
-// validate lists what would keep the instance from existing in a cluster.
+// validate lists why the instance could not exist in a cluster.
 func (instance *Instance) validate() []error {
 	var errs []error
 	if instance.ID == "" {
@@ -107,7 +106,7 @@ func (instance *Instance) validate() []error {
 	return append(errs, instance.validateSequence()...)
 }
 
-// validateSequence lists what is wrong with how things happen.
+// validateSequence lists what is wrong with the arrival and the changes.
 func (instance *Instance) validateSequence() []error {
 	var errs []error
 	switch instance.Arrival {

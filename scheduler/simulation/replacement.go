@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// victims are the pods that preemption has removed, in that order, until somebody takes them.
+// victims are the pods that preemption has removed, in that order, until they are taken.
 type victims struct {
 	mu   sync.Mutex
 	pods []*v1.Pod
@@ -28,7 +28,7 @@ func (v *victims) take() []*v1.Pod {
 	return taken
 }
 
-// replacements know which pod of the instance a replacement stands for, and which is the last of each.
+// replacements knows which pod of the instance each replacement belongs to, and the last replacement of each pod.
 type replacements struct {
 	original map[string]string
 	last     map[string]string
@@ -39,7 +39,7 @@ func newReplacements() replacements {
 	return replacements{original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
 }
 
-// of returns the key of the pod that stands for the one of that key now: often itself.
+// of returns the key of the last replacement of the pod with that key, or the key itself if it was never replaced.
 func (r replacements) of(key string) string {
 	if last, replaced := r.last[key]; replaced {
 		return last
@@ -47,7 +47,7 @@ func (r replacements) of(key string) string {
 	return key
 }
 
-// create returns a pod as the victim was when it arrived, under a name that tells whose place it takes.
+// create returns a pod as the victim was when it arrived, under a name that says which pod it replaces.
 func (r replacements) create(victim *v1.Pod) *v1.Pod {
 	original, again := r.original[key(victim)]
 	if !again {
@@ -70,7 +70,7 @@ func (r replacements) create(victim *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// replace lets the controllers of preempted pods bring them back, and tells whether there were any.
+// replace replaces the preempted pods, as their controllers would, and reports whether there were any.
 func (r *run) replace() (bool, error) {
 	gone := r.api.preempted.take()
 	if !r.replaces {

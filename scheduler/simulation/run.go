@@ -20,11 +20,11 @@ import (
 
 const (
 	betweenPods = time.Millisecond
-	// betweenAttempts keeps pods that failed one after the other in that order: the queue sorts pods by when they
-	// came back to it, and takes those of the same moment in any order.
+	// betweenAttempts keeps pods that failed one after the other in that order: the queue sorts pods by the time at which
+	// they came back, and those of the same time in any order.
 	betweenAttempts = time.Microsecond
-	// attemptsPerPod bounds how often a pod may be tried while no other pod is bound. Each binding may
-	// wake all pending pods once; a plugin that wakes them without end would never come to rest.
+	// attemptsPerPod bounds how often a pod may be tried while no other pod is bound. Each binding may wake all pending
+	// pods once; with a plugin that wakes them without end, the scheduler would never settle.
 	attemptsPerPod = 10
 )
 
@@ -54,14 +54,14 @@ func (r *run) report(o outcome) {
 	}
 }
 
-// reportFailures makes the scheduler tell of each attempt that failed, after it has dealt with it.
+// reportFailures makes the scheduler report each attempt that failed, after it has handled the failure.
 func (r *run) reportFailures() {
 	handle := r.scheduler.FailureHandler
 	r.scheduler.FailureHandler = func(
 		ctx context.Context, fw framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
 		nominating *fwk.NominatingInfo, start time.Time,
 	) {
-		// Once it is back in the queue, the informer's news of it are written there.
+		// Read now: once the pod is back in the queue, informer events change it there.
 		result := outcome{pod: pod.Pod}
 		handle(ctx, fw, pod, status, nominating, start)
 		if !status.IsRejected() {
@@ -79,7 +79,7 @@ func (r *run) stop() {
 	r.informers.Shutdown()
 }
 
-// prepare stores what must be there before the scheduler looks: namespaces and further objects.
+// prepare creates what must exist before the scheduler starts: namespaces and further objects.
 func (r *run) prepare(instance Instance) error {
 	namespaces := sets.New[string]()
 	for i := range instance.Pods {
@@ -110,7 +110,7 @@ func (r *run) watch() error {
 	return nil
 }
 
-// populate brings in the nodes, then the placed pods, and then lets the others arrive.
+// populate creates the nodes, then the placed pods, and then lets the others arrive.
 func (r *run) populate(instance Instance) (*Measurement, error) {
 	for i := range instance.Nodes {
 		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
@@ -135,7 +135,7 @@ func (r *run) populate(instance Instance) (*Measurement, error) {
 	return measuring.end(arrived), err
 }
 
-// arrive brings in the pods that have no node, and counts them.
+// arrive creates the pods that have no node, and counts them.
 func (r *run) arrive(instance Instance) (arrived int, err error) {
 	add := r.addPod
 	if instance.Arrival == AtOnce {
@@ -175,7 +175,7 @@ func (r *run) addPod(pod *v1.Pod) error {
 	return r.settle()
 }
 
-// storeWaiting stores a pod, unless it is one that the scheduler leaves alone: a terminating one without a node.
+// storeWaiting stores a pod, unless the scheduler would ignore it: a terminating one without a node.
 func (r *run) storeWaiting(pod *v1.Pod) error {
 	if pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil {
 		return nil
@@ -196,7 +196,7 @@ func (r *run) storePod(pod *v1.Pod) error {
 	return r.api.pods.wait(r.ctx)
 }
 
-// settle lets the scheduler work until its queue is empty, every event has been handled, and nobody is to be replaced.
+// settle lets the scheduler work until its queue is empty, every event has been handled, and no pod has to be replaced.
 func (r *run) settle() error {
 	attempts := 0
 	for {
@@ -211,7 +211,7 @@ func (r *run) settle() error {
 			continue
 		}
 		limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
-		// Nobody takes pods out of the queue but the attempts, so that there are as many as were seen.
+		// Only the attempts take pods out of the queue, so there are as many as were counted.
 		for range waiting {
 			bound, err := r.attempt()
 			if err != nil {
@@ -231,7 +231,7 @@ func (r *run) settle() error {
 	}
 }
 
-// attempt tries the pod at the head of the queue and tells whether it was bound.
+// attempt tries the pod at the head of the queue and reports whether it was bound.
 func (r *run) attempt() (bool, error) {
 	r.clock.Step(betweenAttempts)
 	r.scheduler.ScheduleOne(r.ctx)

@@ -19,8 +19,7 @@ type Simulator struct {
 	plugins       frameworkruntime.Registry
 }
 
-// New returns a simulator, after a trial start that finds plugins and arguments that do not exist.
-// Call SetFeatureGates before.
+// New returns a simulator, after a trial start that detects unknown plugins and arguments. Call SetFeatureGates first.
 func New(
 	ctx context.Context, configuration *config.KubeSchedulerConfiguration, plugins frameworkruntime.Registry,
 ) (*Simulator, error) {

@@ -10,9 +10,9 @@ import (
 	"io"
 )
 
-// Stream reads one instance a line and writes one result a line, in the same order. An instance that
-// fails gets a result with an error that names its line, and the rest go on. It returns how many
-// failed; the error is about reading or writing.
+// Stream reads one instance per line and writes one result per line, in the same order. An instance that fails gets a
+// result with an error that names its line, and does not affect the others. It returns how many failed; the error is
+// about reading or writing.
 func (s *Simulator) Stream(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
 	return stream(ctx, in, out, func(number int, line []byte) (any, bool) {
 		result := s.runLine(ctx, number, line)
@@ -20,7 +20,7 @@ func (s *Simulator) Stream(ctx context.Context, in io.Reader, out io.Writer) (fa
 	})
 }
 
-// StreamAnswers does with questions and judgements what Stream does with instances and results.
+// StreamAnswers does with questions and answers what Stream does with instances and results.
 func (s *Simulator) StreamAnswers(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
 	return stream(ctx, in, out, func(number int, line []byte) (any, bool) {
 		answer := s.answerLine(ctx, number, line)

@@ -8,8 +8,8 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
-// Forbid keeps every pod of the class off the node from now on. Classes and nodes that are not in the snapshot,
-// as those of a lesson about pods that have gone, are nothing to keep apart.
+// Forbid keeps every pod of the class off the node. Classes and nodes that are not in the snapshot, such as those of a
+// cached refusal about pods that are gone, are ignored.
 func (s *Snapshot) Forbid(class, node string) {
 	if s.classes[class] == nil || s.Nodes[node] == nil || s.forbidden.Has(Pair{class, node}) {
 		return
@@ -24,7 +24,7 @@ func (s *Snapshot) Forbids(class, node string) bool {
 	return known != nil && known.Leaving || s.forbidden.Has(Pair{class, node})
 }
 
-// Pin keeps a running pod where it is, for the reason given.
+// Pin makes a running pod immovable, for the given reason.
 func (s *Snapshot) Pin(uid types.UID, reason string) {
 	pod := s.Pods[uid]
 	if pod == nil || pod.Node == "" || pod.Immovable != "" {
@@ -34,7 +34,7 @@ func (s *Snapshot) Pin(uid types.UID, reason string) {
 	pod.message.Movable, pod.message.ImmovableReason = false, reason
 }
 
-// Drop leaves a waiting pod out.
+// Drop removes a waiting pod.
 func (s *Snapshot) Drop(uid types.UID) {
 	pod := s.Pods[uid]
 	if pod == nil || pod.Node != "" {

@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// deletionCost is what the pod's owner would pay for its loss; what cannot be read is no cost,
-// as the ReplicaSet controller has it.
+// deletionCost is the pod's deletion cost annotation; one that cannot be read counts as 0, as for the ReplicaSet
+// controller.
 func deletionCost(pod *v1.Pod) int32 {
 	asked, some := pod.Annotations[v1.PodDeletionCost]
 	if !some {
@@ -21,7 +21,7 @@ func deletionCost(pod *v1.Pod) int32 {
 	return int32(cost)
 }
 
-// ageSeconds is how long ago the pod started; clocks of different machines may disagree.
+// ageSeconds is how long ago the pod started; it is never negative, although clocks of different machines may disagree.
 func ageSeconds(pod *v1.Pod, now time.Time) int64 {
 	if pod.Status.StartTime == nil || now.IsZero() {
 		return 0

@@ -11,14 +11,14 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Protections is what one rule kept where it is.
+// Protection counts the running pods that one rule keeps where they are.
 type Protection struct {
 	Reason string
 	Pods   int
 	// Example is the namespace and name of one of them, the first in the order of names.
 	Example string
-	// InTheWayOf is how many pods go on waiting although a node would be large enough for them but for pods that
-	// rules keep there, of which this rule keeps some. Only room counts, not taints, selectors or affinities.
+	// InTheWayOf is how many pods keep waiting although they would fit on some node if it were not for protected pods
+	// there, of which this rule protects some. Only room counts, not taints, selectors or affinities.
 	InTheWayOf int
 }
 

@@ -6,7 +6,7 @@
 // already placed. A further key, objects, may hold what else the scheduler looks at, such as Services.
 //
 // With --judge it reads questions: an instance, and plans for it in the contract's JSON form. It answers
-// with the snapshot that the optimiser would get, and with what the scheduler says to each plan.
+// with the snapshot that the optimiser would get, and with the scheduler's verdict on each plan.
 //
 // An instance may say that its pods arrive all at once, that nodes and pods come and go meanwhile, and that it is
 // to be measured, and that preempted pods come back; see package simulation.
@@ -42,8 +42,8 @@ const (
 
 func main() {
 	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
-	questions := flag.Bool("judge", false, "read questions about plans, and write judgements, in place of placing pods")
-	gates := flag.String("feature-gates", "", "as kube-scheduler takes them; a simulation is else without those that make it depend on time")
+	questions := flag.Bool("judge", false, "read questions about plans and write answers, instead of placing pods")
+	gates := flag.String("feature-gates", "", "as for kube-scheduler; by default, those that make a simulation depend on time are off")
 	cpuProfile := flag.String("cpu-profile", "", "`file` to write a profile to, of what the process spends its time on")
 	flag.Parse()
 	if flag.NArg() > 0 {

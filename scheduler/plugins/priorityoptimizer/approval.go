@@ -14,11 +14,11 @@ import (
 const (
 	messageProposed = "nothing was done yet; set spec.mode to Execute to have the plan carried out"
 	messageAborted  = "given up at a user's request"
-	// messageQueueFull is said to whoever asks for one plan too many.
+	// messageQueueFull is the message of a user's plan that is refused because too many others wait.
 	messageQueueFull = "too many plans wait for the optimiser; create it again when some of them are done"
 )
 
-// nextApproved is a proposal that a user wants to have carried out.
+// nextApproved is a proposal that a user has approved.
 func (l *loop) nextApproved(all []*packingplan.Record) *packingplan.Record {
 	for _, record := range all {
 		if record.Approved() && !record.Spec.Abort && !l.records.approved.Has(record.UID()) {
@@ -28,8 +28,8 @@ func (l *loop) nextApproved(all []*packingplan.Record) *packingplan.Record {
 	return nil
 }
 
-// executeApproved carries a proposal out as it is, if it still is a good plan for the cluster, and what it disturbs
-// still is within the limits.
+// executeApproved carries out a proposal unchanged, if it is still a good plan for the cluster and its disruptions are
+// still within the limits.
 func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) {
 	l.records.approved.Insert(record.UID())
 	record.Status.CompletionTime = nil
@@ -54,7 +54,7 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 	l.startPlan(ctx, session, checked)
 }
 
-// abortWaiting closes the plans that a user gives up before anything of them was done.
+// abortWaiting closes the plans that a user aborts before anything was carried out.
 func (l *loop) abortWaiting(ctx context.Context, all []*packingplan.Record) {
 	for _, record := range all {
 		waits := isManual(record) || record.Status.Phase == packingplan.Proposed
@@ -69,7 +69,7 @@ func (l *loop) abortWaiting(ctx context.Context, all []*packingplan.Record) {
 	}
 }
 
-// errAborted ends the solve of a plan that its user gives up.
+// errAborted ends the solve of a plan that its user aborts.
 var errAborted = errors.New(messageAborted)
 
 // activeSolve is the solve under way.
@@ -78,7 +78,7 @@ type activeSolve struct {
 	cancel context.CancelCauseFunc
 }
 
-// abortRequested says whether a user wants the plan to be given up.
+// abortRequested says whether a user has asked to abort the plan.
 func (l *loop) abortRequested(record *packingplan.Record) bool {
 	shown := l.shown(record)
 	return shown != nil && shown.Spec.Abort

@@ -11,16 +11,16 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// rehearser is where plans are tried before anything is done.
+// rehearser tries a plan before anything is done.
 type rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
 	// FreeOn is the room on the nodes, pods whose binding is under way counted.
 	FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error)
 }
 
-// Attach hands over where plans are rehearsed, without which no plan is made, and what holds the
-// room that they make; nil where no profile has reservations. The lease is nil where no other
-// process can lead.
+// Attach hands over what the plugin needs of the complete scheduler. Without a framework to rehearse plans in, no plan
+// is made. The ledger holds the room of plans; it is nil where no profile has reservations. The lease is nil where no
+// other process can lead.
 func (p *Plugin) Attach(to *rehearsal.Framework, ledger *reservation.Ledger, lease *leadership.Lease) {
 	var replaying rehearser = to
 	p.rehearser.Store(&replaying)
@@ -31,12 +31,12 @@ func (p *Plugin) Attach(to *rehearsal.Framework, ledger *reservation.Ledger, lea
 	}
 }
 
-// startUpHold is how long a process that begins to schedule holds pods back until it knows
-// whether there is a plan to carry on.
+// startUpHold is how long a process that begins to schedule holds pods back until it knows whether there is a plan to
+// resume.
 const startUpHold = 2 * time.Second
 
-// Lead tells the plugin that its process schedules. Nobody may take the room that a former
-// process was making before this one has looked around.
+// Lead tells the plugin that its process schedules. Until it has looked for open plans, no pod may take the room that a
+// former process was making.
 func (p *Plugin) Lead() {
 	if p.rehearser.Load() != nil {
 		p.hold.begin(startUpHold)

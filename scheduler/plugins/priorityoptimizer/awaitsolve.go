@@ -9,11 +9,12 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// joinsNextSolve answers whether a new pod waits for the next solve with the like of it, which found no node just now.
+// joinsNextSolve says whether a new pod waits, untried, for the next solve, because a pod with the same signature has
+// just found no node.
 //
-// To try each pod of a burst costs a cycle and a write of its status, and the scheduler does nothing else while it waits
-// for leave to write: 500 pods take it eight seconds at its stock limits. Nobody waits here for longer than a solve may
-// hold a pod; whoever has been tried before is tried again, since there may be room by now.
+// Each pod that is tried costs a cycle and a status write, and the scheduler does nothing else while client-side rate
+// limiting delays the write: at the stock limits 500 pods take eight seconds. No pod waits here for longer than a solve
+// may hold one. A pod that has been tried before is tried again, since there may be room by now.
 func (p *Plugin) joinsNextSolve(pod *v1.Pod) bool {
 	if !p.trigger.hasFailedSignatures() {
 		p.awaitingSolve.remove(pod.UID)
@@ -33,9 +34,9 @@ func (p *Plugin) joinsNextSolve(pod *v1.Pod) bool {
 	return true
 }
 
-// isInSolve answers whether the solve under way is about the pod, which waits for its end then, however long the
-// hold on others lasts: it found no node before, and to try hundreds of such pods meanwhile takes from the solve the
-// processors that it needs.
+// isInSolve says whether the solve under way covers the pod. If so, the pod waits until the solve ends, however long the
+// hold on other pods lasts: it found no node before, and trying hundreds of such pods meanwhile would take CPU time from
+// the solver.
 func (p *Plugin) isInSolve(pod *v1.Pod) bool {
 	asked := p.inSolve.Load()
 	if asked == nil || !asked.Has(pod.UID) {
@@ -45,7 +46,7 @@ func (p *Plugin) isInSolve(pod *v1.Pod) bool {
 	return true
 }
 
-// markInSolve makes the pods wait until the returned function is called.
+// markInSolve makes the pods of a solve wait until the returned function is called.
 func (p *Plugin) markInSolve(pods sets.Set[types.UID]) (over func()) {
 	p.inSolve.Store(&pods)
 	return func() {
@@ -54,7 +55,7 @@ func (p *Plugin) markInSolve(pods sets.Set[types.UID]) (over func()) {
 	}
 }
 
-// releaseAwaiting lets those go that have waited for long enough, or all if there is no solve to wait for.
+// releaseAwaiting activates the pods that have waited for long enough, or all of them if there is no solve to wait for.
 func (p *Plugin) releaseAwaiting() {
 	if p.trigger.hasFailedSignatures() {
 		p.activate(p.awaitingSolve.longerThan(p.hold.longest))

@@ -13,11 +13,11 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// batch are the pods that nobody places but a plan (mode Batch).
+// batch holds the pods that only a plan may place (mode Batch).
 //
-// A pod is let pass without one where none can be made for it: while the optimiser is away or
-// fails, while plans cannot be recorded, and where the optimiser leaves the pod to the scheduler.
-// From then on it is a pod as in the other modes. A nil batch keeps nobody.
+// A pod is scheduled without a plan where none can be made for it: while the optimiser is unreachable or fails, while
+// plans cannot be recorded, and where the optimiser leaves the pod to the scheduler. From then on it is an ordinary pod,
+// as in the other modes. A nil batch holds no pods.
 type batch struct {
 	held *heldSet
 
@@ -29,7 +29,7 @@ func newBatch(clock clock.PassiveClock) *batch {
 	return &batch{held: newHeldSet(clock, func(time.Duration) {}), ordinary: sets.New[types.UID]()}
 }
 
-// collects answers whether the pod has to wait for a plan, and takes it into the batch if so.
+// collects says whether the pod has to wait for a plan, and adds it to the batch if so.
 func (p *Plugin) collects(pod *v1.Pod) bool {
 	if p.batch == nil || p.batch.isOrdinary(pod.UID) || p.isPlanned(pod) {
 		return false
@@ -40,7 +40,7 @@ func (p *Plugin) collects(pod *v1.Pod) bool {
 	return true
 }
 
-// isPlanned says whether the running plan has an open place for the pod, whatever room there is now.
+// isPlanned says whether the active plan has an open place for the pod, whatever room there is now.
 func (p *Plugin) isPlanned(pod *v1.Pod) bool {
 	execution := p.execution.Load()
 	if execution == nil {
@@ -74,7 +74,7 @@ func (b *batch) forget(uid types.UID) {
 	b.ordinary.Delete(uid)
 }
 
-// scheduleWithoutPlan makes ordinary pods of those that wait and that the condition holds for.
+// scheduleWithoutPlan turns the selected pods of the batch into ordinary pods.
 func (p *Plugin) scheduleWithoutPlan(why string, which func(*v1.Pod) bool) {
 	if p.batch == nil {
 		return
@@ -100,9 +100,7 @@ func (p *Plugin) scheduleWithoutPlan(why string, which func(*v1.Pod) bool) {
 	p.activate(passing)
 }
 
-func everybody(*v1.Pod) bool { return true }
-
-// scheduleRefused lets the pods go that the optimiser leaves to the scheduler.
+// scheduleRefused releases the pods that the optimiser leaves to the scheduler.
 func (l *loop) scheduleRefused(session *solveSession) {
 	if l.batch == nil || session.snapshot == nil || session.answer == nil {
 		return

@@ -25,13 +25,13 @@ type solver interface {
 	Solve(ctx context.Context, request *contract.SolveRequest, judge func(*contract.Plan) error) (*optimizerclient.Answer, error)
 }
 
-// parts are what tests put in place of the real things.
+// parts are the dependencies that tests replace.
 type parts struct {
 	clock   clock.WithDelayedExecution
 	dynamic dynamic.Interface
 	// plans shows the PackingPlans to all profiles; nil where there is no API server to keep them in.
 	plans cache.SharedIndexInformer
-	// evictions has a budget of requests of its own: evictions must not wait for bindings, nor bindings for them.
+	// evictions has a rate limit of its own: evictions must not wait for bindings, nor bindings for evictions.
 	evictions clientset.Interface
 	solver    solver
 	// statusBytes is what the status of a plan may take.
@@ -102,8 +102,8 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	return p, nil
 }
 
-// podHandler keeps the plugin's accounts in step with the pods that are bound or gone. It wakes up the loop for
-// the pods of the running plan alone.
+// podHandler updates the plugin's state when pods are bound or gone. It wakes up the loop only for the pods of the
+// active plan.
 func (p *Plugin) podHandler() cache.ResourceEventHandler {
 	changed := func(pod *v1.Pod) {
 		p.inFlight.seen(pod)
@@ -140,8 +140,8 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 	}
 }
 
-// budgetHandler asks for another solve when more may be moved than before: no other plugin cares, so
-// that nobody tries the waiting pods again for it.
+// budgetHandler asks for another solve when a budget allows more disruptions than before: no other plugin reacts to
+// budgets, so the waiting pods would not be tried again.
 func (p *Plugin) budgetHandler() cache.ResourceEventHandler {
 	again := func() {
 		p.trigger.retry()

@@ -10,8 +10,8 @@ import (
 
 var argsKind = pluginargs.Kind{Plugin: Name, APIVersion: APIVersion, Kind: ArgsKind}
 
-// DecodeArgs reads the plugin's arguments strictly from what the scheduler hands over: unknown
-// and doubled fields are faults. The result is defaulted and valid.
+// DecodeArgs reads the plugin's arguments strictly: unknown and duplicate fields are errors. The result is defaulted
+// and valid.
 func DecodeArgs(object runtime.Object) (*PriorityOptimizerArgs, error) {
 	args := &PriorityOptimizerArgs{}
 	errs, err := argsKind.Decode(object, args, &args.TypeMeta)

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// firstRetry and longRetry bound the wait after an eviction that was refused for now.
+	// firstRetry and longRetry bound the wait after an eviction that was refused temporarily.
 	firstRetry = 500 * time.Millisecond
 	longRetry  = 5 * time.Second
-	// evictionsAtOnce bounds the calls under way.
+	// evictionsAtOnce bounds the concurrent eviction calls.
 	evictionsAtOnce = 8
-	// statusEvery is how often the progress is written at most, and statusShare the share of the time that the
-	// writing may take: a large plan is a large object.
+	// statusEvery is the least time between two writes of the progress. Writing takes at most one part in statusShare
+	// of the time: a large plan is a large object.
 	statusEvery = 500 * time.Millisecond
 	statusShare = 10
-	// wakeEvery is how often planned pods are woken up although nothing changed.
+	// wakeEvery is how often the pods of a plan are activated although nothing changed.
 	wakeEvery = time.Second
 )
 
@@ -34,14 +34,14 @@ type activePlan struct {
 	record *packingplan.Record
 	// partial says that pods were left to another plan.
 	partial bool
-	// nextChange is when the first of the reasons passes for which running pods are left alone for now.
+	// nextChange is when the first of the rules that protect running pods only for now may end.
 	nextChange time.Time
 	execution  *executor.Execution
 	targets    map[types.UID]string
 	// touched are the nodes that the plan's pods leave or arrive on.
 	touched []string
-	// expected is the fingerprint of the state that the plan leads to from the one in which the optimiser
-	// made it: what has changed since is not in its proof. It is empty if that state is not known.
+	// expected is the fingerprint of the state that the plan leads to from the snapshot that it was made for: the proof
+	// does not cover later changes. It is empty if that snapshot is not known.
 	expected string
 	deadline time.Time
 	// notBefore and retry implement the back-off after refused evictions.
@@ -58,16 +58,16 @@ type activePlan struct {
 	progress executor.Progress
 	changed  time.Time
 	pace     *rate.Limiter
-	// shortSince is since when room is lacking, by node.
+	// shortSince is since when a node has lacked room, by node.
 	shortSince map[string]time.Time
-	// adopted are the moves of which a former process had evicted the pod.
+	// adopted are the moves whose pod a former process had evicted.
 	adopted []types.UID
 }
 
-// advance takes the running plan as far as it goes now.
+// advance carries the active plan out as far as is possible now.
 func (l *loop) advance(ctx context.Context) {
 	active := l.active
-	// First who has left, then the room: what has left is in it.
+	// First the pods that have left, then the room: it must include what they took.
 	l.noteGone(active)
 	free, err := (*l.rehearser.Load()).FreeOn(ctx, active.touched)
 	if err != nil {
@@ -109,9 +109,9 @@ func (l *loop) noteGone(active *activePlan) {
 	}
 }
 
-// evictWave evicts what the execution says, as fast as the pace allows. An eviction that cannot be made now,
-// since a disruption budget refuses it or nobody tells who leads, is tried again later; any other failure ends
-// the plan.
+// evictWave evicts the pods that the execution names, as fast as the rate limit allows. An eviction that is not possible
+// now, because a disruption budget refuses it or the lease cannot be checked, is tried again later. Any other failure
+// ends the plan.
 func (l *loop) evictWave(ctx context.Context, active *activePlan, free map[string]resources.Vector) error {
 	if l.clock.Now().Before(active.notBefore) {
 		return nil
@@ -140,7 +140,7 @@ func (l *loop) evictWave(ctx context.Context, active *activePlan, free map[strin
 	return nil
 }
 
-// evictAll evicts the pods side by side and notes what came of each. later is why some of them are to be tried again.
+// evictAll evicts the pods concurrently and records each result. later is why some of them must be tried again.
 func (l *loop) evictAll(ctx context.Context, active *activePlan, wave []executor.Departure) (later, failed error) {
 	if err := l.checkLeadCached(ctx); err != nil {
 		return err, nil
@@ -173,7 +173,7 @@ func (l *loop) evictAll(ctx context.Context, active *activePlan, wave []executor
 	return later, failed
 }
 
-// noteEvicted puts down that a pod leaves, by this process if it is ours.
+// noteEvicted records that a pod leaves; ours says that this process evicted it.
 func (l *loop) noteEvicted(active *activePlan, departure executor.Departure, ours bool) {
 	pod := departure.Pod.Object
 	active.execution.Evicted(pod.UID)
@@ -192,7 +192,7 @@ func (l *loop) noteEvicted(active *activePlan, departure executor.Departure, our
 	l.announceDeparture(active.record, departure, to)
 }
 
-// wakePlanned wakes up the pods that have an open place with room for them.
+// wakePlanned activates the pods that have an open place with room for them.
 func (l *loop) wakePlanned(active *activePlan, free map[string]resources.Vector) {
 	if now := l.clock.Now(); active.dirty || now.Sub(active.woken) >= wakeEvery {
 		active.woken = now
@@ -219,7 +219,7 @@ func (l *loop) writeProgress(ctx context.Context, active *activePlan) {
 	active.writing = active.written.Sub(began)
 }
 
-// endPlan takes the state machine back to Idle. Everything the plan kept is let go.
+// endPlan returns the state machine to Idle and releases everything that the plan held.
 func (l *loop) endPlan(ctx context.Context, phase packingplan.Phase, message string) {
 	active := l.active
 	l.active = nil

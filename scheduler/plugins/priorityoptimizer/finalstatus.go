@@ -10,9 +10,9 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// writeFinalStatuses puts down how plans ended, and reports whether that is done for all of them. While the
-// API server does not take it, it is tried again and again, and no other plan begins: a plan that is
-// over must neither look alive nor hold room.
+// writeFinalStatuses writes how plans ended, and reports whether that is done for all of them. While the API server does
+// not accept a status, it is written again and again, and no other plan starts: a plan that has ended must neither look
+// active nor hold room.
 func (l *loop) writeFinalStatuses(ctx context.Context) bool {
 	for len(l.unwritten) > 0 {
 		record := l.unwritten[0]
@@ -36,12 +36,12 @@ func (l *loop) writeFinalStatuses(ctx context.Context) bool {
 	return true
 }
 
-// writeFinalStatus puts down the end and then lets go of the room, as all other processes do when they see that end. Of
-// a plan with which another process has gone on, the room is that one's to end.
+// writeFinalStatus writes the status and then releases the plan's room, as all other processes do when they see that the
+// plan has ended. If another process has taken the plan over, the room is left to that process.
 func (l *loop) writeFinalStatus(ctx context.Context, record *packingplan.Record) error {
 	err := l.write(ctx, record)
 	if isTooLarge(err) {
-		// Better an end without its story than a plan that looks alive.
+		// Better a status without details than a plan that looks active.
 		record.Status = packingplan.Status{Phase: record.Status.Phase, Message: packingplan.Shortened(record.Status.Message),
 			SnapshotID: record.Status.SnapshotID, StartTime: record.Status.StartTime, CompletionTime: record.Status.CompletionTime}
 		err = l.write(ctx, record)
@@ -53,14 +53,14 @@ func (l *loop) writeFinalStatus(ctx context.Context, record *packingplan.Record)
 	return err
 }
 
-// isTooLarge says that the API server, or etcd behind it, will never take the object. What etcd says is passed on in
-// words alone.
+// isTooLarge says that the API server, or etcd behind it, will never accept the object. Errors of etcd are passed on as
+// text only.
 func isTooLarge(err error) bool {
 	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "request is too large")
 }
 
-// isTransient says that an error is of the moment, not of what was asked for. A server that has just been
-// started forbids for a while what it allows afterwards.
+// isTransient says that a later try may succeed. A server that has just started forbids for a while what it allows
+// afterwards.
 func isTransient(err error) bool {
 	var overtaken *packingplan.OvertakenError
 	return !errors.As(err, &overtaken) && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) &&

@@ -9,14 +9,14 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// heldSet remembers the pods that were turned away, until each has been seen coming back.
+// heldSet remembers the pods that were rejected, until each has passed or is gone.
 //
-// Waking a pod up once is not enough: the wake-up may come while the scheduling queue is only
-// about to park the pod, and is then lost. So a pod leaves the room only when the queue has let
-// it through, or when it is gone; until then it is woken up again and again.
+// Activating a pod once is not enough: the activation may come just before the scheduling queue parks the pod, and is
+// then lost. So a pod leaves the set only when the queue has let it through, or when it is gone; until then it is
+// activated again and again.
 type heldSet struct {
 	clock clock.PassiveClock
-	// onRemove is called with the time a pod spent here.
+	// onRemove is called with the time that a pod spent in the set.
 	onRemove func(time.Duration)
 
 	mu   sync.Mutex
@@ -32,7 +32,7 @@ func newHeldSet(clock clock.PassiveClock, onRemove func(time.Duration)) *heldSet
 	return &heldSet{clock: clock, onRemove: onRemove, pods: map[types.UID]heldPod{}}
 }
 
-// add remembers the pod from its first time here on.
+// add remembers the pod. One that is in the set already keeps its time.
 func (s *heldSet) add(pod *v1.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *heldSet) add(pod *v1.Pod) {
 	s.pods[pod.UID] = heldPod{pod, since}
 }
 
-// remove takes note that the pod has come back, or is gone.
+// remove forgets a pod that has passed, or is gone.
 func (s *heldSet) remove(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +53,7 @@ func (s *heldSet) remove(uid types.UID) {
 	}
 }
 
-// keepOnly forgets the pods that are not there any more: one that was deleted during its cycle is kept after the news
-// of its deletion.
+// keepOnly forgets the pods that no longer exist: one that is deleted during its cycle is added after its deletion event.
 func (s *heldSet) keepOnly(there func(*v1.Pod) bool) {
 	for uid, pod := range s.all() {
 		if !there(pod) {
@@ -69,14 +68,14 @@ func (s *heldSet) size() int {
 	return len(s.pods)
 }
 
-// since is when the pod came here; zero if it is not here.
+// since is when the pod was added; zero if it is not in the set.
 func (s *heldSet) since(uid types.UID) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pods[uid].since
 }
 
-// longerThan are the pods that have been here for so long, in the form the scheduling queue activates.
+// longerThan are the pods that have been in the set for so long, in the form that the scheduling queue activates.
 func (s *heldSet) longerThan(waited time.Duration) map[string]*v1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +88,7 @@ func (s *heldSet) longerThan(waited time.Duration) map[string]*v1.Pod {
 	return pods
 }
 
-// all are the pods here, in the form the scheduling queue activates.
+// all are the pods of the set, in the form that the scheduling queue activates.
 func (s *heldSet) all() map[string]*v1.Pod {
 	return s.longerThan(0)
 }

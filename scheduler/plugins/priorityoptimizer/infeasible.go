@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// minShortage is how long room must be lacking before a plan is given up for it.
+	// minShortage is how long room must be lacking before the plan is aborted for it.
 	minShortage = time.Second
-	// vanishedAfter is how long a plan waits for the pods that a controller creates in place of waiting ones.
+	// vanishedAfter is how long a plan waits for a controller to replace waiting pods that are gone.
 	vanishedAfter = 5 * time.Second
 )
 
@@ -29,8 +29,7 @@ func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]s
 	return states
 }
 
-// infeasible is why what is left of the plan can no longer be carried out, or "". To go on would
-// only disturb more pods.
+// infeasible is why the rest of the plan can no longer be carried out, or "". To continue would only disrupt more pods.
 func (l *loop) infeasible(active *activePlan, progress executor.Progress, free map[string]resources.Vector) string {
 	now := l.clock.Now()
 	if progress != active.progress {
@@ -56,9 +55,8 @@ func (l *loop) infeasible(active *activePlan, progress executor.Progress, free m
 	return active.missingRoom(outstanding, free, now)
 }
 
-// missingRoom is why the plan lacks room, or "". The room on the nodes and the places of the plan are read one after the
-// other, so that a pod that is just being bound may count twice, or that of a binding that just failed: what a node lacks
-// it must lack for a while.
+// missingRoom says which room the plan lacks, or "". The free room and the plan's places are read one after the other,
+// so a pod that is just being bound, or whose binding just failed, may count twice. So room must be lacking for a while.
 func (active *activePlan) missingRoom(outstanding, free map[string]resources.Vector, now time.Time) string {
 	room := active.execution.RoomToCome()
 	since := map[string]time.Time{}
@@ -80,8 +78,7 @@ func (active *activePlan) missingRoom(outstanding, free map[string]resources.Vec
 	return ""
 }
 
-// stepTimeout is how long a plan may stand still: pods that are leaving get their grace period
-// beyond the limit.
+// stepTimeout is how long a plan may make no progress: pods that are leaving get their grace period on top.
 func (l *loop) stepTimeout(active *activePlan) time.Duration {
 	return seconds(*l.args.StepTimeoutSeconds) + active.execution.LongestGrace()
 }

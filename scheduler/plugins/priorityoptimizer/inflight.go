@@ -9,12 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// inFlight are the pods this scheduler has reserved a node for and whose binding the informers
-// do not show yet.
+// inFlight are the pods that this scheduler has reserved a node for and whose binding the informers do not show yet.
 type inFlight struct {
 	mu    sync.Mutex
 	nodes map[types.UID]string
-	// tracked are the nodes that pods were added on since the last call of look; nil if nobody looks.
+	// tracked are the nodes that pods were added on since startTracking; nil while nothing is tracked.
 	tracked sets.Set[string]
 }
 
@@ -48,7 +47,7 @@ func (f *inFlight) all() map[types.UID]string {
 	return maps.Clone(f.nodes)
 }
 
-// startTracking begins to take note of where pods are added.
+// startTracking begins to record on which nodes pods are added.
 func (f *inFlight) startTracking() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +61,7 @@ func (f *inFlight) stopTracking() {
 	f.tracked = nil
 }
 
-// addedOn says whether pods were added on one of the nodes since look was called.
+// addedOn says whether pods were added on one of the nodes since startTracking.
 func (f *inFlight) addedOn(nodes []string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

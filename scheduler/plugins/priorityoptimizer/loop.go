@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// idleTick is how often the state machine looks around although nothing happened.
+	// idleTick is how often the state machine runs although nothing happened.
 	idleTick = time.Second
-	// firstTick is the same until the plans of former processes are known.
+	// firstTick is the interval until the plans of former processes are known.
 	firstTick = 20 * time.Millisecond
-	// executingTick is the same while a plan is being carried out, or pods wait that have not been tried.
+	// executingTick is the interval while a plan is being carried out, or untried pods wait for a solve.
 	executingTick = 100 * time.Millisecond
-	// coalescing is how long the loop waits for further news of a plan under way before it looks.
+	// coalescing is how long the loop waits for further events of the active plan before it handles them.
 	coalescing = 20 * time.Millisecond
 )
 
@@ -42,17 +42,17 @@ type loop struct {
 	solvedStates solvedStates
 	refusalCache refusalCache
 	records      records
-	// unwritten are the plans that are over, which the API server has not been told yet.
+	// unwritten are the plans that have ended and whose final status has not been written yet.
 	unwritten []*packingplan.Record
-	// writeError is why it has not, said once.
+	// writeError is why not; each error is logged once.
 	writeError string
 	// active is the plan being carried out; nil otherwise.
 	active *activePlan
 	// activeSolve is the solve under way; nil otherwise. The informer reads it.
 	activeSolve atomic.Pointer[activeSolve]
-	// pruned is when pods that are gone were last looked for among those that wait.
+	// pruned is when pods that no longer exist were last removed from the held sets.
 	pruned time.Time
-	// manualLast says that the last solve was a user's, so that users' plans do not keep the others out.
+	// manualLast says that the last solve was a user's, so that users' plans do not starve the automatic ones.
 	manualLast bool
 	solves     int
 	// hasRead says that the cluster was read ahead of the solve that comes next.
@@ -102,7 +102,7 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// coalesce waits for further news while a plan is carried out: each of its pods makes several.
+// coalesce waits for further events while a plan is carried out: each of its pods causes several.
 func (l *loop) coalesce(ctx context.Context) {
 	if l.active == nil {
 		return
@@ -119,7 +119,7 @@ func (l *loop) coalesce(ctx context.Context) {
 	}
 }
 
-// step does what is due and returns when to look again at the latest.
+// step does what is due and returns the longest time until the next step.
 func (l *loop) step(ctx context.Context) time.Duration {
 	heldPods.Set(float64(l.hold.held.size() + l.awaitingSolve.size() + l.batch.size()))
 	if l.standBy(ctx) {
@@ -141,7 +141,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	return l.untilDue()
 }
 
-// wakeWaiting wakes up pods whose first wake-up was lost. Those that a plan keeps out wait for its end.
+// wakeWaiting activates the pods whose first activation was lost. Pods that a plan keeps out wait for its end.
 func (l *loop) wakeWaiting() {
 	if l.clock.Since(l.pruned) >= idleTick {
 		l.pruned = l.clock.Now()
@@ -166,7 +166,7 @@ func (l *loop) startDue(ctx context.Context) {
 	if l.leadingSince.IsZero() {
 		l.startUp(ctx)
 		if l.leadingSince.IsZero() && l.isDue() {
-			l.scheduleWithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", everybody)
+			l.scheduleWithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", anyPod)
 		}
 		return
 	}
@@ -203,7 +203,7 @@ func (l *loop) isDue() bool {
 	return ok && !l.clock.Now().Before(at)
 }
 
-// startUp is the first thing a process does that begins to schedule.
+// startUp is the first step of a process that begins to schedule.
 func (l *loop) startUp(ctx context.Context) {
 	if !l.informer.HasSynced() {
 		return
@@ -220,8 +220,9 @@ func (l *loop) startUp(ctx context.Context) {
 	l.readAhead()
 }
 
-// readAhead takes a snapshot that is thrown away. What was read of the objects is kept: the snapshot that counts, for
-// which pods are held back, is left with those that have changed since. Of a large cluster that is several times as fast.
+// readAhead takes a snapshot and discards it, which fills the snapshot cache. The snapshot of the solve, for which pods
+// are held back, then only has to read the objects that have changed since. On a large cluster that is several times as
+// fast.
 func (l *loop) readAhead() {
 	if _, err := l.view.snapshot(""); err != nil {
 		l.logger.Error(err, "No snapshot")
@@ -243,7 +244,7 @@ func (l *loop) untilDue() time.Duration {
 	return max(0, min(tick, at.Sub(l.clock.Now())))
 }
 
-// planLogger names the plan in every line.
+// planLogger adds the plan's name to every line.
 func (l *loop) planLogger(record *packingplan.Record) klog.Logger {
 	return l.logger.WithValues("plan", record.Name())
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// refusalTTL is how long a refusal of the profile's plugins is taken for granted. It may depend
-// on anything, so it cannot be known when it ends.
+// refusalTTL is how long a refusal of the profile's plugins is assumed to hold. It may depend on anything, so nothing
+// shows when it ends.
 const refusalTTL = 30 * time.Second
 
-// refusalCache are the classes of pods and the nodes that rehearsals have refused them lately.
+// refusalCache keeps the pairs of pod class and node that recent rehearsals have refused.
 type refusalCache struct {
 	refusedAt map[snapshot.Pair]time.Time
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// rejectedPods are the pods of scheduling cycles that this plugin has ended, until their failure is handled.
+// rejectedPods are the pods that this plugin has just rejected, until their failure is handled.
 type rejectedPods struct {
 	mu   sync.Mutex
 	pods sets.Set[types.UID]
@@ -39,10 +39,10 @@ func (t *rejectedPods) take(uid types.UID) bool {
 	return was
 }
 
-// HandleFailures has the pods that the plugin turned away put back into the queue, and nothing written about them: it
-// wakes them up again, and nothing has been learnt about them. The scheduler writes down each failure before it looks at
-// the next pod, 50 a second by its stock limits, so that a solve for 500 pods would keep all others waiting for ten
-// seconds. It must be called before the scheduler runs.
+// HandleFailures puts the pods that the plugin rejected back into the queue without a status write: the plugin activates
+// them again, and the rejection says nothing about them. The scheduler writes each failure before it takes the next pod,
+// 50 a second at its stock limits, so a solve for 500 pods would make all others wait for ten seconds. It must be called
+// before the scheduler runs.
 func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
 	handle := of.FailureHandler
 	of.FailureHandler = func(ctx context.Context, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
@@ -54,8 +54,8 @@ func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
 	}
 }
 
-// requeue does with the queue what the scheduler does after a cycle in vain. It reports false, and does nothing, where
-// more is to be done than that.
+// requeue does with the queue what the scheduler does after a failed cycle. It reports false, and does nothing, where
+// more has to be done.
 func requeue(ctx context.Context, queue interface {
 	AddUnschedulableIfNotPresent(logger klog.Logger, pod *framework.QueuedPodInfo, podSchedulingCycle int64) error
 	SchedulingCycle() int64
@@ -68,7 +68,7 @@ func requeue(ctx context.Context, queue interface {
 	if err != nil || live.UID != pod.Pod.UID || live.Spec.NodeName != "" {
 		return false
 	}
-	// Its error is about selectors that the API server let through; such a pod is queued like any other.
+	// The error is about selectors that the API server accepted; such a pod is queued like any other.
 	info, _ := framework.NewPodInfo(live.DeepCopy())
 	pod.ClearRejectorPlugins()
 	pod.PodInfo = info

@@ -21,39 +21,38 @@ import (
 )
 
 const (
-	// answerGrace is what the optimiser gets beyond its limit before the best plan so far is taken, and readingGrace
-	// the same for each byte of the request: its limit begins when it has read the snapshot (optimizer.proto,
-	// SolveOptions.time_limit_s).
+	// answerGrace is how long the optimiser may exceed its time limit before the best plan so far is taken, and
+	// readingGrace the same for each byte of the request: the limit begins when the optimiser has read the snapshot
+	// (optimizer.proto, SolveOptions.time_limit_s).
 	answerGrace  = 1700 * time.Millisecond
 	readingGrace = 650 * time.Nanosecond
-	// minRoundTime is the least time in which it is worth to ask again after an objection.
+	// minRoundTime is the least remaining time in which another round after an objection is worthwhile.
 	minRoundTime = 50 * time.Millisecond
-	// pauseFactor is how many times as long as this process worked on a solve it leaves the solver alone
-	// afterwards: a large cluster must not spend its scheduler's time on snapshots.
+	// pauseFactor is the pause after a solve, in multiples of the time that this process itself spent on it: a large
+	// cluster must not spend its scheduler's time on snapshots.
 	pauseFactor = 10
 )
 
-// solveSession is one solve.
+// solveSession is one solve, which may take several rounds.
 type solveSession struct {
 	record *packingplan.Record
 	limit  time.Duration
-	// until is when the limit is used up; zero before the first snapshot has been taken.
+	// until is when the time limit ends; zero before the first snapshot has been taken.
 	until    time.Time
 	snapshot *snapshot.Snapshot
 	answer   *optimizerclient.Answer
-	// fromRecord says that the answer is of a former time, so that its proof is not of the state asked.
+	// fromRecord says that the plan was read from its record, so that its proof is not about this snapshot.
 	fromRecord bool
 	// history is what earlier plans have done to running pods.
 	history []plan.Moved
-	// constraints is what the rounds so far have taught.
+	// constraints are applied to each further snapshot: they say what the rounds so far have ruled out.
 	constraints []func(*snapshot.Snapshot)
-	// verifiedAt is when the last plan had been judged, judging how long that took.
+	// verifiedAt is when the last plan was verified, verifyTook how long that took.
 	verifiedAt time.Time
 	verifyTook time.Duration
-	// ownTime is the time that this process has spent on the solve, without the optimiser's.
+	// ownTime is the time that this process has spent on the solve, not counting the optimiser's.
 	ownTime time.Duration
-	// nextChange is when the first of the reasons passes for which running pods are left alone for now; zero if none
-	// does.
+	// nextChange is when the first of the rules that protect running pods only for now may end; zero if none does.
 	nextChange time.Time
 	// moveLimit bounds the moves so that the plan fits into its object; nil does not.
 	moveLimit *int32
@@ -65,15 +64,15 @@ func (l *loop) newSession(record *packingplan.Record) *solveSession {
 	return &solveSession{record: record, limit: l.limitOf(record), history: l.history()}
 }
 
-// noteChange takes note of when a reason passes.
+// noteChange keeps the earliest time at which a temporary rule ends.
 func (session *solveSession) noteChange(at time.Time) {
 	if session.nextChange.IsZero() || at.Before(session.nextChange) {
 		session.nextChange = at
 	}
 }
 
-// expected is the fingerprint of the state in which the given pods have the given nodes and all else is as
-// the optimiser was told; empty if nobody knows what that was.
+// expected is the fingerprint of the state in which the given pods have the given nodes and all else is as in the
+// snapshot that the plan was made for; empty if that snapshot is not known.
 func (session *solveSession) expected(nodes map[types.UID]string) string {
 	if session.fromRecord {
 		return ""
@@ -81,14 +80,14 @@ func (session *solveSession) expected(nodes map[types.UID]string) string {
 	return session.snapshot.FingerprintAfter(nodes)
 }
 
-// noPlan is why a solve ends without a plan to carry out.
+// noPlan says why a solve ends without a plan to carry out.
 type noPlan struct {
 	phase   packingplan.Phase
 	message string
 }
 
-// findPlan gets an answer to which there is no objection. Either a plan that changes something is
-// returned, or the reason why there is none.
+// findPlan asks the optimiser until a plan passes all checks. It returns either a plan that changes something, or the
+// reason why there is none.
 func (l *loop) findPlan(ctx context.Context, session *solveSession) (*plan.Plan, *noPlan) {
 	if l.rehearser.Load() == nil {
 		return nil, &noPlan{packingplan.Failed, "the scheduler was not built to rehearse plans: " +
@@ -136,8 +135,8 @@ func (l *loop) findPlan(ctx context.Context, session *solveSession) (*plan.Plan,
 	}
 }
 
-// shrink makes the next answer one of so many steps at most: the pods of the lowest priorities wait for another plan,
-// and only so many pods are moved. It reports false if there is no time for that.
+// shrink limits the next plan to that many steps: the pods of the lowest priorities wait for another plan, and fewer
+// pods are moved. It reports false if there is no time left for another round.
 func (l *loop) shrink(session *solveSession, most int) bool {
 	placed := session.snapshot.Waiting(session.answer.Plan)
 	slices.SortStableFunc(placed, func(a, b *snapshot.Pod) int { return cmp.Compare(b.Priority, a.Priority) })
@@ -151,8 +150,8 @@ func (l *loop) shrink(session *solveSession, most int) bool {
 	return l.clock.Now().Add(minRoundTime).Before(session.until)
 }
 
-// startTracking takes the snapshot that is asked about, a new one for each round: the state may be what
-// the last plan failed on.
+// takeSnapshot takes the snapshot of a round. Each round gets a new one: an outdated state may be why the last plan
+// failed.
 func (l *loop) takeSnapshot(session *solveSession) *noPlan {
 	l.solves++
 	began := l.clock.Now()
@@ -176,8 +175,8 @@ func (l *loop) takeSnapshot(session *solveSession) *noPlan {
 	return nil
 }
 
-// solveFilter are the pods that a solve is about. One of the scheduler's own leaves those to it that are not marked:
-// a plan would have them wait for their turn in it, where they may find room at once.
+// solveFilter selects the pods of a solve. A solve that the scheduler started itself leaves unmarked pods to the
+// scheduler: in a plan they would have to wait, while they may find room at once without it.
 func (l *loop) solveFilter(record *packingplan.Record) func(*v1.Pod) bool {
 	if !record.Ours() {
 		return anyPod
@@ -190,7 +189,7 @@ func (l *loop) isMarked() func(*v1.Pod) bool {
 	return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || marked.Has(pod.UID) }
 }
 
-// solveOnce gets one answer and judges it.
+// solveOnce gets one answer and verifies it.
 func (l *loop) solveOnce(ctx context.Context, session *solveSession) (*plan.Plan, error) {
 	if err := l.callOptimizer(ctx, session); err != nil {
 		var raised *objection
@@ -218,13 +217,13 @@ func (l *loop) solveOnce(ctx context.Context, session *solveSession) (*plan.Plan
 	return checked, err
 }
 
-// noPlanFound tells a proved answer, and one that ran out of time, from a failure.
+// noPlanFound distinguishes a proved answer, and one that ran out of time, from a failure.
 func (l *loop) noPlanFound(session *solveSession) *noPlan {
 	switch session.answer.EndReason {
 	case contract.EndReason_END_REASON_OPTIMAL, contract.EndReason_END_REASON_NO_IMPROVEMENT,
 		contract.EndReason_END_REASON_TIME_LIMIT:
 		if session.answer.Plan == nil {
-			// Not even the present state was looked at: that says nothing of it, and is worth another try.
+			// The optimiser did not even evaluate the present state, so the answer says nothing about it: try again.
 			return &noPlan{packingplan.Failed, "the optimiser had no answer in time: " + session.answer.Message}
 		}
 		message, until := "the optimiser found nothing better in time", l.clock.Now().Add(unprovedFor)
@@ -241,7 +240,7 @@ func (l *loop) noPlanFound(session *solveSession) *noPlan {
 	return &noPlan{packingplan.Failed, fmt.Sprintf("the optimiser ended with %s: %s", endReason(session.answer), session.answer.Message)}
 }
 
-// callOptimizer asks the optimiser within the time that is left. It is cut off by the injected clock.
+// callOptimizer sends one request, bounded by the time that is left. The injected clock cuts it off.
 func (l *loop) callOptimizer(ctx context.Context, session *solveSession) error {
 	began := l.clock.Now()
 	left := max(session.until.Sub(began), minRoundTime)

@@ -15,13 +15,12 @@ import (
 )
 
 const (
-	// readyTimeout bounds the look whether the optimiser is there at all.
+	// readyTimeout bounds the check whether the optimiser is reachable.
 	readyTimeout        = 500 * time.Millisecond
 	messageNothingWaits = "no pod waits for a node"
 )
 
-// solveAutomatic asks the optimiser about the marked pods, unless the state is known to hold
-// nothing to gain.
+// solveAutomatic asks the optimiser about the marked pods, unless the state is known to allow no improvement.
 func (l *loop) solveAutomatic(ctx context.Context) {
 	l.trigger.started()
 	l.hasRead = false
@@ -33,7 +32,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
 		l.logger.Error(err, "Scheduling goes on without the optimiser")
 		l.trigger.failed()
-		l.scheduleWithoutPlan("the optimiser is away", everybody)
+		l.scheduleWithoutPlan("the optimiser is away", anyPod)
 		return
 	}
 	if err := l.checkLead(ctx); err != nil {
@@ -46,15 +45,15 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	if err != nil {
 		l.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.trigger.failed()
-		l.scheduleWithoutPlan("plans cannot be recorded", everybody)
+		l.scheduleWithoutPlan("plans cannot be recorded", anyPod)
 		return
 	}
 	l.records.handled.Insert(record.UID())
 	l.solve(ctx, record)
 }
 
-// isKnown says whether nothing waits for a node, or nothing is to be gained as far as is remembered. The solve does not go
-// on with its snapshot: until the hold begins, pods are bound, and the plan would be of a state that is gone.
+// isKnown says whether no pod waits for a node, or the state is remembered as one that allows no improvement. The solve
+// does not use its snapshot: pods are bound until the hold begins, and the plan would be for an outdated state.
 func (l *loop) isKnown() bool {
 	if l.solvedStates.isEmpty(l.clock.Now()) && l.trigger.size() > 0 {
 		return false
@@ -71,7 +70,7 @@ func (l *loop) isKnown() bool {
 	if state.Pending() == 0 {
 		return true
 	}
-	// What is proved where nothing was left alone for now is proved where something is.
+	// What is proved for a state without temporarily protected pods also holds for the same state with them.
 	known := l.solvedStates.has(state.Fingerprint(), began)
 	session := &solveSession{snapshot: state, history: l.history()}
 	l.applyConstraints(session)
@@ -104,14 +103,14 @@ func (l *loop) ready(ctx context.Context) error {
 	return l.solver.Ready(ctx)
 }
 
-// solve takes a recorded plan from Solving to Executing or to its end. A dry run holds no pod.
+// solve takes a recorded plan from Solving to Executing or to its end. A dry run holds no pods.
 func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	now := metav1.NewTime(l.clock.Now())
 	record.Status = packingplan.Status{Phase: packingplan.Solving, StartTime: &now, Strategy: l.args.Strategy}
 	if err := l.write(ctx, record); err != nil {
 		l.trigger.failed()
 		l.finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
-		l.scheduleWithoutPlan("plans cannot be recorded", everybody)
+		l.scheduleWithoutPlan("plans cannot be recorded", anyPod)
 		return
 	}
 	session := l.newSession(record)
@@ -137,7 +136,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		}
 		l.finish(ctx, record, end.phase, end.message)
 		if failed {
-			l.scheduleWithoutPlan("the optimiser failed", everybody)
+			l.scheduleWithoutPlan("the optimiser failed", anyPod)
 		}
 	case record.Spec.Mode == packingplan.DryRun:
 		l.finish(ctx, record, packingplan.Proposed, messageProposed)
@@ -148,7 +147,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 
 func isManualRecord(record *packingplan.Record) bool { return !record.Ours() }
 
-// limitOf is the time limit that the plan asks for, as far as the profile allows.
+// limitOf is the time limit that the plan asks for, up to the profile's maximum.
 func (l *loop) limitOf(record *packingplan.Record) time.Duration {
 	if record.Spec.TimeLimitSeconds != nil {
 		return seconds(min(*record.Spec.TimeLimitSeconds, *l.args.MaxTimeLimitSeconds))

@@ -6,12 +6,11 @@ import (
 )
 
 const (
-	// maxSolvedStates is how many states are known to hold nothing to gain. More than one, since
-	// a cluster may swing between a few.
+	// maxSolvedStates is how many states are remembered. More than one, since a cluster may alternate between a few.
 	maxSolvedStates = 32
-	// provedFor is how long a proof is relied upon: a plugin of the profile may go by what no snapshot tells.
+	// provedFor is how long a proof is relied upon: a plugin of the profile may depend on what no snapshot contains.
 	provedFor = 10 * time.Minute
-	// unprovedFor is the same of a search that found nothing in time. Another one may have better luck.
+	// unprovedFor is the same for a search that found nothing in time. Another search may find something.
 	unprovedFor = time.Minute
 )
 

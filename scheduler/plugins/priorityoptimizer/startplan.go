@@ -14,10 +14,10 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// startTries is how often a plan is checked anew because a pod slipped in meanwhile.
+// startTries is how often a plan is checked again because a pod was bound to one of its nodes meanwhile.
 const startTries = 3
 
-// startPlan records the plan, checks it against the state as it is now and makes it the running one.
+// startPlan records the plan, checks it against the live state and makes it the active plan.
 func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *plan.Plan) {
 	giveUp := func(phase packingplan.Phase, err error) {
 		l.trigger.failed()
@@ -53,8 +53,8 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 	l.hold.end()
 }
 
-// activatePlan checks the plan on the live state and opens its places. Pods that were let in between the two make it
-// start over if they are on the plan's nodes: on others they are let in all the while that it is carried out.
+// activatePlan checks the plan on the live state and opens its places. If a pod is bound to one of the plan's nodes
+// between the two, it starts over. Pods may be bound to other nodes at any time.
 func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*activePlan, error) {
 	defer l.inFlight.stopTracking()
 	for range startTries {
@@ -107,9 +107,9 @@ func (l *loop) newActivePlan(session *solveSession, now *snapshot.Snapshot, chec
 	}
 }
 
-// timeoutFor is how long the plan may take altogether. It grows with the plan: by the rate at which pods are evicted,
-// and by the workload whose pods have to go one after the other for longest. Long before that, a plan that stands
-// still is given up.
+// timeoutFor is how long the plan may take in total. It grows with the plan: with the rate at which pods are evicted,
+// and with the workload whose pods take longest to leave one after the other. A plan that makes no progress is aborted
+// long before that.
 func (l *loop) timeoutFor(checked *plan.Plan) time.Duration {
 	disrupted := checked.Disrupted()
 	timeout := seconds(*l.args.PlanTimeoutSeconds)

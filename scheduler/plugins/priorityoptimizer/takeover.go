@@ -16,15 +16,13 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// takeOverTimeout is how long the pods that a former process evicted may take to terminate
-// before its plan is given up.
+// takeOverTimeout is how long the pods that a former process evicted may take to terminate before its plan is aborted.
 const takeOverTimeout = 8 * time.Second
 
 const messageRestarted = "the scheduler was restarted while the plan was open"
 
-// takeOver deals with the plans that a former process left open. One that was being carried out
-// is carried on if what is left of it still is a good plan for the cluster as it is; the others
-// are closed. It reports whether one keeps the loop busy.
+// takeOver handles the plans that a former process left open. A plan that was being carried out is resumed if the rest of
+// it is still a good plan for the cluster; the others are closed. It reports whether the loop is busy with one.
 func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 	for _, record := range l.unhandled(all) {
 		if isManual(record) {
@@ -46,7 +44,7 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 	return l.active != nil
 }
 
-// resume carries the plan on or closes it. It reports true if that cannot be decided yet.
+// resume continues the plan or closes it. It reports true if that cannot be decided yet.
 func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bool) {
 	now, err := l.view.snapshot(record.Status.SnapshotID)
 	if err != nil {
@@ -67,7 +65,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		l.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be carried on: "+err.Error())
 		return false
 	}
-	// Whoever has gone on with the plan in the meantime has written so.
+	// If another process has continued the plan in the meantime, its status says so and this write fails.
 	if err := l.write(ctx, record); err != nil {
 		l.execution.Store(nil)
 		l.planLogger(record).Error(err, "The plan is not carried on")
@@ -85,14 +83,14 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 // remainder is what is left of a plan.
 type remainder struct {
 	plan *contract.Plan
-	// adopted are the moves of which the pod was evicted and the replacement still waits.
+	// adopted are the moves whose pod was evicted and whose replacement still waits.
 	adopted []types.UID
 	// terminating says that an evicted pod still takes room.
 	terminating bool
 }
 
-// remainderOf compares a plan's status with the cluster. The status may be behind: the process
-// may have ended between an eviction and its writing down.
+// remainderOf compares a plan's status with the cluster. The status may be outdated: the process may have ended between
+// an eviction and the write that records it.
 func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 	left := remainder{plan: &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}}
 	waiting := waitingByKind(now)
@@ -117,7 +115,7 @@ func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 	return left
 }
 
-// move sorts out one move, and brings its state up to date.
+// move updates the state of one move and adds what is left of it.
 func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting waitingPods) {
 	pod := now.Pods[types.UID(move.PodUID)]
 	switch {
@@ -154,7 +152,7 @@ func (r *remainder) place(pod *snapshot.Pod, node string) {
 	r.plan.Placements = append(r.plan.Placements, &contract.Placement{PodUid: string(pod.Object.UID), Node: node})
 }
 
-// waitingPods are waiting pods that nobody has claimed yet, by kind and name.
+// waitingPods are the waiting pods that no placement or move has claimed yet, by kind and in the order of names.
 type waitingPods map[snapshot.Kind][]*snapshot.Pod
 
 func waitingByKind(now *snapshot.Snapshot) waitingPods {

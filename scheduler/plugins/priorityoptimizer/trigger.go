@@ -19,9 +19,9 @@ const (
 // pace says how a trigger waits for more pods.
 type pace struct {
 	mode Mode
-	// settle is the quiet time of mode OnUnschedulable.
+	// settle is the settle time of mode OnUnschedulable.
 	settle time.Duration
-	// interval lies between two solves of mode Periodic, and is the most that a batch waits.
+	// interval is the time between two solves of mode Periodic, and the longest that a batch waits.
 	interval time.Duration
 	// batch is how many pods fill one (mode Batch).
 	batch int
@@ -35,14 +35,14 @@ func paceOf(args *PriorityOptimizerArgs) pace {
 	return pace{mode: args.Mode, settle: seconds(*args.SettleSeconds), interval: seconds(interval), batch: int(*args.BatchPods)}
 }
 
-// trigger knows the pods that cannot be scheduled and when it is time to solve for them.
+// trigger keeps the pods that cannot be scheduled, and decides when to solve for them.
 type trigger struct {
 	pace
 	clock clock.PassiveClock
 
 	mu     sync.Mutex
 	marked sets.Set[types.UID]
-	// failedSignatures are the likenesses of the pods that were tried in vain since the last solve.
+	// failedSignatures are the scheduling signatures of the pods that found no node since the last solve.
 	failedSignatures sets.Set[string]
 	// first and last mark since the last solve; zero if there was none.
 	first, last time.Time
@@ -50,14 +50,14 @@ type trigger struct {
 	fresh sets.Set[types.UID]
 	// next is when the next solve of the pods of former ones may start.
 	next time.Time
-	// notBefore is set after failures, so that a broken optimiser is not asked all the time.
+	// notBefore implements the back-off after failures.
 	notBefore time.Time
 	failures  int
-	// fruitless counts the solves in a row that found nothing for the pods that are marked.
+	// fruitless counts the consecutive solves that found nothing for the marked pods.
 	fruitless int
-	// pausedUntil keeps the share of time small that is spent on solves.
+	// pausedUntil bounds the share of time that is spent on solves.
 	pausedUntil time.Time
-	// retryTime is when what stood in the way of the marked pods passes; zero if nothing does.
+	// retryTime is when a temporary obstacle for the marked pods ends; zero if there is none.
 	retryTime time.Time
 }
 
@@ -69,8 +69,8 @@ func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
 // creationPrecision is that of the time at which an object was created.
 const creationPrecision = time.Second
 
-// mark takes note of an unschedulable pod, and of what it is like. Only a pod that was not marked before extends the
-// settle time, from its creation on: the same pod failing again is no news, nor is one that waited for its turn.
+// mark records an unschedulable pod and its scheduling signature. Only a pod that was not marked before extends the settle
+// time, counted from its creation: a pod that fails again, or that has long waited in the queue, does not.
 func (t *trigger) mark(uid types.UID, signature string, created time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +88,7 @@ func (t *trigger) mark(uid types.UID, signature string, created time.Time) {
 	}
 }
 
-// settleFrom puts the solve off until a settle time after a pod's creation.
+// settleFrom postpones the solve until a settle time after a pod's creation.
 func (t *trigger) settleFrom(created time.Time) {
 	from := t.clock.Now()
 	if latest := created.Add(creationPrecision); latest.Before(from) {
@@ -99,7 +99,7 @@ func (t *trigger) settleFrom(created time.Time) {
 	}
 }
 
-// collect takes a pod into the batch, unless it was in a former one.
+// collect adds a pod to the batch, unless it was in a former one.
 func (t *trigger) collect(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,8 +115,8 @@ func (t *trigger) collect(uid types.UID) {
 	}
 }
 
-// join marks a pod that was not tried, if the like of it was tried in vain since the last solve and the next one starts
-// within the given time. It reports whether it did.
+// join marks an untried pod, if a pod with the same signature has found no node since the last solve and the next solve
+// starts within the given time. It reports whether it did.
 func (t *trigger) join(uid types.UID, signature string, created time.Time, within time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +142,7 @@ func (t *trigger) has(uid types.UID) bool {
 	return t.marked.Has(uid)
 }
 
-// hasFailedSignatures says whether any pod was tried in vain since the last solve.
+// hasFailedSignatures says whether any pod has found no node since the last solve.
 func (t *trigger) hasFailedSignatures() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,7 +193,7 @@ func (t *trigger) dueAt() (at time.Time, ok bool) {
 	return at, true
 }
 
-// started takes note that a solve covers all marks so far.
+// started records that a solve covers all marks so far.
 func (t *trigger) started() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -215,8 +215,8 @@ func (t *trigger) retryAt(at time.Time) {
 	}
 }
 
-// keepOnly forgets the pods that are not there any more: the mark of a pod that was deleted during its cycle
-// comes after the news of its deletion.
+// keepOnly forgets the pods that no longer exist: a pod that is deleted during its cycle is marked after its deletion
+// event.
 func (t *trigger) keepOnly(there func(types.UID) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -274,8 +274,8 @@ func (t *trigger) succeeded() {
 	t.failures, t.fruitless, t.notBefore = 0, 0, time.Time{}
 }
 
-// foundNothing backs off in the same way, for as long as no further pod is marked: a cluster in which something
-// changes all the time is another one at each look, and still has nothing for them.
+// foundNothing backs off in the same way, until a further pod is marked: a cluster that changes all the time is never in
+// a remembered state, and still has no room for the pods.
 func (t *trigger) foundNothing() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -284,7 +284,7 @@ func (t *trigger) foundNothing() {
 	t.fruitless++
 }
 
-// endBackOff ends the back-off after solves in vain.
+// endBackOff ends the back-off after fruitless solves.
 func (t *trigger) endBackOff() {
 	if t.fruitless > 0 {
 		t.fruitless, t.notBefore = 0, time.Time{}
@@ -299,7 +299,7 @@ func (t *trigger) backOff(times int) {
 	t.notBefore = t.clock.Now().Add(wait)
 }
 
-// pause puts the next solve off for at least so long.
+// pause postpones the next solve for at least so long.
 func (t *trigger) pause(least time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 
 var strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 
-// Validate reports every fault of defaulted arguments at once.
+// Validate reports every invalid value of defaulted arguments at once.
 func Validate(args *PriorityOptimizerArgs) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, validateSocket(args.Socket)...)

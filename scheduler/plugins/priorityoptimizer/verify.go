@@ -11,15 +11,15 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// verifyShare bounds the part of a solve that goes into judging plans that are not the last.
+// verifyShare bounds the time for verifying intermediate plans: at most one part in so many of a solve.
 const verifyShare = 5
 
-// objection is why a plan cannot be carried out although it keeps the contract, and what the
-// optimiser has to be told so that its next plan can be.
+// objection is why a plan cannot be carried out although it keeps the contract, and the constraints under which the next
+// plan avoids that.
 type objection struct {
 	refusals    []packingplan.Refusal
 	constraints []func(*snapshot.Snapshot)
-	// missingRoom: nothing but room is lacking, which may be on its way.
+	// noRoom: only room is lacking, which may come free.
 	noRoom bool
 }
 
@@ -44,9 +44,8 @@ const (
 	detailBeyondLimit   = "its disruption is one too many"
 )
 
-// verify checks a plan against the snapshot, the limits, the earlier plans and, by rehearsing it,
-// the profile's own plugins. The error is an *objection, a *plan.RefusedError or that of a
-// cluster that has changed.
+// verify checks a plan against the snapshot, the limits, the earlier plans and, by rehearsing it, the profile's own
+// plugins. The error is an *objection, a *plan.RefusedError or a *rehearsal.StaleError.
 func (l *loop) verify(ctx context.Context, session *solveSession, message *contract.Plan) (*plan.Plan, error) {
 	checked, err := plan.Decode(message, session.snapshot, l.policy())
 	if raised := neverPreempting(err, message, session.snapshot); raised != nil {
@@ -62,7 +61,7 @@ func (l *loop) verify(ctx context.Context, session *solveSession, message *contr
 	return checked, err
 }
 
-// verifyIntermediate judges a plan that is not the last, as long as that costs little.
+// verifyIntermediate verifies a plan that is not the final one, as long as that costs little time.
 func (l *loop) verifyIntermediate(ctx context.Context, session *solveSession, better *contract.Plan) error {
 	began := l.clock.Now()
 	if began.Sub(session.verifiedAt) < (verifyShare-1)*session.verifyTook {
@@ -74,7 +73,7 @@ func (l *loop) verifyIntermediate(ctx context.Context, session *solveSession, be
 	return err
 }
 
-// checkDisruptions objects to disruptions beyond the limits, and to those that take back earlier ones.
+// checkDisruptions objects to disruptions beyond the limits, and to moves that undo earlier ones.
 func (l *loop) checkDisruptions(session *solveSession, checked *plan.Plan) error {
 	raised := &objection{}
 	pin := func(pod *snapshot.Pod, reason, detail string) {
@@ -129,7 +128,7 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 	return raised
 }
 
-// addConstraints remembers an objection for the rest of the solve, and puts it on the record.
+// addConstraints keeps an objection's constraints for the rest of the solve, and records the objection.
 func (l *loop) addConstraints(session *solveSession, raised *objection) {
 	session.constraints = append(session.constraints, raised.constraints...)
 	for _, refusal := range raised.refusals {
@@ -140,7 +139,7 @@ func (l *loop) addConstraints(session *solveSession, raised *objection) {
 	}
 }
 
-// constraints takes into a new snapshot what is known from earlier plans and earlier rounds.
+// applyConstraints applies to a new snapshot what earlier plans and earlier rounds have ruled out.
 func (l *loop) applyConstraints(session *solveSession) {
 	for _, constrain := range session.constraints {
 		constrain(session.snapshot)

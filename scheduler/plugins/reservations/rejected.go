@@ -13,12 +13,12 @@ import (
 	"github.com/stowage/stowage/scheduler/customobject"
 )
 
-// rejectedPods are the pods that found no node, and were refused one for what is reserved there. They are
-// unscheduled pods all of them: who has a node or is gone is forgotten.
+// rejectedPods are the pods that found no node, and were refused one because of what is reserved there. A pod that has a
+// node or is gone is forgotten.
 type rejectedPods struct {
 	mu   sync.Mutex
 	pods map[types.UID]rejectedPod
-	// store is the store of the pods that there are; nil before Watch.
+	// store is the informer's store of pods; nil before Watch.
 	store cache.Store
 }
 
@@ -27,8 +27,7 @@ type rejectedPod struct {
 	refused refusedNodes
 }
 
-// mostNodes is of how many nodes it is remembered that they were refused to a pod: a pod that was refused more
-// is woken up by any.
+// mostNodes is how many refused nodes are remembered of a pod: a pod that was refused more is activated by any node.
 const mostNodes = 16
 
 // refusedNodes are the nodes that were refused to a pod.
@@ -56,7 +55,7 @@ func (r *refusedNodes) anyOf(nodes sets.Set[string]) bool {
 	return r.many || r.names.HasAny(nodes.UnsortedList()...)
 }
 
-// add remembers a pod. One that is gone by now is not kept: its deletion has been heard already, or will be.
+// add remembers a pod, unless it is gone or has a node by now.
 func (r *rejectedPods) add(pod *v1.Pod, refused refusedNodes) {
 	if refused.none() {
 		return
@@ -85,7 +84,7 @@ func (r *rejectedPods) forget(uid types.UID) {
 	delete(r.pods, uid)
 }
 
-// concerned are those to whom one of the nodes was refused.
+// concerned are the pods to which one of the nodes was refused.
 func (r *rejectedPods) concerned(freed sets.Set[string]) map[string]*v1.Pod {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,8 +120,8 @@ func (p *Plugin) Watch(pods cache.SharedIndexInformer) error {
 	return nil
 }
 
-// Freed wakes up who was turned away from one of the nodes: there may be room for him now. It must be called
-// without any lock, since the scheduling queue asks back.
+// Freed activates the pods that were refused one of the nodes: there may be room for them now. It must be called without
+// any lock, since the scheduling queue calls plugins back.
 func (p *Plugin) Freed(nodes sets.Set[string]) {
 	if pods := p.rejected.concerned(nodes); len(pods) > 0 {
 		p.handle.Activate(klog.Background(), pods)

@@ -1,16 +1,16 @@
 package scorecache
 
-// budget keeps a key whose rankings do not last from costing more than it saves. Each pod of the key earns
-// one; a ranking is paid for out of that. One that served fewer pods than would have paid for it doubles
-// what the next one takes, so that in the worst case a small share of the stock scheduler's time is lost.
+// budget keeps a key whose rankings do not last from costing more than it saves. Each pod of the key earns one credit,
+// and a ranking is paid for with credits. A ranking that served fewer pods than its price doubles the price of the next
+// one, so in the worst case only a small share of the stock scheduler's time is lost.
 type budget struct {
 	earned int
 	served int
-	// factor is how many times the price must have been earned.
+	// factor multiplies the price of the next ranking.
 	factor int
 }
 
-// maxFactor bounds what can be lost to one part in so many, and how long a key is slow to recover.
+// maxFactor bounds how slowly a key recovers. The time lost is at most one part in so many.
 const maxFactor = 64
 
 // earn counts a pod.
@@ -37,5 +37,5 @@ func (b *budget) settle(price int) {
 	b.backOff()
 }
 
-// backOff doubles what the next ranking takes.
+// backOff doubles the price of the next ranking.
 func (b *budget) backOff() { b.factor = min(2*max(b.factor, 1), maxFactor) }

@@ -21,8 +21,8 @@ type cycle struct {
 	siblings labels.Selector
 }
 
-// capture filters and scores all nodes with the profile's plugins, as the framework does with a part of them,
-// and ranks those that are feasible. Without a ranking it says why.
+// capture filters and scores all nodes with the profile's plugins, as the framework does with some of them, and ranks
+// the feasible ones. Without a ranking it returns the reason.
 func (p *Plugin) capture(c *cycle, skip sets.Set[string]) (*ranking, string) {
 	at, infos, nominated, ok := p.feasible(c, skip)
 	if !ok {
@@ -75,7 +75,7 @@ func (p *Plugin) tieBreakOf(at int32) tieBreak {
 	return tieBreak{stamp: p.changes.stamp[at], name: p.changes.nameRank[at]}
 }
 
-// divide makes the groups, and says whether they can be compared.
+// divide makes the groups, and says whether they are comparable.
 func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
 	if !scoredBy(names.PodTopologySpread, scores) {
 		r.groups = make([]group, 1)
@@ -100,8 +100,7 @@ func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
 	return true
 }
 
-// feasible filters every node, and lists those that do not pass while pods are nominated to them. It is false if a
-// plugin failed.
+// feasible filters every node, and lists the infeasible nodes that pods are nominated to. ok is false if a plugin failed.
 func (p *Plugin) feasible(c *cycle, skip sets.Set[string]) (at []int32, infos []fwk.NodeInfo, nominated []int32, ok bool) {
 	passed, hasNominated := make([]bool, len(c.nodes)), make([]bool, len(c.nodes))
 	var failed atomic.Bool
@@ -131,7 +130,7 @@ func (p *Plugin) hasNominated(node fwk.NodeInfo) bool {
 	return len(p.handle.NominatedPodsForNode(node.Node().Name)) > 0
 }
 
-// fits asks the filters about one node.
+// fits runs the filters on one node.
 func (p *Plugin) fits(c *cycle, skip sets.Set[string], node fwk.NodeInfo) bool {
 	return p.handle.RunFilterPluginsWithNominatedPods(c.ctx, filtering{c.state, skip}, c.pod, node).IsSuccess()
 }

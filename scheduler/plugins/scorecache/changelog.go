@@ -10,13 +10,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// epochs count the changes that concern more than one node, by cause. A ranking outlives none of them.
+// epochs count the changes that concern more than one node, by cause. Each of them ends every ranking.
 type epochs struct {
 	// nodes: a node has come or gone.
 	nodes uint64
 	// properties: a node's labels, taints, allocatable, cordon or declared features have changed.
 	properties uint64
-	// affinity: a pod with terms of inter-pod affinity has come or gone. It matters to pods elsewhere.
+	// affinity: a pod with inter-pod affinity has come or gone, which affects pods on other nodes.
 	affinity uint64
 }
 
@@ -33,11 +33,11 @@ func (e epochs) difference(other epochs) string {
 	return ""
 }
 
-// changes follows the scheduler's snapshot: which nodes there are, and which have changed since anyone looked.
-// The snapshot numbers every change of a node, whatever its cause, so that no event can be missed or come late:
-// pods assumed, forgotten, bound by others, deleted or resized, and changes of the node itself.
+// nodeChangeLog follows the scheduler's snapshot: which nodes exist, and which have changed since a given entry. The
+// snapshot numbers every change of a node, whatever its cause, so no change is missed or late: pods assumed, forgotten,
+// bound by other schedulers, deleted or resized, and changes of the node itself.
 type nodeChangeLog struct {
-	// nodes is the snapshot's own list, which is made anew only if a node comes or goes.
+	// nodes is the snapshot's own list, which is rebuilt only if a node comes or goes.
 	nodes       []fwk.NodeInfo
 	generations []int64
 	objects     []*v1.Node
@@ -46,7 +46,7 @@ type nodeChangeLog struct {
 	// nameRank is the place of each node in the order of names, stamp the number of its last change; 0 for none.
 	nameRank []int32
 	stamp    []int
-	// changed holds the nodes that changed, oldest first; the first of it has the number first.
+	// changed holds the nodes that changed, oldest first; its first entry has the number first.
 	changed []int32
 	first   int
 	epochs  epochs
@@ -66,8 +66,8 @@ func (l *nodeChangeLog) update(nodes []fwk.NodeInfo) {
 	}
 }
 
-// isSameList says whether this is the list seen last. Holding on to it keeps its place in memory from being
-// used for another.
+// isSameList says whether this is the list seen last. Because the log refers to that list, no other list can have its
+// address.
 func (l *nodeChangeLog) isSameList(nodes []fwk.NodeInfo) bool {
 	return len(nodes) == len(l.nodes) && (len(nodes) == 0 || &nodes[0] == &l.nodes[0])
 }
@@ -94,7 +94,7 @@ func (l *nodeChangeLog) reset(nodes []fwk.NodeInfo) {
 	}
 }
 
-// stampsFor carries the stamps over to another list of nodes.
+// stampsFor copies the stamps to another list of nodes.
 func (l *nodeChangeLog) stampsFor(nodes []fwk.NodeInfo) []int {
 	byName := make(map[string]int, len(l.objects))
 	for i, object := range l.objects {
@@ -128,8 +128,8 @@ func (l *nodeChangeLog) record(at int32, node fwk.NodeInfo) {
 // next is the number that the next change will have.
 func (l *nodeChangeLog) next() int { return l.first + len(l.changed) }
 
-// since lists the nodes that changed from that number on, some perhaps more than once. It does not
-// know if that was too long ago.
+// since lists the nodes that changed from that number on, some perhaps more than once. known is false if the log no
+// longer goes back that far.
 func (l *nodeChangeLog) since(number int) (changed []int32, known bool) {
 	if number < l.first {
 		return nil, false
@@ -137,9 +137,9 @@ func (l *nodeChangeLog) since(number int) (changed []int32, known bool) {
 	return l.changed[number-l.first:], true
 }
 
-// relevant are the changes of a node that may change what filters and scorers say about others, or are
-// too rare to be worth a finer distinction. Heartbeats are not among them, nor are lists of images, which grow
-// with every pull: these count when the node is next scored.
+// relevant are the changes of a node that may change what filters and scorers say about other nodes, or that are too
+// rare to distinguish further. Heartbeats are not among them, nor are image lists, which grow with every pull: these
+// count when the node is next scored.
 const relevant = fwk.UpdateNodeAllocatable | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeDeclaredFeature
 
 func propertiesChanged(before, after *v1.Node) bool {

@@ -12,7 +12,7 @@ const stateKey = fwk.StateKey("stowage.dev/" + Name)
 // cycleData is what PreFilter tells the later extension points of the same cycle.
 type cycleData struct {
 	entry *entry
-	// epochs are those of the visit.
+	// epochs are those of the cycle.
 	epochs epochs
 	// served: the pod was given a node.
 	served bool
@@ -30,24 +30,24 @@ func cycleDataOf(state fwk.CycleState) *cycleData {
 	return found
 }
 
-// filtering is a cycle's state in which filters can be run before PreFilter is over. Only then would the
-// framework note which plugins have nothing to say about the pod; they are those of an earlier pod of its key.
+// filtering is a cycle state in which filters can run before PreFilter has ended. The framework records only then which
+// plugins do not apply to the pod, so those of an earlier pod of its key are used.
 type filtering struct {
 	fwk.CycleState
 	skip sets.Set[string]
 }
 
-// GetSkipFilterPlugins lists the plugins that have nothing to say.
+// GetSkipFilterPlugins lists the plugins that do not apply.
 func (s filtering) GetSkipFilterPlugins() sets.Set[string] { return s.skip }
 
-// ShouldRecordPluginMetrics is false: the framework filters the chosen node in earnest, and records that.
+// ShouldRecordPluginMetrics is false: the framework filters the chosen node itself, and records that.
 func (filtering) ShouldRecordPluginMetrics() bool { return false }
 
-// Clone keeps what was added.
+// Clone keeps the list of plugins to skip.
 func (s filtering) Clone() fwk.CycleState { return filtering{s.CycleState.Clone(), s.skip} }
 
-// scoring is the state of the cycle in which a ranking was made, for the scores of later cycles. The plugin
-// that breaks ties is left out: it scores anew all nodes that were there then, and the ranking breaks ties as it does.
+// scoring is the state of the cycle in which a ranking was made, for the scores of later cycles. The plugin that breaks
+// ties is skipped: it would score all nodes of that cycle again, and the ranking breaks ties in the same way.
 type scoring struct {
 	fwk.CycleState
 	skip sets.Set[string]
@@ -60,5 +60,5 @@ func scoringIn(state fwk.CycleState) scoring {
 // GetSkipScorePlugins lists the plugins that do not score the pod.
 func (s scoring) GetSkipScorePlugins() sets.Set[string] { return s.skip }
 
-// ShouldRecordPluginMetrics is false: most nodes are scored here that no cycle would have scored.
+// ShouldRecordPluginMetrics is false: no scheduling cycle would have scored most of these nodes.
 func (scoring) ShouldRecordPluginMetrics() bool { return false }

@@ -11,8 +11,8 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
-// pick is the paper's Algorithm 1: the node of a pod, and whether a ranking had to be made for it. Without a
-// node it says why.
+// pick is the paper's Algorithm 1. It returns the node of a pod, and whether a ranking had to be made for it; without a
+// node, the reason.
 func (p *Plugin) pick(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (node string, made bool, miss string) {
 	cluster, miss := p.clusterContext(pod)
 	if miss != "" {
@@ -34,7 +34,7 @@ func (p *Plugin) pick(ctx context.Context, state fwk.CycleState, pod *v1.Pod, no
 	return node, made, ""
 }
 
-// serve takes a node from the key's ranking, which it makes if there is none that can be used.
+// serve takes a node from the key's ranking, and makes a ranking if there is none that can be used.
 func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string) {
 	now := p.changes.epochs
 	if e.barred != "" && e.barredUntil == now {
@@ -81,7 +81,7 @@ func (p *Plugin) use(c *cycle, e *entry) (node, cause string) {
 	return p.choose(c, r, e.skip)
 }
 
-// retire gives the ranking up.
+// retire drops the ranking.
 func (p *Plugin) retire(e *entry, cause string) {
 	if e.ranking == nil {
 		return
@@ -92,7 +92,7 @@ func (p *Plugin) retire(e *entry, cause string) {
 	retiredTotal.WithLabelValues(cause).Inc()
 }
 
-// remake makes a ranking, and says why if it cannot.
+// remake makes a ranking, or returns why it cannot.
 func (p *Plugin) remake(c *cycle, e *entry) (miss string) {
 	e.budget.spend()
 	r, miss := p.capture(c, e.skip)
@@ -115,7 +115,7 @@ func (p *Plugin) remake(c *cycle, e *entry) (miss string) {
 
 func (p *Plugin) price(nodes int) int { return priceOf(nodes, p.profile().percentage) }
 
-// clusterContext looks up what of the cluster the pod's key depends on.
+// clusterContext looks up what else in the cluster the pod's key depends on.
 func (p *Plugin) clusterContext(pod *v1.Pod) (cluster podkey.ClusterContext, miss string) {
 	affine, err := p.handle.SnapshotSharedLister().NodeInfos().HavePodsWithAffinityList()
 	if err != nil {

@@ -20,10 +20,10 @@ type Plugin struct {
 	owners   *podkey.Owners
 	features podkey.Features
 	served   servedPods
-	// profile is looked at once, when it is complete: plugins are made before.
+	// profile is read once, when the profile is complete: plugins are made before that.
 	profile func() profile
 
-	// mu is the paper's in-flight guard: whoever asks while a ranking is made waits, and uses it.
+	// mu is the paper's in-flight guard: a caller that comes while a ranking is made waits, and uses it.
 	mu      sync.Mutex
 	changes nodeChangeLog
 	entries entries
@@ -39,7 +39,7 @@ var (
 // Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
-// PreFilter names the one node that the framework is to look at, if the cache has one for the pod.
+// PreFilter restricts the framework to one node, if the cache has one for the pod.
 func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	began := time.Now()
 	if reason := p.bypass(state, pod); reason != "" {
@@ -59,10 +59,10 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return &fwk.PreFilterResult{NodeNames: sets.New(node)}, nil
 }
 
-// PreFilterExtensions returns nil: nothing that PreFilter decides changes with one pod.
+// PreFilterExtensions returns nil: no decision of PreFilter changes when one pod is added or removed.
 func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
-// PreScore is reached on the full way only, and learns which filter plugins had nothing to say.
+// PreScore is reached in full scheduling cycles only, and records which filter plugins did not apply.
 func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	if data := cycleDataOf(state); data != nil {
 		p.mu.Lock()
@@ -72,9 +72,9 @@ func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ 
 	return fwk.NewStatus(fwk.Skip)
 }
 
-// PostFilter sends a pod whose cached node was refused after all the full way at once. It must be the first
-// such plugin: no other may make room on that node while others are free. Some filter had something to say that the
-// cache did not ask for, so that what is known of the key is forgotten.
+// PostFilter at once gives a pod whose cached node was refused a full scheduling cycle. It must be the first PostFilter
+// plugin: no other may make room on that node while other nodes are free. Some filter that the cache had skipped refused
+// the node, so what is known of the key is discarded.
 func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	data := cycleDataOf(state)
 	if data == nil || !data.served {
@@ -91,7 +91,7 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 
 const messageRefused = "the node found for earlier pods like this one is taken; all nodes are looked at next"
 
-// EventsToRegister names what may help a pod that was refused. PostFilter wakes it up by itself.
+// EventsToRegister names the events after which a refused pod may pass. PostFilter itself activates it.
 func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.All}},

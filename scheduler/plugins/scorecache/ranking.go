@@ -10,15 +10,15 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// status is where a node stands in a ranking.
-type status uint8
+// nodeStatus is where a node stands in a ranking.
+type nodeStatus uint8
 
 const (
 	// infeasible: the node is not feasible.
-	infeasible status = iota
-	// listed: nothing has happened to the node since the ranking was made.
+	infeasible nodeStatus = iota
+	// listed: the node has not changed since the ranking was made.
 	listed
-	// rescored: something has, and the node has been filtered and scored again.
+	// rescored: the node has changed, and has been filtered and scored again.
 	rescored
 )
 
@@ -30,12 +30,12 @@ type nodeEntry struct {
 	tieBreak      tieBreak
 	group         int32
 	version       uint32
-	status        status
+	status        nodeStatus
 }
 
-// tieBreak orders nodes of the same total. The paper takes them by name; so does the ranking where the profile's
-// LexicographicOrder does. Otherwise the node that nothing has happened to for longest comes first: totals
-// are whole numbers, and a node that keeps its total with a small pod more would be taken again and again.
+// tieBreak orders nodes with the same total. The paper orders them by name; so does the ranking where the profile has
+// LexicographicOrder. Otherwise the node that has been unchanged for longest comes first: totals are integers, and a node
+// whose total does not change with one more small pod would be chosen again and again.
 type tieBreak struct {
 	stamp int
 	name  int32
@@ -48,40 +48,39 @@ func (t tieBreak) compare(other tieBreak) int {
 	return cmp.Compare(t.name, other.name)
 }
 
-// ranking is the paper's E_k (4.2.3): the nodes by their total score, best first. Nodes are numbered as in the
-// census.
+// ranking is the paper's E_k (4.2.3): the nodes by their total score, best first. Nodes are numbered as in the node
+// change log.
 type ranking struct {
 	epochs epochs
-	// nextChange is the number of the census's next change.
+	// nextChange is the number of the first change in the log that the ranking does not include.
 	nextChange int
 	nodes      []nodeEntry
 	groups     []group
 	frame      *frame
 	spread     *spread
-	// hasNominated are nodes that are not feasible while pods are nominated to them. Nothing happens to a node when these
-	// are bound elsewhere or give up, so that it is looked at again each time.
+	// nominated are nodes that are infeasible while pods are nominated to them. A node does not change when these pods
+	// are bound elsewhere or lose their nomination, so it is filtered again each time.
 	nominated []int32
 	// scoring is the state with which nodes are scored again.
 	scoring scoring
-	// initial is the paper's initialN, popped how many of these have left the list.
+	// initial is the paper's initialN, popped how many of these nodes have left the list.
 	initial, popped int
 	// feasible is the paper's feasibleHash of the nodes that are feasible now, captured that of those that were
 	// when the ranking was made.
 	feasible, captured fingerprint
-	// scoresDependOnSet: the scores depend on the set of feasible nodes as a whole, as those of PodTopologySpread do, which
-	// weighs by how many there are.
+	// scoresDependOnSet: the scores depend on the set of feasible nodes as a whole, like those of PodTopologySpread,
+	// whose weights depend on their number.
 	scoresDependOnSet bool
 }
 
-// fingerprint of a set of node names does not depend on their order, and follows the set as it changes.
+// fingerprint identifies a set of node names. It does not depend on their order, and is updated as the set changes.
 type fingerprint uint64
 
 func fingerprintOf(name string) fingerprint { return fingerprint(maphash.String(digestSeed, name)) }
 
 func (f *fingerprint) toggle(name string) { *f ^= fingerprintOf(name) }
 
-// group is the part of a ranking whose nodes lie in the same topologies, which is all of it unless the pod is
-// spread over them.
+// group is the part of a ranking whose nodes lie in the same topologies: all of it, unless the pod is spread over them.
 type group struct {
 	// list is the paper's L, next its moving pointer.
 	list     []int32
@@ -101,7 +100,7 @@ type candidate struct {
 	tieBreak      tieBreak
 }
 
-// better orders candidates by their totals, then by their turns.
+// better orders candidates by their totals, then by their tie-breaks.
 func (c candidate) better(than candidate) bool {
 	return c.total > than.total || (c.total == than.total && c.tieBreak.compare(than.tieBreak) < 0)
 }
@@ -133,7 +132,7 @@ func (r *ranking) candidate(at int32) candidate {
 	return candidate{at: at, group: node.group, version: node.version, total: node.total, withoutSpread: node.withoutSpread, tieBreak: node.tieBreak}
 }
 
-// leave takes a node out: it is not feasible any more.
+// leave removes a node that is no longer feasible.
 func (r *ranking) leave(at int32, name string) {
 	node := &r.nodes[at]
 	if node.status == infeasible {
@@ -185,12 +184,12 @@ func (r *ranking) sortLists() {
 	}
 }
 
-// rescoredHeap are nodes that were scored again, as a heap with the best on top. One whose place has another
-// version by now is out of date.
+// rescoredHeap holds nodes that were scored again, as a heap with the best on top. A candidate is outdated once its
+// node's entry has another version.
 type rescoredHeap []candidate
 
-// prune leaves out what is out of date. Only what comes to the top is otherwise found to be, so that in a ranking
-// that lives long the heap would grow with every pod.
+// prune removes outdated candidates. Otherwise they are only found when they come to the top, so in a ranking that lives
+// long the heap would grow with every pod.
 func (h *rescoredHeap) prune(r *ranking) {
 	*h = slices.DeleteFunc(*h, func(c candidate) bool { return c.version != r.nodes[c.at].version })
 	heap.Init(h)

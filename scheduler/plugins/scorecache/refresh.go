@@ -7,8 +7,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// refresh brings a ranking up to date: nodes that changed since it was last used are filtered, and those that
-// are feasible scored, along with the yardsticks. It returns the cause if the ranking is of no more use.
+// refresh brings a ranking up to date: it filters the nodes that changed since the ranking was last used, and scores
+// those that are feasible, together with the reference nodes. It returns the cause if the ranking can no longer be used.
 func (p *Plugin) refresh(c *cycle, r *ranking, skip sets.Set[string]) string {
 	changed, known := p.changes.since(r.nextChange)
 	if !known || len(changed) > len(c.nodes) {
@@ -27,9 +27,9 @@ func (p *Plugin) refresh(c *cycle, r *ranking, skip sets.Set[string]) string {
 	return ""
 }
 
-// incomparable is the cause for which the scores cannot be compared any more since nodes left or, as these, are to come
-// back; empty if they can. It must be asked before nodes are scored: PodTopologySpread counted no pods of a zone
-// that had no feasible node, and panics if it is to score one there.
+// incomparable is why the scores can no longer be compared, since nodes have left or the given ones are to be readmitted;
+// empty if they can. It must be called before nodes are scored: PodTopologySpread counted no pods of a zone without a
+// feasible node, and panics if it has to score a node there.
 func (r *ranking) incomparable(back []int32) string {
 	comes := func(at int32) bool { return r.nodes[at].status == infeasible }
 	switch {
@@ -41,7 +41,7 @@ func (r *ranking) incomparable(back []int32) string {
 	return ""
 }
 
-// refilter takes out the changed nodes that are not feasible, and returns the others.
+// refilter removes the changed nodes that are not feasible, and returns the others.
 func (p *Plugin) refilter(c *cycle, r *ranking, skip sets.Set[string], changed []int32) []int32 {
 	var back []int32
 	seen := make(map[int32]bool, len(changed))
@@ -55,7 +55,7 @@ func (p *Plugin) refilter(c *cycle, r *ranking, skip sets.Set[string], changed [
 			r.popped++
 		}
 		r.spread.recount(at, node)
-		// Asked first: a nomination that ends meanwhile costs a second look, and no node is forgotten.
+		// Read first: if a nomination ends meanwhile, the node is filtered once more, and no node is forgotten.
 		nominated := p.hasNominated(node)
 		if p.fits(c, skip, node) {
 			back = append(back, at)
@@ -69,7 +69,7 @@ func (p *Plugin) refilter(c *cycle, r *ranking, skip sets.Set[string], changed [
 	return back
 }
 
-// rescore scores nodes again. It is false if their scores cannot be compared with the others'.
+// rescore scores nodes again. It reports false if their scores cannot be compared with those of the other nodes.
 func (p *Plugin) rescore(c *cycle, r *ranking, back []int32) bool {
 	infos := make([]fwk.NodeInfo, 0, len(back)+len(r.frame.references))
 	for _, at := range back {

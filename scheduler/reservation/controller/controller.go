@@ -1,4 +1,4 @@
-// Package controller leads Reservations through their phases: it finds them a node, makes them
+// Package controller takes Reservations through their phases: it finds them a node, makes them
 // available once there is room, and ends them when they expire or lose their node.
 package controller
 
@@ -21,25 +21,25 @@ import (
 )
 
 const (
-	// resyncInterval is how often reservations are looked at although nothing happened.
+	// resyncInterval is how often all reservations are synced although nothing happened.
 	resyncInterval = time.Second
-	// minSyncInterval is how often at most, whatever happens.
+	// minSyncInterval is the least time between two syncs.
 	minSyncInterval = 100 * time.Millisecond
-	// accountInterval is how often it is written down at most what pods have taken of a reservation.
+	// accountInterval is the least time between two writes of what pods have taken from a reservation.
 	accountInterval = 500 * time.Millisecond
-	// informerTimeout is how long the informer may take to show what was written.
+	// informerTimeout is how long the informer may take to show a written status.
 	informerTimeout = 2 * time.Second
 	// apiTimeout bounds each call to the API server.
 	apiTimeout = 5 * time.Second
 )
 
-// Placer is where a node is found for a reservation.
+// Placer finds nodes for reservations.
 type Placer interface {
 	Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error)
 	Free(ctx context.Context) (map[string]resources.Vector, error)
 }
 
-// Parts are what a keeper works with.
+// Parts are a controller's dependencies.
 type Parts struct {
 	Clock    clock.WithTicker
 	Store    *reservation.Store
@@ -51,7 +51,7 @@ type Parts struct {
 	Retention time.Duration
 }
 
-// Controller is the controller of all reservations. Only the process that leads may run it.
+// Controller manages all reservations. Only the leader may run it.
 type Controller struct {
 	Parts
 	wake chan struct{}
@@ -59,12 +59,12 @@ type Controller struct {
 	lastSyncs map[types.UID]*lastSync
 }
 
-// New returns a keeper that sleeps.
+// New returns a controller that does not run yet.
 func New(parts Parts) *Controller {
 	return &Controller{Parts: parts, wake: make(chan struct{}, 1), lastSyncs: map[types.UID]*lastSync{}}
 }
 
-// Wake makes the keeper look again. It never blocks.
+// Wake makes the controller sync again. It never blocks.
 func (c *Controller) Wake() {
 	select {
 	case c.wake <- struct{}{}:
@@ -95,7 +95,7 @@ func (c *Controller) sleep(ctx context.Context, pause time.Duration, until <-cha
 	return true
 }
 
-// syncAll takes every reservation as far as it goes now, the oldest first.
+// syncAll advances every reservation as far as possible, the oldest first.
 func (c *Controller) syncAll(ctx context.Context) {
 	all := records(c.Informer.GetStore().List())
 	c.forgetAllBut(all)
@@ -115,7 +115,7 @@ func (c *Controller) syncAll(ctx context.Context) {
 	}
 }
 
-// sync takes one reservation to its next phase, if it is time. What the informer shows is not changed.
+// sync takes one reservation to its next phase, if it is time. It does not change the informer's object.
 func (c *Controller) sync(ctx context.Context, seen *reservation.Record, free map[string]resources.Vector) error {
 	now := c.Clock.Now()
 	last, version := c.lastSyncOf(seen), c.Ledger.AccountVersion(seen.UID())
@@ -145,7 +145,7 @@ func (c *Controller) sync(ctx context.Context, seen *reservation.Record, free ma
 		return nil
 	}
 	if record.Status.Phase == seen.Status.Phase && now.Sub(last.at) < accountInterval {
-		return nil // the next look comes before long
+		return nil // the next sync comes soon
 	}
 	if err := c.Store.WriteStatus(ctx, record); err != nil {
 		return err
@@ -156,8 +156,8 @@ func (c *Controller) sync(ctx context.Context, seen *reservation.Record, free ma
 	return nil
 }
 
-// place finds a node. The books know of it before the room is looked at again: who was let in
-// meanwhile is noticed, and nobody is let in afterwards.
+// place finds a node. It enters the reservation in the ledger before it reads the free room again: that room accounts
+// for pods that were bound meanwhile, and no pods can take the room afterwards.
 func (c *Controller) place(ctx context.Context, record *reservation.Record, now time.Time) error {
 	node, err := c.choose(ctx, record)
 	var lacking *rehearsal.UnplaceableError
@@ -179,14 +179,14 @@ func (c *Controller) place(ctx context.Context, record *reservation.Record, now 
 	if !c.Ledger.HasRoom(record, free[node]) && !record.Spec.PreAllocation {
 		c.Ledger.Withdraw(record.UID())
 		record.Status.NodeName, record.Status.Phase, record.Status.Allocatable = "", reservation.Pending, nil
-		return nil // somebody was quicker; it is tried again
+		return nil // other pods took the room first; it is tried again
 	}
 	record.Status.Set(reservation.ConditionScheduled, true, reservation.ReasonScheduled, "", now)
 	c.makeAvailable(record, free, now)
 	return nil
 }
 
-// choose asks the profile's plugins for a node.
+// choose lets the profile's plugins choose a node.
 func (c *Controller) choose(ctx context.Context, record *reservation.Record) (string, error) {
 	pod := record.Pod()
 	if record.Spec.PreAllocation {
@@ -206,7 +206,7 @@ func (c *Controller) makeAvailable(record *reservation.Record, free map[string]r
 	record.Status.Set(reservation.ConditionReady, true, reservation.ReasonAvailable, "", now)
 }
 
-// collect deletes a failed reservation when its time has come.
+// collect deletes a failed reservation after the retention time.
 func (c *Controller) collect(ctx context.Context, record *reservation.Record, now time.Time) error {
 	ready := record.Status.Condition(reservation.ConditionReady)
 	if ready != nil && now.Sub(ready.LastTransitionTime.Time) < c.Retention {

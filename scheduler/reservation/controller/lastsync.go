@@ -11,13 +11,12 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// lastSyncs is what the keeper saw and did last about one reservation, so that it does nothing about those of which
-// nothing has changed.
+// lastSync is what the last sync of a reservation saw and did, so that the controller skips unchanged reservations.
 type lastSync struct {
-	// seen is the version of which nothing was left to be done, at that version of its account.
+	// seen is the object with which nothing was left to be done, at that version of its account.
 	seen    *reservation.Record
 	version uint64
-	// written is the version after which a status was written, at; the informer will show that.
+	// written is the object whose status was replaced at the time at; the informer will show the new version.
 	written *reservation.Record
 	at      time.Time
 }
@@ -31,7 +30,7 @@ func (c *Controller) lastSyncOf(record *reservation.Record) *lastSync {
 	return last
 }
 
-// awaitsInformer says that the informer is about to show what has been written.
+// awaitsInformer says that the informer does not show the last written status yet.
 func (s *lastSync) awaitsInformer(record *reservation.Record, now time.Time) bool {
 	return s.written == record && now.Sub(s.at) < informerTimeout
 }
@@ -48,8 +47,8 @@ func (c *Controller) forgetAllBut(present []*reservation.Record) {
 	maps.DeleteFunc(c.lastSyncs, func(uid types.UID, _ *lastSync) bool { return !uids.Has(uid) })
 }
 
-// isUpToDate says that nothing is to be done about a reservation that is available: nothing of it has changed, its
-// time is not over, and its node is there.
+// isUpToDate says that nothing has to be done about an available reservation: it has not changed or expired, and its node
+// still exists.
 func (s *lastSync) isUpToDate(record *reservation.Record, version uint64, free map[string]resources.Vector, now time.Time) bool {
 	return record.Status.Phase == reservation.Available && s.seen == record && s.version == version &&
 		!expired(record, now) && present(free, record.Status.NodeName)

@@ -16,7 +16,7 @@ import (
 func records(objects []any) []*reservation.Record {
 	found := make([]*reservation.Record, 0, len(objects))
 	for _, object := range objects {
-		if record, ok := object.(*reservation.Record); ok { // what cannot be read was told when it came
+		if record, ok := object.(*reservation.Record); ok { // an unreadable object was logged when it came
 			found = append(found, record)
 		}
 	}
@@ -39,7 +39,7 @@ func fail(record *reservation.Record, reason, message string, now time.Time) {
 	record.Status.Set(reservation.ConditionReady, false, reason, message, now)
 }
 
-// writeAccount writes down what has been taken, from the ledger's account alone.
+// writeAccount sets what has been taken, from the ledger's account alone.
 func writeAccount(record *reservation.Record, account reservation.Account) {
 	record.Status.CurrentOwners = nil
 	for _, pod := range account.Pods {
@@ -55,7 +55,7 @@ func writeAccount(record *reservation.Record, account reservation.Account) {
 	}
 }
 
-// withoutRequests lets a pod fit anywhere as far as room goes.
+// withoutRequests removes a pod's requests, so that it fits on any node.
 func withoutRequests(pod *v1.Pod) {
 	clear := func(containers []v1.Container) {
 		for i := range containers {

@@ -5,13 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// ClusterContext are what of the cluster a pod's key depends on. They decide what its labels matter for, so that
-// pods which differ in labels that nothing looks at, as those of a StatefulSet or an indexed Job do, share a
-// ranking.
+// ClusterContext is what a pod's key depends on beside the pod. It decides which of the pod's labels matter, so that pods
+// that differ only in labels that no selector reads, such as those of a StatefulSet or an indexed Job, share a ranking.
 type ClusterContext struct {
-	// Affinity: some pod on some node has terms of inter-pod affinity, which look at labels and namespace.
+	// Affinity: some pod on some node has terms of inter-pod affinity, which read labels and namespaces.
 	Affinity bool
-	// Siblings selects the pods that the default constraints spread this one among; empty without any.
+	// Siblings selects the pods that the default constraints spread this one among; empty without constraints.
 	Siblings labels.Selector
 	// Features are those that the pod needs its node to declare.
 	Features string
