@@ -13,8 +13,8 @@ import (
 	"github.com/stowage/stowage/scheduler/leadership"
 )
 
-// Only the API server knows who leads: what the process remembers may be older than its lease.
-func TestLeaseIsHeldByWhomTheAPIServerNames(t *testing.T) {
+// Only the API server knows which process leads: what the process remembers may be older than its lease.
+func TestLeaseIsHeldByTheProcessThatTheAPIServerNames(t *testing.T) {
 	me, another := "me", "another"
 	for text, c := range map[string]struct {
 		holder      *string
@@ -45,9 +45,9 @@ func TestLeaseIsHeldByWhomTheAPIServerNames(t *testing.T) {
 	}
 }
 
-// Binding is done all the time, and must not cost a question each time; but a process that was stopped for
-// longer than its lease must ask before it binds anybody.
-func TestVouchingAsksOnlyWhenTheLeaseMayHaveRunOut(t *testing.T) {
+// Binding is frequent, and must not read the lease each time; but a process that was stopped for longer than its lease
+// must read it before it binds a pod.
+func TestCachedCheckReadsTheLeaseOnlyWhenItMayHaveRunOut(t *testing.T) {
 	me, lasts := "me", int32(60)
 	for text, c := range map[string]struct {
 		renewed time.Time
@@ -73,8 +73,8 @@ func TestVouchingAsksOnlyWhenTheLeaseMayHaveRunOut(t *testing.T) {
 	}
 }
 
-// Whoever hears that another one leads must not go on believing what was heard before.
-func TestVouchingTellsWhoLeads(t *testing.T) {
+// A process that has read that another one leads must not rely on an earlier reading.
+func TestCachedCheckNamesTheLeader(t *testing.T) {
 	another := "another"
 	client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &another}})

@@ -22,7 +22,7 @@ import (
 func keepLegal[T runtime.Object](kept []T, object T, count *count) []T {
 	count.thrown++
 	legacyscheme.Scheme.Default(object)
-	if faults := faultsOf(object); len(faults) > 0 {
+	if faults := errorsOf(object); len(faults) > 0 {
 		kind := reflect.TypeOf(object).Elem().Name()
 		count.refused[kind]++
 		count.why[fmt.Sprintf("%s %s", kind, faults[0].Type)] = fmt.Sprintf("%.200s", faults[0].Error())
@@ -31,8 +31,8 @@ func keepLegal[T runtime.Object](kept []T, object T, count *count) []T {
 	return append(kept, object)
 }
 
-// faultsOf is what the API server says when the object is created.
-func faultsOf(object runtime.Object) field.ErrorList {
+// errorsOf are the API server's validation errors for the object.
+func errorsOf(object runtime.Object) field.ErrorList {
 	switch object := object.(type) {
 	case *v1.Pod:
 		// Its server sets these itself.

@@ -22,8 +22,8 @@ import (
 // schedulers is for how many snapshots the whole scheduler is started in the ordinary tests.
 const schedulers = 3
 
-// The scheduler with all its plugins has the same objects in its informers, takes the snapshot from them, and
-// rehearses the plan: nothing of it may crash, or give the plan up for another reason than a plugin's word.
+// The scheduler with all its plugins has the same objects in its informers, takes the snapshot from them, and rehearses
+// the plan: it must not crash, nor reject the plan for any reason other than a plugin's refusal.
 func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	seed, client := number(t, "SEED", 1), startOptimizer(t)
 	configuration, err := simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml")
@@ -36,8 +36,8 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	}
 	r := &run{t: t, client: client, cache: &snapshot.Cache{}, count: newCount()}
 	for batch := range schedulers {
-		d := dice{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}
-		question := d.newWorld(objectsASnapshot, r.count).question(fmt.Sprintf("scheduler-%d-%d", seed, batch))
+		g := generator{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}
+		question := g.newCluster(objectsASnapshot, r.count).question(fmt.Sprintf("scheduler-%d-%d", seed, batch))
 		judgement := judged(t, simulator, question)
 		message := &contract.Snapshot{}
 		if err := protojson.Unmarshal(judgement.Snapshot, message); err != nil {
@@ -53,7 +53,7 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 		}
 		question.Plans = []json.RawMessage{text}
 		verdict := judged(t, simulator, question).Verdicts[0]
-		// What other plugins say, and whom nobody is evicted for, is told the optimiser when it has been found out.
+		// The optimiser gets other plugins' refusals, and pods that never preempt, as constraints in a further round.
 		if !slices.Contains([]string{"", "rehearsal", "stale", string(plan.UnjustEviction)}, verdict.Reason) {
 			t.Errorf("%s: %+v; see %s", question.ID, verdict, written(question.ID, message))
 		}
@@ -69,29 +69,29 @@ func judged(t *testing.T, simulator *simulation.Simulator, question simulation.Q
 	return judgement
 }
 
-// question is the world as the scheduler's informers would show it.
-func (w *world) question(id string) simulation.Question {
+// question is the cluster as the scheduler's informers would show it.
+func (c *cluster) question(id string) simulation.Question {
 	instance := simulation.Instance{ID: id}
-	for _, node := range w.nodes {
+	for _, node := range c.nodes {
 		instance.Nodes = append(instance.Nodes, *node)
 	}
 	seen := map[string]bool{}
-	for _, pod := range w.pods {
+	for _, pod := range c.pods {
 		if name := pod.Namespace + "/" + pod.Name; !seen[name] {
 			seen[name] = true
 			instance.Pods = append(instance.Pods, *pod)
 		}
 	}
 	add := func(object simulation.Object) { instance.Objects = append(instance.Objects, object) }
-	for _, namespace := range w.namespaces {
+	for _, namespace := range c.namespaces {
 		namespace.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
 		add(simulation.Object{Object: namespace})
 	}
-	for _, budget := range w.budgets {
+	for _, budget := range c.budgets {
 		budget.TypeMeta = metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}
 		add(simulation.Object{Object: budget})
 	}
-	for name, volume := range w.volumes {
+	for name, volume := range c.volumes {
 		volume.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}
 		add(simulation.Object{Object: volume})
 		add(simulation.Object{Object: &v1.PersistentVolumeClaim{

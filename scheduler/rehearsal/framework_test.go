@@ -23,13 +23,13 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// cluster is a stage beside a real scheduler that is never run, and the snapshot of its state.
-type cluster struct {
-	stage *rehearsal.Framework
-	seen  *snapshot.Snapshot
+// testCluster is a rehearsal framework of a real scheduler that is never run, and the snapshot of its state.
+type testCluster struct {
+	rehearser *rehearsal.Framework
+	seen      *snapshot.Snapshot
 }
 
-// refusing is a Filter plugin of which only the scheduler knows.
+// refusing is a Filter plugin that only the scheduler knows.
 type refusing struct{ app, node string }
 
 func (r *refusing) Name() string { return "Refusing" }
@@ -41,7 +41,7 @@ func (r *refusing) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node
 	return nil
 }
 
-func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.Pod) *cluster {
+func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.Pod) *testCluster {
 	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
@@ -66,13 +66,13 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		kubescheduler.WithProfiles(profile), kubescheduler.WithFrameworkOutOfTreeRegistry(registry))
 	must(t, err)
-	stage, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: built.Profiles[v1.DefaultSchedulerName],
+	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: built.Profiles[v1.DefaultSchedulerName],
 		Configuration: profile, OutOfTree: registry, Without: []string{"DefaultPreemption"}}, built.Cache)
 	must(t, err)
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
 	must(t, built.WaitForHandlersSync(ctx))
-	return &cluster{stage, snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
+	return &testCluster{rehearser, snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
 		Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName}})}
 }
 
@@ -83,8 +83,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// replay says who is refused, as in "pod on node: plugin".
-func (c *cluster) replay(t *testing.T, of *plan.Plan) map[string]string {
+// replay says which pods are refused, as in "pod on node: plugin".
+func (c *testCluster) replay(t *testing.T, of *plan.Plan) map[string]string {
 	t.Helper()
 	refused := map[string]string{}
 	for _, refusal := range c.outcome(t, of).Refusals {
@@ -93,26 +93,26 @@ func (c *cluster) replay(t *testing.T, of *plan.Plan) map[string]string {
 	return refused
 }
 
-func (c *cluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
+func (c *testCluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
 	t.Helper()
 	of.Classes = c.seen.Classes
 	_, ctx := ktesting.NewTestContext(t)
-	outcome, err := c.stage.Replay(ctx, of)
+	outcome, err := c.rehearser.Replay(ctx, of)
 	must(t, err)
 	return outcome
 }
 
-func (c *cluster) pod(name string) *snapshot.Pod { return c.seen.Pods[types.UID(name)] }
+func (c *testCluster) pod(name string) *snapshot.Pod { return c.seen.Pods[types.UID(name)] }
 
-func (c *cluster) move(name, to string) plan.Move {
+func (c *testCluster) move(name, to string) plan.Move {
 	return plan.Move{Pod: c.pod(name), From: c.pod(name).Node, To: to}
 }
 
-func (c *cluster) place(name, node string) plan.Placement {
+func (c *testCluster) place(name, node string) plan.Placement {
 	return plan.Placement{Pod: c.pod(name), Node: node}
 }
 
-func (c *cluster) evict(name string) plan.Eviction {
+func (c *testCluster) evict(name string) plan.Eviction {
 	return plan.Eviction{Pod: c.pod(name), Node: c.pod(name).Node}
 }
 
@@ -165,7 +165,7 @@ func withPort(pod *v1.Pod) {
 	pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: v1.ProtocolTCP}}
 }
 
-// evenly spreads the pod, with all like it, over the zones.
+// evenly spreads the pod over the zones, with all pods that have its labels.
 func evenly(pod *v1.Pod) {
 	pod.Labels["app"] = "web"
 	pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone",

@@ -8,8 +8,8 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Filters ask in many goroutines while objects change and pods come and go; run with -race. What is taken at the
-// end is what is there.
+// Filters read in many goroutines while objects change and pods come and go; run with -race. At the end exactly the
+// claims of the remaining pods count.
 func TestLedgerIsSafeForConcurrentUse(t *testing.T) {
 	l := reservation.NewLedger()
 	var group sync.WaitGroup

@@ -8,8 +8,8 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// A tenant may write into his pods' annotations what he likes: he must not empty a room by it that is somebody
-// else's, neither live nor when the ledger is written anew.
+// Tenants may write any annotation on their pods: that must not free room that is reserved for others, neither at runtime
+// nor when the ledger is rebuilt.
 func TestForgedAnnotationTakesNothing(t *testing.T) {
 	elsewhere := bound(podOf("b", "b-1", "1", 5), "n1", "r")
 	elsewhere.Namespace = "of a tenant"
@@ -38,7 +38,7 @@ func TestForgedAnnotationTakesNothing(t *testing.T) {
 	}
 }
 
-// Who ceases to be an owner, by its labels or by the reservation's change, has taken nothing any more.
+// A pod that is no longer an owner, because its labels or the reservation have changed, has taken nothing.
 func TestOnlyOwnersHaveTaken(t *testing.T) {
 	l, pod := reservation.NewLedger(), bound(podOf("a", "a-1", "1", 5), "n1", "r")
 	l.Put(reserved(t, "r", "n1", "2", "a"))

@@ -10,7 +10,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Selectors are ANDed inside an owner and ORed between owners (seed 001), and nothing selects nobody.
+// Selectors are ANDed inside an owner and ORed between owners (seed 001), and an empty owner selects no pods.
 func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 	pod := podOf("a", "p", "1", 0)
 	object := func(namespace, name, uid string) *v1.ObjectReference {

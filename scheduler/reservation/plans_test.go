@@ -26,7 +26,7 @@ func placed(node, cpu, app, pod string) reservation.Arrival {
 	return arrival
 }
 
-// bound is the pod on a node, with what it says it took.
+// bound is the pod on a node, with the annotation of what it took.
 func bound(pod *v1.Pod, node, from string) *v1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.NodeName = node
@@ -34,8 +34,8 @@ func bound(pod *v1.Pod, node, from string) *v1.Pod {
 	return pod
 }
 
-// A plan makes room step by step: nobody else may have it, and who may come already must not be kept out by the
-// room that is held for those who come later.
+// A plan makes room step by step: no other pod may have it, and a pod that may already arrive must not be kept out by the
+// room that is held for later arrivals.
 func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 	l := reservation.NewLedger()
 	l.HoldPlan("uid-p", "p", []reservation.Arrival{placed("n1", "1", "a", "a-1"), moved("n1", "3", "b")})
@@ -44,12 +44,12 @@ func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 		pod  *v1.Pod
 		want int64
 	}{
-		"who waits for his place":              {podOf("a", "a-1", "1", 5), 2000},
-		"a sibling, who may come in his stead": {podOf("a", "a-2", "1", 5), 2000},
-		"a replacement":                        {podOf("b", "b-2", "3", 5), 2000},
-		"a stranger":                           {podOf("d", "d", "1", 0), 6000},
-		"of equal priority":                    {podOf("d", "d", "1", 5), 6000},
-		"of higher priority":                   {podOf("d", "d", "1", 6), 0},
+		"a pod that waits for its place": {podOf("a", "a-1", "1", 5), 2000},
+		"a sibling that may replace it":  {podOf("a", "a-2", "1", 5), 2000},
+		"a replacement":                  {podOf("b", "b-2", "3", 5), 2000},
+		"a stranger":                     {podOf("d", "d", "1", 0), 6000},
+		"of equal priority":              {podOf("d", "d", "1", 5), 6000},
+		"of higher priority":             {podOf("d", "d", "1", 6), 0},
 	} {
 		if got := held(l, c.pod, "n1"); got != c.want || held(l, c.pod, "n2") != 0 {
 			t.Errorf("%s: %d held, want %d", name, got, c.want)
@@ -57,7 +57,7 @@ func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 	}
 }
 
-// Who arrives takes one place, and its room is no longer held.
+// An arriving pod takes one place, whose room is no longer held.
 func TestArrivalTakesOnePlaceOfThePlan(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
 	l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a"), moved("n1", "1", "a"), moved("n2", "1", "a")})
@@ -77,8 +77,8 @@ func TestArrivalTakesOnePlaceOfThePlan(t *testing.T) {
 	}
 }
 
-// A process that begins to lead knows the plan from its object and the arrivals from the pods alone, in whatever
-// order it hears of them.
+// A process that begins to lead knows the plan from its object and the arrivals from the pods alone, in whatever order it
+// sees them.
 func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 	record := planOf(t, "p", packingplan.Status{
 		Phase:   packingplan.Executing,
@@ -107,7 +107,7 @@ func hold(l *reservation.Ledger, record *packingplan.Record) {
 	l.HoldPlan(record.UID(), record.Name(), reservation.ArrivalsOf(record))
 }
 
-// What is heard of a plan after its end must not hold room that nobody ends.
+// An update of a plan after its end must not hold room that would never be released.
 func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
 	arrivals := []reservation.Arrival{moved("n1", "1", "a")}
@@ -124,7 +124,7 @@ func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 	}
 }
 
-// A plan's own room must not stand in the way of its rehearsal, nor count for the next snapshot.
+// A plan's own room must not count in its rehearsal, nor in the next snapshot.
 func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
 	l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a")})
@@ -137,7 +137,7 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 	}
 }
 
-// The longest name that Kubernetes accepts is no reason not to hold a plan's room, nor to end it.
+// The room of a plan with the longest name that Kubernetes accepts is held and released.
 func TestPlanWithTheLongestNameHasItsRoom(t *testing.T) {
 	l, name := reservation.NewLedger(), strings.Repeat("a", 253)
 	l.HoldPlan("uid-p", name, []reservation.Arrival{moved("n1", "1", "a")})

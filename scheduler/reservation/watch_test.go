@@ -22,7 +22,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// kept is a ledger that is kept from what the API shows, and the client of reservations and plans.
+// kept is a ledger that follows the API, and the client of reservations and plans.
 func kept(t *testing.T) (context.Context, *reservation.Ledger, dynamic.Interface) {
 	t.Helper()
 	logger, ctx := ktesting.NewTestContext(t)
@@ -71,8 +71,8 @@ func written(t *testing.T, phase packingplan.Phase) *unstructured.Unstructured {
 	return object
 }
 
-// Every process holds a plan's room, also one that only stands by: from when the plan is carried out until it
-// ends in whatever way. Before, it holds none, and nothing that is heard then ends what is to come.
+// Every process holds a plan's room, even one that only stands by, from the start of the plan's execution until its end.
+// Before that it holds none, and earlier updates must not keep it from holding the room later.
 func TestEveryProcessHoldsTheRoomOfPlansThatAreCarriedOut(t *testing.T) {
 	for name, end := range map[string]func(context.Context, dynamic.ResourceInterface) error{
 		"completed": func(ctx context.Context, plans dynamic.ResourceInterface) error {
@@ -101,7 +101,7 @@ func TestEveryProcessHoldsTheRoomOfPlansThatAreCarriedOut(t *testing.T) {
 			eventually(ctx, t, "its room is free", l.Empty)
 
 			if before != 0 || !l.Freed().Has("n1") {
-				t.Errorf("%d held before it was carried out; nobody is told that its room is free", before)
+				t.Errorf("%d held before it was carried out; no event says that its room is free", before)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ func asking(name v1.ResourceName, amount string) *v1.Pod {
 		Requests: v1.ResourceList{name: resource.MustParse(amount)}}}}}}
 }
 
-// A sum that wraps round would make room where there is none.
+// A sum that overflows would show room where there is none.
 func TestSumsEndAtTheEndsOfTheRange(t *testing.T) {
 	most := resources.Vector{MemoryBytes: math.MaxInt64, Extended: map[string]int64{"x": math.MaxInt64}}
 	least := resources.Vector{MemoryBytes: math.MinInt64, Extended: map[string]int64{"x": math.MinInt64}}

@@ -22,7 +22,7 @@ import (
 )
 
 // figure1 is the paper's: two nodes of 4 GiB, pods of 2, 2 and 3 GiB, the last pending. Beside them: a
-// cordoned node, a pod that nobody would replace, one that needs what no plan can promise, one with a
+// cordoned node, a pod that no controller would replace, one that needs what no plan can promise, one with a
 // host port and a waiting one with the same, one of higher priority, and one under a spent budget.
 func figure1(plans ...*contract.Plan) simulation.Question {
 	cordoned := node("n3", 4000, 4*gib)
@@ -112,7 +112,7 @@ func steps(all ...any) *contract.Plan {
 	return made
 }
 
-func judged(t *testing.T, asked simulation.Question) simulation.Answer {
+func answered(t *testing.T, asked simulation.Question) simulation.Answer {
 	t.Helper()
 	judgement, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(context.Background(), asked)
 	if err != nil {
@@ -125,15 +125,15 @@ func judged(t *testing.T, asked simulation.Question) simulation.Answer {
 func TestTheBestPlanOfFigure1IsAccepted(t *testing.T) {
 	best := steps(placed("three", "n1"), moved("one", "n1", "n2"))
 
-	for i, verdict := range judged(t, figure1(best, steps())).Verdicts {
+	for i, verdict := range answered(t, figure1(best, steps())).Verdicts {
 		if !verdict.Accepted || verdict.Reason != "" {
 			t.Errorf("plan %d: %+v", i, verdict)
 		}
 	}
 }
 
-// TestEachWayToRefuseAPlanIsTold: the other side is compared with these reasons.
-func TestEachWayToRefuseAPlanIsTold(t *testing.T) {
+// TestEachReasonToRefuseAPlanIsReported: the other side is compared with these reasons.
+func TestEachReasonToRefuseAPlanIsReported(t *testing.T) {
 	best := moved("one", "n1", "n2")
 	stale := steps(placed("three", "n1"), best)
 	stale.SnapshotId = "s0"
@@ -164,7 +164,7 @@ func TestEachWayToRefuseAPlanIsTold(t *testing.T) {
 		asked := figure1(refused)
 		asked.Forbidden = []simulation.ForbiddenPair{{Pod: "default/three", Node: "n2"}}
 
-		verdict := judged(t, asked).Verdicts[0]
+		verdict := answered(t, asked).Verdicts[0]
 
 		if verdict.Accepted || verdict.Reason != string(want) || verdict.Detail == "" {
 			t.Errorf("%s: %+v", want, verdict)
@@ -172,13 +172,13 @@ func TestEachWayToRefuseAPlanIsTold(t *testing.T) {
 	}
 }
 
-// TestAPluginOfTheProfileHasTheLastWord on what the contract's own rules let through.
-func TestAPluginOfTheProfileHasTheLastWord(t *testing.T) {
+// TestAPluginOfTheProfileCanRefuse on what the contract's own rules let through.
+func TestAPluginOfTheProfileCanRefuse(t *testing.T) {
 	picky := pod("picky", 0, 0, func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} })
 	asked := figure1(steps(placed("wants", "n1"), placed("picky", "n2")))
 	asked.Pods = append(asked.Pods, picky)
 
-	verdict := judged(t, asked).Verdicts[0]
+	verdict := answered(t, asked).Verdicts[0]
 
 	if verdict.Accepted || verdict.Reason != "rehearsal" ||
 		!slices.Equal(verdict.Plugins, []string{"NodePorts", "NodeAffinity"}) ||
@@ -187,18 +187,18 @@ func TestAPluginOfTheProfileHasTheLastWord(t *testing.T) {
 	}
 }
 
-// TestThePolicyIsThatOfTheQuestion: the paper's own trades pods of equal priority.
+// TestThePolicyIsThatOfTheQuestion: the paper's policy trades pods of equal priority.
 func TestThePolicyIsThatOfTheQuestion(t *testing.T) {
 	asked := figure1(steps(placed("three", "n1"), placed("wants", "n2"), evicted("one", "n1")))
 	asked.Policy = priorityoptimizer.PolicyPaper
 
-	if verdict := judged(t, asked).Verdicts[0]; !verdict.Accepted {
+	if verdict := answered(t, asked).Verdicts[0]; !verdict.Accepted {
 		t.Errorf("%+v", verdict)
 	}
 }
 
-// TestTheSnapshotIsWhatThePluginWouldSend: whatever is judged by it must be in it, volumes included, and
-// nothing that the scheduler does not see.
+// TestTheSnapshotIsWhatThePluginWouldSend: everything that verdicts depend on must be in it, volumes included, and nothing
+// that the scheduler does not see.
 func TestTheSnapshotIsWhatThePluginWouldSend(t *testing.T) {
 	asked := figure1()
 	asked.Forbidden = []simulation.ForbiddenPair{{Pod: "default/three", Node: "n2"}}
@@ -212,7 +212,7 @@ func TestTheSnapshotIsWhatThePluginWouldSend(t *testing.T) {
 	asked.Objects = append(asked.Objects, boundClaim("data", "n2")...)
 
 	message := &contract.Snapshot{}
-	if err := protojson.Unmarshal(judged(t, asked).Snapshot, message); err != nil {
+	if err := protojson.Unmarshal(answered(t, asked).Snapshot, message); err != nil {
 		t.Fatal(err)
 	}
 
@@ -257,8 +257,8 @@ func boundClaim(name, node string) []simulation.Object {
 	}
 }
 
-// TestOneSimulatorJudgesManyQuestions: nothing of one is left when the next comes.
-func TestOneSimulatorJudgesManyQuestions(t *testing.T) {
+// TestOneSimulatorAnswersManyQuestions: nothing of one is left when the next comes.
+func TestOneSimulatorAnswersManyQuestions(t *testing.T) {
 	shared := simulatorOf(t, profileFolder+"/deterministic.yaml")
 	for range 5 {
 		judgement, err := shared.Answer(context.Background(), figure1(steps(placed("three", "n1"), moved("one", "n1", "n2"))))

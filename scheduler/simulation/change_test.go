@@ -44,8 +44,8 @@ func TestAPendingPodIsTriedAgainAfterAChange(t *testing.T) {
 	expectNodes(t, result, map[string]string{"b": "node-000"})
 }
 
-// TestFaultsOfChangesAreToldTogether: who repairs a file wants to do it once.
-func TestFaultsOfChangesAreToldTogether(t *testing.T) {
+// TestErrorsOfChangesAreReportedTogether: one run should be enough to find all errors of a file.
+func TestErrorsOfChangesAreReportedTogether(t *testing.T) {
 	_, results := stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"Never","changes":[{"after":1,"podGone":"a"},`+
 		`{"after":0},{"after":0,"node":{"metadata":{}}}]}`)
 	for _, fault := range []string{
@@ -78,6 +78,6 @@ func TestPodsMayArriveAtOnce(t *testing.T) {
 // TestNothingIsMeasuredUnasked: results of equal instances are compared byte by byte.
 func TestNothingIsMeasuredUnasked(t *testing.T) {
 	if m := place(t, "deterministic", randomInstance(1)).Measurement; m != nil {
-		t.Errorf("nobody asked for %+v", m)
+		t.Errorf("unexpected measurement %+v", m)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
-// TestABrokenConfigurationNamesFileAndField: the reader must not have to search for the fault.
+// TestABrokenConfigurationNamesFileAndField: the reader must not have to search for the error.
 func TestABrokenConfigurationNamesFileAndField(t *testing.T) {
 	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 	for fault, text := range map[string]string{
@@ -54,7 +54,7 @@ func TestAnUnknownPluginIsFoundBeforeTheFirstInstance(t *testing.T) {
 	}
 }
 
-// TestTheOptimizerIsRefused: its moves need a cluster, and leaving them out would be a silent lie.
+// TestTheOptimizerIsRefused: its moves need a cluster, and leaving them out silently would give wrong results.
 func TestTheOptimizerIsRefused(t *testing.T) {
 	for _, profile := range []string{"optimizer", "optimizer-deterministic"} {
 		configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, profile+".yaml"))

@@ -34,8 +34,8 @@ func TestABadLineIsAnErrorOfThatLineOnly(t *testing.T) {
 	}
 }
 
-// TestFaultsAreReportedTogetherWithTheirFields: who repairs a file wants to do it once.
-func TestFaultsAreReportedTogetherWithTheirFields(t *testing.T) {
+// TestErrorsAreReportedTogetherWithTheirFields: one run should be enough to find all errors of a file.
+func TestErrorsAreReportedTogetherWithTheirFields(t *testing.T) {
 	line := `{"nodes":[{"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"-1"}}},{"metadata":{"name":"n"}}],` +
 		`"pods":[{"metadata":{"name":"p"},"spec":{"nodeName":"m","colour":"red"}},{"metadata":{}}]}`
 	_, results := stream(t, line)
@@ -58,7 +58,7 @@ func TestNoNodesMeansNoPlacements(t *testing.T) {
 	}
 }
 
-// TestABrokenOutputEndsTheStream: results that nobody gets are not worth computing.
+// TestABrokenOutputEndsTheStream: results that cannot be written are not worth computing.
 func TestABrokenOutputEndsTheStream(t *testing.T) {
 	simulator := simulatorOf(t, profileFolder+"/deterministic.yaml")
 	_, err := simulator.Stream(context.Background(), strings.NewReader(goodLine), brokenWriter{})
@@ -112,7 +112,7 @@ func TestServicesSpreadTheirPods(t *testing.T) {
 	}
 }
 
-// TestObjectsAreChecked: a Service that is misspelt would change placements without a word.
+// TestObjectsAreChecked: a misspelt Service would silently change placements.
 func TestObjectsAreChecked(t *testing.T) {
 	for object, fault := range map[string]string{
 		`{"kind":"Service","metadata":{"name":"s"}}`:                                     "apiVersion",

@@ -11,9 +11,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Whoever waits wants to know which rule to ask about: that which keeps the room he would need, not each that keeps
-// somebody somewhere.
-func TestARuleIsInTheWayOfThoseWhoNeedTheRoomThatItKeeps(t *testing.T) {
+// Users with a waiting pod want to know which rule keeps the room that it needs, not each rule that protects some pod.
+func TestARuleIsInTheWayOfPodsThatNeedTheRoomThatItKeeps(t *testing.T) {
 	needs := func(amount string) func(*v1.Pod) {
 		return func(pod *v1.Pod) {
 			pod.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = resource.MustParse(amount)

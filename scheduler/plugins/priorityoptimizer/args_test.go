@@ -37,7 +37,7 @@ func TestArgsKeepExplicitZeros(t *testing.T) {
 	}
 }
 
-// Whoever edits a profile should need one restart to learn of all faults, not one for each.
+// A user who edits a profile should need one restart to see all errors, not one for each.
 func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := DecodeArgs(rawArgs(`{
 		"apiVersion": "stowage.dev/v9", "kind": "Other", "socket": "relative.sock", "mode": "Sometimes",

@@ -16,7 +16,7 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// tried are the pods of which the scheduler has put down that it found no node for them.
+// tried are the pods for which the scheduler has recorded that it found no node.
 func (c *cluster) tried() (names []string) {
 	for _, action := range c.client.Actions() {
 		if patch, ok := action.(clienttesting.PatchAction); ok && action.GetSubresource() == "status" {
@@ -26,9 +26,9 @@ func (c *cluster) tried() (names []string) {
 	return names
 }
 
-// Five hundred pods of a burst that fit nowhere are not tried one by one before somebody looks for a plan: at the stock
-// limits the scheduler would do nothing else for eight seconds.
-func TestBurstIsSolvedForAsSoonAsOneOfItsLikeWasTried(t *testing.T) {
+// Five hundred pods of a burst that fit nowhere are not tried one by one before a solve starts: at the stock limits the
+// scheduler would do nothing else for eight seconds.
+func TestBurstIsSolvedForAfterOneOfItsPodsWasTried(t *testing.T) {
 	thinking, goOn := make(chan struct{}, 8), make(chan struct{})
 	c, o := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		thinking <- struct{}{}
@@ -63,8 +63,8 @@ func TestBurstIsSolvedForAsSoonAsOneOfItsLikeWasTried(t *testing.T) {
 	})
 }
 
-// Who is not like a pod that found no node may find one: it is tried at once.
-func TestPodUnlikeThoseThatFoundNoNodeIsTriedAtOnce(t *testing.T) {
+// A pod with another signature than those that found no node may find one: it is tried at once.
+func TestPodWithAnotherSignatureIsTriedAtOnce(t *testing.T) {
 	c, _ := fullNode(t, nothing, nil)
 	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
 
@@ -83,8 +83,8 @@ func TestPodWaitsForTheSolveNoLongerThanForAHold(t *testing.T) {
 	c.await("it is tried too", func() bool { return slices.Contains(c.tried(), "like") }, false)
 }
 
-// A steady stream of pods puts a solve off, but no pod waits for it longer than it may.
-func TestStreamOfPodsKeepsNobodyWaitingForItsLike(t *testing.T) {
+// A steady stream of pods delays a solve, but no pod waits for it longer than a hold may last.
+func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{trigger: newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second}), wake: make(chan struct{}, 1),
 		awaitingSolve: newHeldSet(clock, func(time.Duration) {}), hold: testHold(clock), activator: activations{}}
@@ -108,9 +108,9 @@ func TestStreamOfPodsKeepsNobodyWaitingForItsLike(t *testing.T) {
 	}
 }
 
-// A solve on a large cluster takes longer than others may be held. The pods that it is about found no node before: to
-// try them meanwhile, hundreds of them, would take the processors from it.
-func TestPodsThatASolveIsAboutWaitForItsEnd(t *testing.T) {
+// A solve on a large cluster takes longer than a hold may last. Its pods found no node before: trying hundreds of them
+// meanwhile would take CPU time from the solver.
+func TestPodsOfASolveWaitForItsEnd(t *testing.T) {
 	goOn := make(chan struct{})
 	c, o := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		<-goOn
@@ -119,7 +119,7 @@ func TestPodsThatASolveIsAboutWaitForItsEnd(t *testing.T) {
 	c.eventually("the optimiser is asked", func() bool { return o.asked() == 1 })
 	before := len(c.tried())
 
-	c.letTimePass(500 * time.Millisecond)
+	c.advanceClock(500 * time.Millisecond)
 	waiting := c.pods()[slices.IndexFunc(c.pods(), func(pod *v1.Pod) bool { return pod.Name == "waiting" })]
 	kept := c.plugin.PreEnqueue(c.ctx, waiting)
 	c.add(testPod("small", 1, 0))

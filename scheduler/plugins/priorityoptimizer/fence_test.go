@@ -27,8 +27,8 @@ func underLease(t *testing.T) *cluster {
 	return c
 }
 
-// A leader that was stopped wakes up after another process has taken over its plan. Whatever it
-// puts down now would be about a plan that is not its any more.
+// A leader that was stopped continues after another process has taken over its plan. It must not write anything about
+// that plan.
 func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
 	c := underLease(t)
 	c.set(func(c *cluster) { c.linger = true })
@@ -39,10 +39,10 @@ func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
 	c.must(err)
 	before := c.phases()
 
-	c.letGo()
+	c.endPods()
 	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
 	c.add(testPod("four", 4, 0))
-	c.letTimePass(5 * time.Second)
+	c.advanceClock(5 * time.Second)
 
 	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != len(before) {
 		t.Errorf("before %v, after %v, evicted %v, reserved %v", before, after, c.evictions(), c.kept())
@@ -61,7 +61,7 @@ func TestProcessThatGetsTheLeaseBackGoesOn(t *testing.T) {
 	c.add(testPod("three", 3, 0))
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
 	lead("another")
-	c.letGo()
+	c.endPods()
 	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
 
 	lead("me")

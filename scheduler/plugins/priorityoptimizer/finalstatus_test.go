@@ -14,18 +14,18 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// A plan that ends while the API server is away must not look alive for ever, nor hold room for a
-// plan that is over; and none may begin beside it.
-func TestEndOfAPlanIsPutDownOnceTheAPIServerIsBack(t *testing.T) {
+// A plan that ends while the API server is down must not look active or hold room for ever, and no other plan may start
+// before its final status is written.
+func TestFinalStatusIsWrittenOnceTheAPIServerIsBack(t *testing.T) {
 	c := lingering(t)
-	c.set(func(c *cluster) { c.away = true })
-	c.letGo()
+	c.set(func(c *cluster) { c.apiDown = true })
+	c.endPods()
 	c.eventually("the plan is carried out", func() bool { return c.nodeOf("three") != "" && c.plugin.execution.Load() == nil })
 	c.add(testPod("four", 4, 0))
-	c.letTimePass(5 * time.Second)
+	c.advanceClock(5 * time.Second)
 
 	before, free := c.phases(), c.ledger.Empty()
-	c.set(func(c *cluster) { c.away = false })
+	c.set(func(c *cluster) { c.apiDown = false })
 	c.eventually("the end is put down", func() bool {
 		return c.phases()[packingplan.Completed] == 1 && c.ledger.Empty()
 	})
@@ -35,8 +35,8 @@ func TestEndOfAPlanIsPutDownOnceTheAPIServerIsBack(t *testing.T) {
 	}
 }
 
-// What the API server will never take is not tried for ever.
-func TestOnlyErrorsOfTheMomentAreTriedAgain(t *testing.T) {
+// A write that the API server will never accept is not retried for ever.
+func TestOnlyTransientErrorsAreRetried(t *testing.T) {
 	plans := packingplan.Resource.GroupResource()
 	for text, c := range map[string]struct {
 		err  error
@@ -59,7 +59,7 @@ func TestOnlyErrorsOfTheMomentAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Pods that wait since a budget was spent are not tried by anybody else when it allows more.
+// Pods that wait because of a budget are not tried by any other plugin when it allows more disruptions.
 func TestBudgetThatAllowsMoreAsksForAnotherSolve(t *testing.T) {
 	allows := func(count int32) *policyv1.PodDisruptionBudget {
 		return &policyv1.PodDisruptionBudget{Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: count}}

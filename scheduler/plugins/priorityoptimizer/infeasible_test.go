@@ -21,8 +21,8 @@ func sentTo(nodes ...string) *activePlan {
 	return &activePlan{execution: executor.New(of, nil, 0)}
 }
 
-// The larger a plan, the more likely is it that at any moment some node seems to be full for an instant: that is no
-// reason to give it up as long as it is another node each time.
+// The larger a plan, the more likely some node seems to be full for an instant: that is no reason to abort the plan as
+// long as it is another node each time.
 func TestPlanIsNotGivenUpForRoomThatLacksForAnInstant(t *testing.T) {
 	active, now := sentTo("a", "b"), time.Now()
 	free := map[string]resources.Vector{"a": {CPUMilli: 1000}, "b": {CPUMilli: 1000}}
@@ -36,7 +36,7 @@ func TestPlanIsNotGivenUpForRoomThatLacksForAnInstant(t *testing.T) {
 	}
 }
 
-// To go on with a plan whose target has been filled by others would disturb more pods for nothing.
+// Continuing a plan whose target has been filled by other pods would disrupt more pods for nothing.
 func TestPlanIsGivenUpForRoomThatLacksForGood(t *testing.T) {
 	active, now := sentTo("a", "b"), time.Now()
 	free := map[string]resources.Vector{"a": {CPUMilli: 1000}, "b": {CPUMilli: 500}}

@@ -7,9 +7,9 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// Whether holds keep to their bound is read off the histogram: it must tell one that does from one that does not, and
-// a hold of half the time from a whole one.
-func TestHoldsOfDifferentLengthsAreToldApart(t *testing.T) {
+// The histogram shows whether holds keep to their bound: it must distinguish one that does from one that does not, and a
+// hold of half the time from a whole one.
+func TestHoldsOfDifferentLengthsAreInDifferentBuckets(t *testing.T) {
 	registerMetrics()
 	bounds := holdBounds(t)
 	for _, pair := range [][2]float64{

@@ -13,7 +13,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// total is what is kept from a stranger on all nodes, in GB.
+// total is what is held against pods outside the plan on all nodes, in GB.
 func (c *cluster) total() (sum int64) {
 	for held := range maps.Values(c.kept()) {
 		sum += held
@@ -26,7 +26,7 @@ func (c *cluster) total() (sum int64) {
 func TestRoomOfAPlanCostsNoWrite(t *testing.T) {
 	c := lingering(t)
 	c.eventually("the room is held", func() bool { return c.total() >= 3 })
-	c.letGo()
+	c.endPods()
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
 
 	for _, action := range c.plans.Actions() {
@@ -36,7 +36,7 @@ func TestRoomOfAPlanCostsNoWrite(t *testing.T) {
 	}
 }
 
-// A proposal has come to its end for now, but not for good.
+// A proposal has a completion time, but has not ended.
 func TestApprovedProposalHoldsItsRoom(t *testing.T) {
 	c := proposed(t)
 	before := c.ledger.Empty()
@@ -45,7 +45,7 @@ func TestApprovedProposalHoldsItsRoom(t *testing.T) {
 	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
 	held := c.total()
-	c.letGo()
+	c.endPods()
 	c.eventually("the plan is completed", func() bool { return c.phaseOf("what-if") == packingplan.Completed })
 
 	if !before || held < 3 {
@@ -54,12 +54,12 @@ func TestApprovedProposalHoldsItsRoom(t *testing.T) {
 	c.eventually("its room is free", c.ledger.Empty)
 }
 
-// The pods of a plan's moves are gone when a new process begins, and their replacements not there yet: the
-// plan's object alone tells it what they need.
-func TestSuccessorHoldsTheRoomOfAnOpenPlan(t *testing.T) {
+// When a new process starts, the pods of a plan's moves may be gone and their replacements not created yet: only the
+// plan's object says what they need.
+func TestNextProcessHoldsTheRoomOfAnOpenPlan(t *testing.T) {
 	o := startOptimizer(t, answers(solveFigureOne))
 	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.childless = true })
+	c.set(func(c *cluster) { c.withoutControllers = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 4, 0))
 	c.eventually("the pod is evicted", func() bool { return len(c.evictions()) == 1 })
@@ -75,9 +75,9 @@ func TestSuccessorHoldsTheRoomOfAnOpenPlan(t *testing.T) {
 	}
 }
 
-// Pods of one workload are not alike where a reservation chooses some of them: its room keeps the others out, and a
-// plan that takes one for the other fails.
-func TestPodsThatAReservationChoosesAreAClassOfTheirOwn(t *testing.T) {
+// Pods of one workload differ if a reservation selects only some of them: its room keeps the others out, and a plan that
+// confuses them fails.
+func TestPodsThatAReservationSelectsAreAClassOfTheirOwn(t *testing.T) {
 	c := startCluster(t, startOptimizer(t, answers(solveFigureOne)).socket, manual, testNode("n1", 4))
 	chosen, other := testPod("web", 9, 0), testPod("web", 9, 0)
 	chosen.Labels, other.Labels = map[string]string{"role": "leader"}, map[string]string{"role": "follower"}
@@ -102,7 +102,7 @@ func TestPodsThatAReservationChoosesAreAClassOfTheirOwn(t *testing.T) {
 	}
 }
 
-// reservationFor is one on n1 for the pods that the selector chooses.
+// reservationFor is a reservation on n1 for the pods that the selector selects.
 func (c *cluster) reservationFor(selector map[string]any) *reservation.Record {
 	c.t.Helper()
 	record, err := reservation.Read(&unstructured.Unstructured{Object: map[string]any{
@@ -118,7 +118,7 @@ func (c *cluster) reservationFor(selector map[string]any) *reservation.Record {
 	return record
 }
 
-// The longest name that Kubernetes accepts is no reason not to carry a plan out, nor to leave it open.
+// A plan with the longest name that Kubernetes accepts is carried out and closed.
 func TestPlanWithTheLongestNameIsCarriedOut(t *testing.T) {
 	name := strings.Repeat("a", 253)
 	c, _ := figureOne(t, answers(solveFigureOne), manual)

@@ -11,9 +11,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Pods that are in the queue already when a solve begins cannot be held before it. Each costs a cycle, but no write: the
-// scheduler would look at nobody else until that is done.
-func TestPodThatWasTurnedAwayGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
+// Pods that are already in the active queue when a solve begins cannot be held before their cycle. Each costs a cycle,
+// but no write: the scheduler would take no other pod until that is done.
+func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 	for text, turned := range map[string]bool{"turned away by the plugin": true, "tried in vain": false} {
 		t.Run(text, func(t *testing.T) {
 			c, _ := fullNode(t, nothing, manual)

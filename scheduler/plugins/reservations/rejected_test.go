@@ -23,7 +23,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// activating is a handle that notes who is woken up.
+// activating is a handle that records which pods are activated.
 type activating struct {
 	connected
 	woken *[]string
@@ -33,7 +33,7 @@ func (a activating) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
 	*a.woken = append(*a.woken, slices.Sorted(maps.Keys(pods))...)
 }
 
-// queueing is a plugin beside a room of 1 CPU on n1 that is held for others, and who is woken up by it.
+// queueing is a plugin with 1 CPU on n1 reserved for other pods, and the pods that it activates.
 func queueing(t *testing.T) (plugin *Plugin, woken *[]string) {
 	t.Helper()
 	ledger := reservation.NewLedger()
@@ -53,8 +53,8 @@ func waiter(name string) *v1.Pod {
 	return pod
 }
 
-// refuse lets the pod ask for the nodes, each of which has no room beside what is held, and says in the end
-// whether it found another one.
+// refuse runs a cycle in which the given nodes have no room beside what is held; found says whether the pod found another
+// node.
 func refuse(t *testing.T, plugin *Plugin, pod *v1.Pod, found bool, nodes ...string) {
 	t.Helper()
 	cycle := framework.NewCycleState()
@@ -81,8 +81,8 @@ func eventually(ctx context.Context, holds func() bool) error {
 	})
 }
 
-// Most pods that are refused one node find another. To remember them all would fill the memory, and wake them
-// all up at every change.
+// Most pods that are refused one node find another. Remembering them all would take memory, and activate them all at every
+// change.
 func TestOnlyPodsWithoutANodeAreRemembered(t *testing.T) {
 	plugin, woken := queueing(t)
 	for i := range 1000 {
@@ -97,7 +97,7 @@ func TestOnlyPodsWithoutANodeAreRemembered(t *testing.T) {
 	}
 }
 
-// Room that comes free on one node is nothing to those who were refused others.
+// Room that comes free on one node does not help pods that were refused other nodes.
 func TestOnlyPodsThatWereRefusedTheNodeAreWokenUp(t *testing.T) {
 	plugin, woken := queueing(t)
 	refuse(t, plugin, waiter("concerned"), false, "n1")
@@ -157,7 +157,7 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 	}
 }
 
-// Where nothing is reserved, nothing of the plugin costs anything: not even a state of the cycle is kept.
+// Where nothing is reserved, the plugin costs nothing: it does not even store a cycle state.
 func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
 	plugin, err := New(nil, activating{}, reservation.NewLedger(), false)
 	if err != nil {

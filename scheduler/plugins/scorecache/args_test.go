@@ -23,8 +23,8 @@ func TestArgumentsHaveTheDefaultsOfThePaper(t *testing.T) {
 	}
 }
 
-// TestFaultsOfArgumentsAreToldTogether: who repairs a configuration wants to do it once.
-func TestFaultsOfArgumentsAreToldTogether(t *testing.T) {
+// TestErrorsOfArgumentsAreReportedTogether: who repairs a configuration wants to do it once.
+func TestErrorsOfArgumentsAreReportedTogether(t *testing.T) {
 	_, err := DecodeArgs(unknown(`{"kind":"ScoreCacheArgs","refreshThreshold":0,"maxEntries":0,"colour":"red",` +
 		`"defaultSpreadTopologyKeys":["a b"],"trustedPlugins":[""]}`))
 	if err == nil {

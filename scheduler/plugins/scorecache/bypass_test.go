@@ -56,9 +56,9 @@ func volume(source v1.VolumeSource) func(*v1.Pod) {
 	return func(p *v1.Pod) { p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: source}} }
 }
 
-// TestWhoGoesTheFullWay has a row for each pod for which nothing shows that another's ranking would hold, and
-// for the pods nearest to these for which it does.
-func TestWhoGoesTheFullWay(t *testing.T) {
+// TestPodsThatBypassTheCache has a row for each kind of pod that another pod's ranking may not be valid for, and for
+// similar pods that it is valid for.
+func TestPodsThatBypassTheCache(t *testing.T) {
 	zone := func(action v1.UnsatisfiableConstraintAction) func(*v1.Pod) {
 		return func(p *v1.Pod) {
 			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{TopologyKey: "zone", WhenUnsatisfiable: action}}
@@ -109,8 +109,8 @@ func TestWhoGoesTheFullWay(t *testing.T) {
 	}
 }
 
-// TestExtendersKeepTheirPodsFromTheCache: their verdicts cannot be seen, so they can be neither kept nor
-// checked.
+// TestExtendersKeepTheirPodsFromTheCache: plugins do not see the results of extenders, so these can be neither cached
+// nor checked.
 func TestExtendersKeepTheirPodsFromTheCache(t *testing.T) {
 	for _, row := range []struct {
 		extender extender
@@ -128,8 +128,8 @@ func TestExtendersKeepTheirPodsFromTheCache(t *testing.T) {
 	}
 }
 
-// TestOtherPluginsCanForbidReuse: reservations and plans look at the pod itself.
-func TestOtherPluginsCanForbidReuse(t *testing.T) {
+// TestOtherPluginsCanRequireABypass: reservations and plans treat each pod individually.
+func TestOtherPluginsCanRequireABypass(t *testing.T) {
 	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, served: newServedPods()}
 	state := framework.NewCycleState()
 	cachebypass.Require(state, "Reservations")
@@ -138,8 +138,8 @@ func TestOtherPluginsCanForbidReuse(t *testing.T) {
 	}
 }
 
-// TestAPodThatComesAgainGoesTheFullWay: whatever kept it from its cached node would keep it from it again.
-func TestAPodThatComesAgainGoesTheFullWay(t *testing.T) {
+// TestAPodThatComesAgainBypassesTheCache: whatever kept it from its cached node would keep it from it again.
+func TestAPodThatComesAgainBypassesTheCache(t *testing.T) {
 	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, served: newServedPods()}
 	p.served.add("plain")
 	if got := p.bypass(framework.NewCycleState(), plain()); got != bypassRetry {

@@ -35,8 +35,8 @@ func podInfo(t *testing.T, uid string, affine bool) fwk.PodInfo {
 	return info
 }
 
-// TestTheCensusSeesWhicheverNodesChanged: a change that is missed leaves a stale score in every ranking.
-func TestTheCensusSeesWhicheverNodesChanged(t *testing.T) {
+// TestTheChangeLogRecordsEveryChangedNode: a change that is missed leaves a stale score in every ranking.
+func TestTheChangeLogRecordsEveryChangedNode(t *testing.T) {
 	nodes := infos("b", "a", "c")
 	var c nodeChangeLog
 	c.update(nodes)
@@ -49,15 +49,15 @@ func TestTheCensusSeesWhicheverNodesChanged(t *testing.T) {
 	c.update(nodes)
 	changed, known := c.since(began)
 	if !known || !slices.Equal(changed, []int32{2, 0, 2}) {
-		t.Errorf("nodes 2, 0 and 2 changed, the census says %v (%t)", changed, known)
+		t.Errorf("nodes 2, 0 and 2 changed, the log says %v (%t)", changed, known)
 	}
 	if !slices.Equal(c.nameRank, []int32{1, 0, 2}) {
 		t.Errorf("the order of names is a, b, c: %v", c.nameRank)
 	}
 }
 
-// TestTheCensusSaysWhenItForgot: whoever asks for more than it kept must start anew.
-func TestTheCensusSaysWhenItForgot(t *testing.T) {
+// TestTheChangeLogSaysWhenItNoLongerKnows: a ranking that is older than the log must be remade.
+func TestTheChangeLogSaysWhenItNoLongerKnows(t *testing.T) {
 	nodes := infos("a", "b")
 	var c nodeChangeLog
 	c.update(nodes)
@@ -128,8 +128,8 @@ func changing(change func(*v1.Node)) func(*testing.T, []fwk.NodeInfo) []fwk.Node
 	}
 }
 
-// TestTurnsSurviveANodeMore: who was taken last must not come first again because a node came.
-func TestTurnsSurviveANodeMore(t *testing.T) {
+// TestTieBreaksSurviveANewNode: the node that was chosen last must not come first because another node was added.
+func TestTieBreaksSurviveANewNode(t *testing.T) {
 	nodes := infos("a", "b", "c")
 	var c nodeChangeLog
 	c.update(nodes)

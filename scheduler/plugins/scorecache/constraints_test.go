@@ -10,8 +10,8 @@ import (
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
-// TestOnlyPodsOnNodesThatCountAreCounted: PodTopologySpread leaves out nodes that the pod may not go to. If the cache
-// counted those there, it would keep away from a zone that is no fuller than the others.
+// TestOnlyPodsOnNodesThatCountAreCounted: PodTopologySpread ignores nodes that the pod may not go to. If the cache counted
+// the pods there, it would avoid a zone that has no more pods than the others.
 func TestOnlyPodsOnNodesThatCountAreCounted(t *testing.T) {
 	for name, row := range map[string]struct {
 		out    func(*v1.Node)

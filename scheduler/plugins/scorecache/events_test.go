@@ -87,9 +87,9 @@ func TestWhateverHappensThePlacementIsThatOfScoringAllNodes(t *testing.T) {
 	}
 }
 
-// TestPodsOfOneKindAreSeenByTheRankingsOfOthers: two rankings that each go round by themselves would both fill
+// TestPodsOfOneKindCountInTheRankingsOfOthers: two rankings that each go round by themselves would both fill
 // the same half of the nodes.
-func TestPodsOfOneKindAreSeenByTheRankingsOfOthers(t *testing.T) {
+func TestPodsOfOneKindCountInTheRankingsOfOthers(t *testing.T) {
 	const count, kinds = 40, 4
 	instance := simulation.Instance{Nodes: nodes(count, 8000, 16384)}
 	for i := range 5 * count {
@@ -102,8 +102,8 @@ func TestPodsOfOneKindAreSeenByTheRankingsOfOthers(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsFullIsPassedOver: room and ports run out while the ranking still lists the node.
-func TestANodeThatIsFullIsPassedOver(t *testing.T) {
+// TestANodeThatIsFullIsSkipped: room and ports run out while the ranking still lists the node.
+func TestANodeThatIsFullIsSkipped(t *testing.T) {
 	port := func(p *v1.Pod) {
 		p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
 	}

@@ -7,8 +7,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
 
-// TestAFaultOfAProfileSaysWhatToDo: the plugin stands aside, and one line of the log is all that tells why.
-func TestAFaultOfAProfileSaysWhatToDo(t *testing.T) {
+// TestAnUnavailableReasonSaysWhatToDo: the plugin is off, and only one log line says why.
+func TestAnUnavailableReasonSaysWhatToDo(t *testing.T) {
 	set := func(plugins ...string) (made config.PluginSet) {
 		for _, name := range plugins {
 			made.Enabled = append(made.Enabled, config.Plugin{Name: name})

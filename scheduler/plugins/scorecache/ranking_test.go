@@ -18,8 +18,8 @@ func rankingOf(nodes int) *ranking {
 	return r
 }
 
-// TestALongLivedRankingTakesNoMoreAndMoreMemory: with tau of 1 one may serve pods for days, and each of them
-// brings back a node, while those behind the best are never looked at.
+// TestALongLivedRankingTakesNoMoreAndMoreMemory: with tau of 1 a ranking may serve pods for days. Each of them readmits a
+// node, while the nodes behind the best are never removed.
 func TestALongLivedRankingTakesNoMoreAndMoreMemory(t *testing.T) {
 	const nodes, rounds = 50, 200
 	r := rankingOf(nodes)

@@ -108,7 +108,7 @@ func simulatorOf(t *testing.T, path string, more frameworkruntime.Registry) *sim
 	return simulator
 }
 
-// nodeEntry fills a measured instance.
+// place runs a measured instance.
 func nodeEntry(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
 	t.Helper()
 	instance.ID, instance.Measure = t.Name(), true
@@ -135,7 +135,7 @@ func countedAll(result simulation.Result, name string) int {
 	return int(sum)
 }
 
-// same tells of the first few pods that two results put on different nodes.
+// same reports the first few pods that two results put on different nodes.
 func same(t *testing.T, instance simulation.Instance, want, got simulation.Result) {
 	t.Helper()
 	if maps.Equal(want.Placements, got.Placements) {

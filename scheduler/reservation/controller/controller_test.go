@@ -25,30 +25,30 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// world is a keeper at work, and a stage that says what the test wants.
-type world struct {
+// testCluster is a running controller with a fake placer.
+type testCluster struct {
 	t          *testing.T
 	ctx        context.Context
 	client     *dynamicfake.FakeDynamicClient
 	clock      *testingclock.FakeClock
 	ledger     *reservation.Ledger
-	stage      *stage
+	placer     *placer
 	controller *controller.Controller
 }
 
-// stage offers the nodes in free, or refuses.
-type stage struct {
+// placer offers the nodes in free, or returns an error.
+type placer struct {
 	mu      sync.Mutex
 	free    map[string]resources.Vector
 	refuses bool
-	// asked counts how often the room was asked for.
+	// asked counts the calls of Free.
 	asked int
 }
 
-func (s *stage) Place(_ context.Context, _ *v1.Pod, wanted string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.refuses {
+func (p *placer) Place(_ context.Context, _ *v1.Pod, wanted string) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refuses {
 		return "", &rehearsal.UnplaceableError{Nodes: 1, Reasons: map[string]int{"Insufficient cpu": 1}}
 	}
 	if wanted != "" {
@@ -57,46 +57,46 @@ func (s *stage) Place(_ context.Context, _ *v1.Pod, wanted string) (string, erro
 	return "n1", nil
 }
 
-func (s *stage) Free(context.Context) (map[string]resources.Vector, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked++
-	return maps.Clone(s.free), nil
+func (p *placer) Free(context.Context) (map[string]resources.Vector, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	return maps.Clone(p.free), nil
 }
 
-func (s *stage) set(change func(*stage)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(s)
+func (p *placer) set(change func(*placer)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(p)
 }
 
 // hasRoom makes n1 the only node, with so much free.
-func (s *stage) hasRoom(cpu int64) {
-	s.set(func(s *stage) { s.free = map[string]resources.Vector{"n1": {CPUMilli: cpu, Pods: 10}} })
+func (p *placer) hasRoom(cpu int64) {
+	p.set(func(p *placer) { p.free = map[string]resources.Vector{"n1": {CPUMilli: cpu, Pods: 10}} })
 }
 
-func start(t *testing.T) *world {
+func start(t *testing.T) *testCluster {
 	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
-	w := &world{t: t, ctx: ctx, ledger: reservation.NewLedger(),
-		clock: testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-		stage: &stage{free: map[string]resources.Vector{"n1": {CPUMilli: 4000, Pods: 10}}},
+	c := &testCluster{t: t, ctx: ctx, ledger: reservation.NewLedger(),
+		clock:  testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		placer: &placer{free: map[string]resources.Vector{"n1": {CPUMilli: 4000, Pods: 10}}},
 		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 			map[schema.GroupVersionResource]string{reservation.Resource: reservation.Kind + "List"})}
-	informer := reservation.NewInformer(w.client)
-	w.controller = controller.New(controller.Parts{Clock: w.clock, Store: reservation.NewStore(w.client), Ledger: w.ledger,
-		Placer: w.stage, Informer: informer, Retention: time.Hour})
+	informer := reservation.NewInformer(c.client)
+	c.controller = controller.New(controller.Parts{Clock: c.clock, Store: reservation.NewStore(c.client), Ledger: c.ledger,
+		Placer: c.placer, Informer: informer, Retention: time.Hour})
 	go informer.RunWithContext(ctx)
 	stopped := make(chan struct{})
-	go func() { w.controller.Run(ctx); close(stopped) }()
+	go func() { c.controller.Run(ctx); close(stopped) }()
 	t.Cleanup(func() { cancel(); <-stopped })
-	return w
+	return c
 }
 
 // reserve creates a reservation of 2 CPUs.
-func (w *world) reserve(name string, more map[string]any, changes ...func(*unstructured.Unstructured)) {
-	w.t.Helper()
+func (c *testCluster) reserve(name string, more map[string]any, changes ...func(*unstructured.Unstructured)) {
+	c.t.Helper()
 	spec := map[string]any{
 		"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c",
 			"resources": map[string]any{"requests": map[string]any{"cpu": "2"}}}}}},
@@ -110,39 +110,39 @@ func (w *world) reserve(name string, more map[string]any, changes ...func(*unstr
 	object.SetKind(reservation.Kind)
 	object.SetName(name)
 	object.SetUID(types.UID("uid-" + name))
-	object.SetCreationTimestamp(metav1.NewTime(w.clock.Now()))
+	object.SetCreationTimestamp(metav1.NewTime(c.clock.Now()))
 	for _, change := range changes {
 		change(object)
 	}
-	if _, err := w.client.Resource(reservation.Resource).Create(w.ctx, object, metav1.CreateOptions{}); err != nil {
-		w.t.Fatal(err)
+	if _, err := c.client.Resource(reservation.Resource).Create(c.ctx, object, metav1.CreateOptions{}); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
 // status is nil once the object is gone.
-func (w *world) status(name string) *reservation.Status {
-	object, err := w.client.Resource(reservation.Resource).Get(w.ctx, name, metav1.GetOptions{})
+func (c *testCluster) status(name string) *reservation.Status {
+	object, err := c.client.Resource(reservation.Resource).Get(c.ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil
 	}
 	record, err := reservation.Read(object)
 	if err != nil {
-		w.t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	return &record.Status
 }
 
-// reaches lets the fake time flow in small steps.
-func (w *world) reaches(name string, holds func(*reservation.Status) bool) *reservation.Status {
-	w.t.Helper()
-	err := wait.PollUntilContextTimeout(w.ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-		w.clock.Step(50 * time.Millisecond)
-		return holds(w.status(name)), nil
+// reaches advances the fake clock in small steps until the status is reached.
+func (c *testCluster) reaches(name string, holds func(*reservation.Status) bool) *reservation.Status {
+	c.t.Helper()
+	err := wait.PollUntilContextTimeout(c.ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		c.clock.Step(50 * time.Millisecond)
+		return holds(c.status(name)), nil
 	})
 	if err != nil {
-		w.t.Fatalf("%s: %v; its status is %+v", name, err, w.status(name))
+		c.t.Fatalf("%s: %v; its status is %+v", name, err, c.status(name))
 	}
-	return w.status(name)
+	return c.status(name)
 }
 
 func in(phase reservation.Phase) func(*reservation.Status) bool {
@@ -160,15 +160,15 @@ func because(reason string) func(*reservation.Status) bool {
 	}
 }
 
-// A reservation goes to the node its template gets, says how much it holds, and is in the books.
+// A reservation goes to the node that its template gets, says how much it holds, and is in the ledger.
 func TestReservationBecomesAvailableOnItsNode(t *testing.T) {
-	w := start(t)
-	w.reserve("r", nil)
+	c := start(t)
+	c.reserve("r", nil)
 
-	status := w.reaches("r", in(reservation.Available))
+	status := c.reaches("r", in(reservation.Available))
 
-	if status.NodeName != "n1" || status.Allocatable.Cpu().MilliValue() != 2000 || w.ledger.HeldByNode()["n1"].CPUMilli != 2000 {
-		t.Errorf("status %+v, standing %v", status, w.ledger.HeldByNode())
+	if status.NodeName != "n1" || status.Allocatable.Cpu().MilliValue() != 2000 || c.ledger.HeldByNode()["n1"].CPUMilli != 2000 {
+		t.Errorf("status %+v, standing %v", status, c.ledger.HeldByNode())
 	}
 	if ready := status.Condition(reservation.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
 		t.Errorf("conditions %+v", status.Conditions)
@@ -177,41 +177,41 @@ func TestReservationBecomesAvailableOnItsNode(t *testing.T) {
 
 // While no node takes it, it says why, and is tried again when there is one.
 func TestReservationWithoutANodeSaysWhy(t *testing.T) {
-	w := start(t)
-	w.stage.set(func(s *stage) { s.refuses = true })
-	w.reserve("r", nil)
+	c := start(t)
+	c.placer.set(func(p *placer) { p.refuses = true })
+	c.reserve("r", nil)
 
-	status := w.reaches("r", because(reservation.ReasonUnschedulable))
+	status := c.reaches("r", because(reservation.ReasonUnschedulable))
 	message := status.Condition(reservation.ConditionScheduled).Message
 	if status.Phase != reservation.Pending && status.Phase != "" || message != "0/1 nodes are available: 1 Insufficient cpu" {
 		t.Errorf("phase %q, %q", status.Phase, message)
 	}
 
-	w.stage.set(func(s *stage) { s.refuses = false })
-	w.reaches("r", in(reservation.Available))
+	c.placer.set(func(p *placer) { p.refuses = false })
+	c.reaches("r", in(reservation.Available))
 }
 
-// Two reservations for room that is enough for one: the second waits, whoever looks first.
+// Two reservations for room that is enough for one: the second waits, whichever is synced first.
 func TestRoomIsNotReservedTwice(t *testing.T) {
-	w := start(t)
-	w.stage.hasRoom(3000)
-	w.reserve("first", nil)
-	w.reaches("first", in(reservation.Available))
-	w.reserve("second", nil)
-	w.reserve("patient", map[string]any{"preAllocation": true})
+	c := start(t)
+	c.placer.hasRoom(3000)
+	c.reserve("first", nil)
+	c.reaches("first", in(reservation.Available))
+	c.reserve("second", nil)
+	c.reserve("preallocating", map[string]any{"preAllocation": true})
 
-	w.reaches("patient", in(reservation.Waiting))
-	if second := w.status("second"); second.NodeName != "" {
+	c.reaches("preallocating", in(reservation.Waiting))
+	if second := c.status("second"); second.NodeName != "" {
 		t.Errorf("second %+v", second)
 	}
-	w.stage.hasRoom(9000)
-	w.reaches("second", in(reservation.Available))
-	w.reaches("patient", in(reservation.Available))
+	c.placer.hasRoom(9000)
+	c.reaches("second", in(reservation.Available))
+	c.reaches("preallocating", in(reservation.Available))
 }
 
 // What expires fails with the reason, holds nothing any more, and is deleted after the retention.
 func TestReservationExpiresAndIsCollected(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, end := range map[string]struct {
 		field string
 		value string
 	}{
@@ -219,33 +219,33 @@ func TestReservationExpiresAndIsCollected(t *testing.T) {
 		"expires": {"expires", "2026-01-01T00:00:10Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := start(t)
-			began := w.clock.Now()
-			w.reserve("r", map[string]any{c.field: c.value})
-			w.reaches("r", in(reservation.Available))
+			c := start(t)
+			began := c.clock.Now()
+			c.reserve("r", map[string]any{end.field: end.value})
+			c.reaches("r", in(reservation.Available))
 
-			status := w.reaches("r", in(reservation.Failed))
-			if took := w.clock.Since(began); took < 10*time.Second || took > 15*time.Second {
+			status := c.reaches("r", in(reservation.Failed))
+			if took := c.clock.Since(began); took < 10*time.Second || took > 15*time.Second {
 				t.Errorf("failed after %s", took)
 			}
-			if len(w.ledger.HeldByNode()) != 0 || !because(reservation.ReasonExpired)(status) {
-				t.Errorf("standing %v, conditions %+v", w.ledger.HeldByNode(), status.Conditions)
+			if len(c.ledger.HeldByNode()) != 0 || !because(reservation.ReasonExpired)(status) {
+				t.Errorf("held %v, conditions %+v", c.ledger.HeldByNode(), status.Conditions)
 			}
-			w.clock.Step(time.Hour)
-			w.reaches("r", func(status *reservation.Status) bool { return status == nil })
+			c.clock.Step(time.Hour)
+			c.reaches("r", func(status *reservation.Status) bool { return status == nil })
 		})
 	}
 }
 
 // The room goes with the node.
 func TestReservationFailsWithItsNode(t *testing.T) {
-	w := start(t)
-	w.reserve("r", nil)
-	w.reaches("r", in(reservation.Available))
+	c := start(t)
+	c.reserve("r", nil)
+	c.reaches("r", in(reservation.Available))
 
-	w.stage.set(func(s *stage) { s.free = map[string]resources.Vector{"n2": {CPUMilli: 4000, Pods: 10}} })
+	c.placer.set(func(p *placer) { p.free = map[string]resources.Vector{"n2": {CPUMilli: 4000, Pods: 10}} })
 
-	w.reaches("r", func(status *reservation.Status) bool {
+	c.reaches("r", func(status *reservation.Status) bool {
 		return in(reservation.Failed)(status) && because(reservation.ReasonNodeGone)(status)
 	})
 }
@@ -260,8 +260,8 @@ func owner(name, from string) *v1.Pod {
 }
 
 // writes counts the statuses that were written.
-func (w *world) writes() (count int) {
-	for _, action := range w.client.Actions() {
+func (c *testCluster) writes() (count int) {
+	for _, action := range c.client.Actions() {
 		if action.GetVerb() == "update" {
 			count++
 		}
@@ -269,15 +269,15 @@ func (w *world) writes() (count int) {
 	return count
 }
 
-// asked counts how often the keeper looked.
-func (w *world) asked() (count int) {
-	w.stage.set(func(s *stage) { count = s.asked })
+// asked counts how often the controller read the free room.
+func (c *testCluster) asked() (count int) {
+	c.placer.set(func(p *placer) { count = p.asked })
 	return count
 }
 
-// Filters read what the keeper has entered while it goes on with the same reservation; run with -race.
-func TestKeeperDoesNotChangeWhatFiltersRead(t *testing.T) {
-	w := start(t)
+// Filters read what the controller has entered while it continues with the same reservation; run with -race.
+func TestControllerDoesNotChangeWhatFiltersRead(t *testing.T) {
+	c := start(t)
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -287,60 +287,60 @@ func TestKeeperDoesNotChangeWhatFiltersRead(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				view := w.ledger.For(stranger, false)
+				view := c.ledger.For(stranger, false)
 				view.IsRestricted()
 				view.Held("n1")
-				w.ledger.Take(stranger, "n1")
+				c.ledger.Take(stranger, "n1")
 			}
 		}
 	}()
 	for _, name := range []string{"first", "second"} {
-		w.reserve(name, nil)
-		w.reaches(name, in(reservation.Available))
+		c.reserve(name, nil)
+		c.reaches(name, in(reservation.Available))
 	}
 	close(stop)
 	<-done
 }
 
-// Pods come to a reservation one after the other: to write each of them down would spend the client's budget.
-func TestWhatPodsTookIsWrittenDownTogether(t *testing.T) {
-	w := start(t)
-	w.reserve("r", nil)
-	w.reaches("r", in(reservation.Available))
-	before, began := w.writes(), w.clock.Now()
+// Pods take from a reservation one after the other: one write for each would use up the client's rate limit.
+func TestWhatPodsTookIsWrittenTogether(t *testing.T) {
+	c := start(t)
+	c.reserve("r", nil)
+	c.reaches("r", in(reservation.Available))
+	before, began := c.writes(), c.clock.Now()
 	for i := range 20 {
-		looked := w.asked()
-		w.ledger.Observe(owner(fmt.Sprint("owner-", i), "r"))
-		w.controller.Wake()
-		w.reaches("r", func(*reservation.Status) bool { return w.asked() > looked })
+		looked := c.asked()
+		c.ledger.Observe(owner(fmt.Sprint("owner-", i), "r"))
+		c.controller.Wake()
+		c.reaches("r", func(*reservation.Status) bool { return c.asked() > looked })
 	}
 
-	w.reaches("r", func(status *reservation.Status) bool { return len(status.CurrentOwners) == 20 })
+	c.reaches("r", func(status *reservation.Status) bool { return len(status.CurrentOwners) == 20 })
 
-	most := int(w.clock.Since(began)/(500*time.Millisecond)) + 1
-	if got := w.writes() - before; got > most {
-		t.Errorf("%d statuses written in %s, want %d at most", got, w.clock.Since(began), most)
+	most := int(c.clock.Since(began)/(500*time.Millisecond)) + 1
+	if got := c.writes() - before; got > most {
+		t.Errorf("%d statuses written in %s, want %d at most", got, c.clock.Since(began), most)
 	}
 }
 
-// Hundreds of events are one reason to look, and a reservation of which nothing has changed is not looked at.
-func TestKeeperDoesNotWorkForEveryEvent(t *testing.T) {
-	w := start(t)
-	w.reserve("r", nil)
-	w.reaches("r", in(reservation.Available))
-	before, began := w.asked(), w.clock.Now()
+// Hundreds of events cause one sync, and an unchanged reservation is skipped.
+func TestControllerDoesNotSyncForEveryEvent(t *testing.T) {
+	c := start(t)
+	c.reserve("r", nil)
+	c.reaches("r", in(reservation.Available))
+	before, began := c.asked(), c.clock.Now()
 
 	events := 0
-	must(t, wait.PollUntilContextTimeout(w.ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-		w.controller.Wake()
-		w.clock.Step(time.Millisecond)
+	must(t, wait.PollUntilContextTimeout(c.ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		c.controller.Wake()
+		c.clock.Step(time.Millisecond)
 		events++
 		return events == 300, nil
 	}))
 
-	most := int(w.clock.Since(began)/(100*time.Millisecond)) + 2
-	if got := w.asked() - before; got > most {
-		t.Errorf("it looked %d times in %s, want %d at most", got, w.clock.Since(began), most)
+	most := int(c.clock.Since(began)/(100*time.Millisecond)) + 2
+	if got := c.asked() - before; got > most {
+		t.Errorf("it looked %d times in %s, want %d at most", got, c.clock.Since(began), most)
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// world is a small cluster that obeys the executor: evicted pods linger for a while, then go;
-// replacements come at once under new names and are bound where the plan's places and the room
-// allow it, as the scheduler's Filter plugins would.
-type world struct {
+// fakeCluster is a small cluster that follows the executor: evicted pods terminate for a while; replacements are created
+// at once under new names, and bound where the plan's places and the room allow it, as the scheduler's Filter plugins
+// would do.
+type fakeCluster struct {
 	t        *testing.T
 	random   *rand.Rand
 	capacity resources.Vector
@@ -37,18 +37,18 @@ func size(cpu, memory int64) resources.Vector {
 	return resources.Vector{CPUMilli: cpu, MemoryBytes: memory, Pods: 1}
 }
 
-func newWorld(t *testing.T, random *rand.Rand, nodes int, capacity resources.Vector) *world {
-	w := &world{t: t, random: random, capacity: capacity, running: map[types.UID]*livePod{}}
+func newFakeCluster(t *testing.T, random *rand.Rand, nodes int, capacity resources.Vector) *fakeCluster {
+	c := &fakeCluster{t: t, random: random, capacity: capacity, running: map[types.UID]*livePod{}}
 	for i := range nodes {
-		w.nodes = append(w.nodes, fmt.Sprintf("n%d", i))
+		c.nodes = append(c.nodes, fmt.Sprintf("n%d", i))
 	}
-	return w
+	return c
 }
 
 // object makes a pod of the owner; all pods of an owner are of one class.
-func (w *world) object(owner string) *v1.Pod {
-	w.names++
-	name := fmt.Sprintf("%s-%d", owner, w.names)
+func (c *fakeCluster) object(owner string) *v1.Pod {
+	c.names++
+	name := fmt.Sprintf("%s-%d", owner, c.names)
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
 	if owner != "" {
 		yes := true
@@ -57,71 +57,71 @@ func (w *world) object(owner string) *v1.Pod {
 	return pod
 }
 
-func (w *world) add(owner, node string, requests resources.Vector, priority int32) *snapshot.Pod {
-	object := w.object(owner)
+func (c *fakeCluster) add(owner, node string, requests resources.Vector, priority int32) *snapshot.Pod {
+	object := c.object(owner)
 	pod := &snapshot.Pod{Object: object, Class: snapshot.Classes{}.ID(object), Owner: types.UID(owner),
 		Node: node, Requests: requests, Priority: priority}
 	if node == "" {
-		w.pending = append(w.pending, &livePod{pod: pod})
+		c.pending = append(c.pending, &livePod{pod: pod})
 	} else {
-		w.running[object.UID] = &livePod{pod: pod}
+		c.running[object.UID] = &livePod{pod: pod}
 	}
 	return pod
 }
 
-func (w *world) free() map[string]resources.Vector {
+func (c *fakeCluster) free() map[string]resources.Vector {
 	free := map[string]resources.Vector{}
-	for _, node := range w.nodes {
-		free[node] = w.capacity
+	for _, node := range c.nodes {
+		free[node] = c.capacity
 	}
-	for _, live := range w.running {
+	for _, live := range c.running {
 		free[live.pod.Node] = free[live.pod.Node].Minus(live.pod.Requests)
 	}
 	return free
 }
 
 // evict does what the API and the controller do.
-func (w *world) evict(e *executor.Execution, departure executor.Departure) {
+func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure) {
 	uid := departure.Pod.Object.UID
-	live := w.running[uid]
+	live := c.running[uid]
 	if live == nil || live.lingers > 0 {
-		w.t.Fatalf("pod %s is evicted twice", uid)
+		c.t.Fatalf("pod %s is evicted twice", uid)
 	}
 	e.Opened(uid)
 	e.Evicted(uid)
-	live.lingers = 1 + w.random.IntN(3)
-	w.add(string(live.pod.Owner), "", live.pod.Requests, live.pod.Priority)
+	live.lingers = 1 + c.random.IntN(3)
+	c.add(string(live.pod.Owner), "", live.pod.Requests, live.pod.Priority)
 }
 
-// tick lets time pass: terminating pods go, pending pods are tried in random order.
-func (w *world) tick(e *executor.Execution) {
-	for uid, live := range w.running {
+// tick is one time step: terminating pods leave, pending pods are tried in random order.
+func (c *fakeCluster) tick(e *executor.Execution) {
+	for uid, live := range c.running {
 		if live.lingers == 0 {
 			continue
 		}
 		if live.lingers--; live.lingers == 0 {
-			delete(w.running, uid)
+			delete(c.running, uid)
 			e.Gone(uid)
 		}
 	}
-	w.random.Shuffle(len(w.pending), func(i, j int) { w.pending[i], w.pending[j] = w.pending[j], w.pending[i] })
+	c.random.Shuffle(len(c.pending), func(i, j int) { c.pending[i], c.pending[j] = c.pending[j], c.pending[i] })
 	var still []*livePod
-	for _, live := range w.pending {
-		if !w.schedule(e, live) {
+	for _, live := range c.pending {
+		if !c.schedule(e, live) {
 			still = append(still, live)
 		}
 	}
-	w.pending = still
-	w.checkCapacity()
+	c.pending = still
+	c.checkCapacity()
 }
 
 // schedule is one scheduling cycle.
-func (w *world) schedule(e *executor.Execution, live *livePod) bool {
-	free := w.free()
+func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
+	free := c.free()
 	targets, planned := e.Nodes(live.pod.Object, func(node string) resources.Vector { return free[node] })
 	if !planned {
 		outstanding := e.Outstanding()
-		for _, node := range w.nodes {
+		for _, node := range c.nodes {
 			if live.pod.Requests.FitsIn(free[node].Minus(outstanding[node])) {
 				targets = append(targets, node)
 			}
@@ -132,64 +132,64 @@ func (w *world) schedule(e *executor.Execution, live *livePod) bool {
 			continue
 		}
 		e.Reserve(live.pod.Object, node)
-		if w.random.IntN(8) == 0 { // a binding that fails
+		if c.random.IntN(8) == 0 { // a binding that fails
 			e.Unreserve(live.pod.Object.UID)
 			return false
 		}
 		live.pod.Node = node
-		w.running[live.pod.Object.UID] = live
+		c.running[live.pod.Object.UID] = live
 		e.Bound(live.pod.Object.UID)
 		return true
 	}
 	return false
 }
 
-func (w *world) checkCapacity() {
-	w.t.Helper()
-	for node, room := range w.free() {
+func (c *fakeCluster) checkCapacity() {
+	c.t.Helper()
+	for node, room := range c.free() {
 		if room.CPUMilli < 0 || room.MemoryBytes < 0 {
-			w.t.Fatalf("node %s is over its capacity: %+v left", node, room)
+			c.t.Fatalf("node %s is over its capacity: %+v left", node, room)
 		}
 	}
 }
 
-// carryOut runs the plan to its end and returns how many pods were evicted early.
-func (w *world) carryOut(of *plan.Plan) (e *executor.Execution, early int) {
-	w.t.Helper()
-	e = executor.New(of, w.free(), 0)
+// execute carries the plan out and returns how many pods were evicted early.
+func (c *fakeCluster) execute(of *plan.Plan) (e *executor.Execution, early int) {
+	c.t.Helper()
+	e = executor.New(of, c.free(), 0)
 	for range 400 {
 		if e.Progress().Done() {
 			return e, early
 		}
-		for _, departure := range w.wave(e, of) {
+		for _, departure := range c.wave(e, of) {
 			if departure.Early {
 				early++
 			}
-			w.evict(e, departure)
+			c.evict(e, departure)
 		}
-		w.tick(e)
+		c.tick(e)
 	}
-	w.t.Fatalf("the plan does not end: %+v", e.Progress())
+	c.t.Fatalf("the plan does not end: %+v", e.Progress())
 	return e, early
 }
 
-// wave asks for the next wave and checks invariant 1: whatever moves has room at its target, on
-// top of everything that is on its way there.
-func (w *world) wave(e *executor.Execution, of *plan.Plan) []executor.Departure {
-	w.t.Helper()
-	room := w.free()
+// wave gets the next wave and checks invariant 1: every moved pod has room at its target, beside all outstanding arrivals
+// there.
+func (c *fakeCluster) wave(e *executor.Execution, of *plan.Plan) []executor.Departure {
+	c.t.Helper()
+	room := c.free()
 	targets := of.NodesAfter()
 	for node, needed := range e.InFlight() {
 		room[node] = room[node].Minus(needed)
 	}
-	wave := e.Next(w.free())
+	wave := e.Next(c.free())
 	for _, departure := range wave {
 		if !departure.Move || departure.Early {
 			continue
 		}
 		to := targets[departure.Pod.Object.UID]
 		if !departure.Pod.Requests.FitsIn(room[to]) {
-			w.t.Fatalf("pod %s is evicted before %s has room for it", departure.Pod.Object.Name, to)
+			c.t.Fatalf("pod %s is evicted before %s has room for it", departure.Pod.Object.Name, to)
 		}
 		room[to] = room[to].Minus(departure.Pod.Requests)
 	}

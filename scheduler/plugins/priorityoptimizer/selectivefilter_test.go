@@ -16,14 +16,13 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// stubborn is a Filter plugin that nobody but the scheduler knows of: on one node, for reasons of
-// its own, it does not want pods with a certain label.
-type stubborn struct{ cluster *cluster }
+// selectiveFilter is a Filter plugin that only the scheduler knows: it keeps pods with a certain label off one node.
+type selectiveFilter struct{ cluster *cluster }
 
-func (s *stubborn) Name() string { return "Stubborn" }
+func (f *selectiveFilter) Name() string { return "SelectiveFilter" }
 
-func (s *stubborn) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
-	if s.cluster.keepsOff(pod.Labels["app"], node.Node().Name) {
+func (f *selectiveFilter) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if f.cluster.keepsOff(pod.Labels["app"], node.Node().Name) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "not here")
 	}
 	return nil
@@ -33,17 +32,17 @@ func (s *stubborn) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node
 func (c *cluster) keepsOff(app, node string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return app == "one" && c.stubborn == node
+	return app == "one" && c.refusingNode == node
 }
 
 func (c *cluster) filters() frameworkruntime.Registry {
-	return frameworkruntime.Registry{"Stubborn": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
-		return &stubborn{c}, nil
+	return frameworkruntime.Registry{"SelectiveFilter": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return &selectiveFilter{c}, nil
 	}}
 }
 
-// solveHeedingPairs moves one or two out of the way, whichever is not forbidden.
-func solveHeedingPairs(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+// solveAvoidingPairs moves pod one or pod two, whichever is not forbidden.
+func solveAvoidingPairs(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 	pods := map[string]*contract.Pod{}
 	for _, pod := range request.Snapshot.Pods {
 		pods[pod.Name] = pod
@@ -64,14 +63,14 @@ func solveHeedingPairs(request *contract.SolveRequest, stream grpc.ServerStreami
 	return stream.Send(&contract.SolveUpdate{Plan: plan, Last: true, EndReason: contract.EndReason_END_REASON_OPTIMAL})
 }
 
-// The optimiser cannot know every Filter plugin there is. What the profile refuses goes back to
-// it, and the plan that is carried out is one that every plugin agrees with.
+// The optimiser cannot know every Filter plugin. What the profile refuses is added to the snapshot, and only a plan that
+// every plugin accepts is carried out.
 func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
-	o := startOptimizer(t, solveHeedingPairs)
+	o := startOptimizer(t, solveAvoidingPairs)
 	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	home, away := c.nodeOf("one"), c.nodeOf("two")
-	c.set(func(c *cluster) { c.stubborn = away })
+	c.set(func(c *cluster) { c.refusingNode = away })
 	c.add(testPod("three", 3, 0))
 
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
@@ -81,7 +80,7 @@ func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
 	}
 	objections := c.plansOf()[0].Status.Objections
 	if len(objections) != 1 || objections[0].Subject != "default/one" || objections[0].Reason != reasonNodeRefused ||
-		objections[0].Detail != `Stubborn does not let pod default/one onto node "`+away+`": not here` {
+		objections[0].Detail != `SelectiveFilter does not let pod default/one onto node "`+away+`": not here` {
 		t.Errorf("objections = %+v", objections)
 	}
 	if o.asked() != 2 || len(o.requests[1].Snapshot.ForbiddenPairs) != 1 || o.requests[1].Options.TimeLimitS > 1 {
@@ -89,12 +88,12 @@ func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
 	}
 }
 
-// An optimiser that does not listen gets no plan carried out, however often it is asked.
+// If the optimiser ignores the forbidden pairs, no plan is carried out, however often it is asked.
 func TestPlanThatAFilterRefusesIsNeverCarriedOut(t *testing.T) {
 	o := startOptimizer(t, answers(solveFigureOne))
 	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	c.set(func(c *cluster) { c.stubborn = c.nodeOf("two") })
+	c.set(func(c *cluster) { c.refusingNode = c.nodeOf("two") })
 	c.add(testPod("three", 3, 0))
 
 	c.eventually("the plan failed", func() bool { return c.phases()[packingplan.Failed] == 1 })
