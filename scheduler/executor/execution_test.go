@@ -285,7 +285,7 @@ func TestPlaceOfAPodThatIsGoneIsDroppedWithoutAReplacement(t *testing.T) {
 	given := e.GiveUpVanished()
 
 	if afterBare != 2 || given != 1 || e.Progress().Arrivals != 1 {
-		t.Errorf("%d places without the bare pod, %d given up, %+v", afterBare, given, e.Progress())
+		t.Errorf("%d places without the bare pod, %d dropped, %+v", afterBare, given, e.Progress())
 	}
 	if nodes, planned := e.Nodes(c.object("web"), func(string) resources.Vector { return size(100, 100) }); !planned || len(nodes) != 1 {
 		t.Errorf("the one that came has %v", nodes)

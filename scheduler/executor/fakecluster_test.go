@@ -29,8 +29,8 @@ type fakeCluster struct {
 }
 
 type livePod struct {
-	pod     *snapshot.Pod
-	lingers int // rounds until a terminating pod is gone; 0 is not terminating
+	pod        *snapshot.Pod
+	roundsLeft int // rounds until a terminating pod is gone; 0 is not terminating
 }
 
 func size(cpu, memory int64) resources.Vector {
@@ -84,22 +84,22 @@ func (c *fakeCluster) free() map[string]resources.Vector {
 func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure) {
 	uid := departure.Pod.Object.UID
 	live := c.running[uid]
-	if live == nil || live.lingers > 0 {
+	if live == nil || live.roundsLeft > 0 {
 		c.t.Fatalf("pod %s is evicted twice", uid)
 	}
 	e.Opened(uid)
 	e.Evicted(uid)
-	live.lingers = 1 + c.random.IntN(3)
+	live.roundsLeft = 1 + c.random.IntN(3)
 	c.add(string(live.pod.Owner), "", live.pod.Requests, live.pod.Priority)
 }
 
 // tick is one time step: terminating pods leave, pending pods are tried in random order.
 func (c *fakeCluster) tick(e *executor.Execution) {
 	for uid, live := range c.running {
-		if live.lingers == 0 {
+		if live.roundsLeft == 0 {
 			continue
 		}
-		if live.lingers--; live.lingers == 0 {
+		if live.roundsLeft--; live.roundsLeft == 0 {
 			delete(c.running, uid)
 			e.Gone(uid)
 		}

@@ -30,7 +30,7 @@ const (
 	outsider       = "system:serviceaccount:batch:outsider"
 	creatorsToken  = "token-of-creator"
 	outsidersToken = "token-of-outsider"
-	anonymousToken = "token-of-nobody"
+	anonymousToken = "token-of-no-user"
 	unknownToken   = "token-of-a-stranger"
 )
 

@@ -22,7 +22,7 @@ func TestLeaseIsHeldByTheProcessThatTheAPIServerNames(t *testing.T) {
 	}{
 		"me":          {&me, true, true},
 		"another":     {&another, false, true},
-		"nobody":      {nil, false, true},
+		"no holder":   {nil, false, true},
 		"unreachable": {nil, false, false},
 	} {
 		client := fake.NewClientset()

@@ -29,9 +29,9 @@ import (
 
 const (
 	objectsASnapshot = 400
-	// limit is enough for most snapshots; a solve that is late, as on a busy machine, is repeated once with patience.
-	limit    = 500 * time.Millisecond
-	patience = time.Minute
+	// limit is enough for most snapshots; a solve that is late, as on a busy machine, is repeated once with lateLimit.
+	limit     = 500 * time.Millisecond
+	lateLimit = time.Minute
 )
 
 // No pod, node, budget, volume or reservation that Kubernetes accepts may switch the optimiser off, crash the
@@ -103,7 +103,7 @@ func (r *run) batch(g generator, id string) {
 	answer := r.ask(taken, limit)
 	if answer.Plan == nil && isLate(answer) {
 		r.count.late++
-		answer = r.ask(taken, patience)
+		answer = r.ask(taken, lateLimit)
 	}
 	r.count.ends[answer.EndReason.String()]++
 	fine := []contract.EndReason{contract.EndReason_END_REASON_OPTIMAL, contract.EndReason_END_REASON_TIME_LIMIT,

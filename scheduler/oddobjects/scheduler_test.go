@@ -38,12 +38,12 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	for batch := range schedulers {
 		g := generator{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}
 		question := g.newCluster(objectsASnapshot, r.count).question(fmt.Sprintf("scheduler-%d-%d", seed, batch))
-		judgement := judged(t, simulator, question)
+		answered := answerTo(t, simulator, question)
 		message := &contract.Snapshot{}
-		if err := protojson.Unmarshal(judgement.Snapshot, message); err != nil {
+		if err := protojson.Unmarshal(answered.Snapshot, message); err != nil {
 			t.Fatal(err)
 		}
-		answer := r.ask(&snapshot.Snapshot{ID: message.Id, Message: message}, patience)
+		answer := r.ask(&snapshot.Snapshot{ID: message.Id, Message: message}, lateLimit)
 		if answer.Plan == nil {
 			t.Fatalf("%s: %s: %.2000s; see %s", question.ID, answer.EndReason, answer.Message, written(question.ID, message))
 		}
@@ -52,7 +52,7 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		question.Plans = []json.RawMessage{text}
-		verdict := judged(t, simulator, question).Verdicts[0]
+		verdict := answerTo(t, simulator, question).Verdicts[0]
 		// The optimiser gets other plugins' refusals, and pods that never preempt, as constraints in a further round.
 		if !slices.Contains([]string{"", "rehearsal", "stale", string(plan.UnjustEviction)}, verdict.Reason) {
 			t.Errorf("%s: %+v; see %s", question.ID, verdict, written(question.ID, message))
@@ -60,13 +60,13 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	}
 }
 
-func judged(t *testing.T, simulator *simulation.Simulator, question simulation.Question) simulation.Answer {
+func answerTo(t *testing.T, simulator *simulation.Simulator, question simulation.Question) simulation.Answer {
 	t.Helper()
-	judgement, err := simulator.Answer(context.Background(), question)
+	answered, err := simulator.Answer(context.Background(), question)
 	if err != nil {
 		t.Fatalf("%s: %v", question.ID, err)
 	}
-	return judgement
+	return answered
 }
 
 // question is the cluster as the scheduler's informers would show it.

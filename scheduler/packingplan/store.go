@@ -52,7 +52,7 @@ type OvertakenError struct{ Plan string }
 
 // Error says so.
 func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("another process has gone on with plan %s", e.Plan)
+	return fmt.Sprintf("another process has taken over plan %s", e.Plan)
 }
 
 // WriteStatus writes the record's status. Other changes to the object are read and kept. Only one process may write the

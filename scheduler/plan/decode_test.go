@@ -235,7 +235,7 @@ func TestCordonedNodesTakePodsThatTolerateIt(t *testing.T) {
 		}
 	}
 	if open, leaving := s.Message.Nodes[0].Allocatable, s.Message.Nodes[1].Allocatable; open.Pods == 0 || leaving.Pods != 0 {
-		t.Errorf("the optimiser is told of room for %d pods on n1 and %d on n2, want none on n2", open.Pods, leaving.Pods)
+		t.Errorf("the optimiser gets room for %d pods on n1 and %d on n2, want none on n2", open.Pods, leaving.Pods)
 	}
 }
 

@@ -71,7 +71,7 @@ func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
 		case gain < 0:
 			return refuse(NotBetter, "%d pods fewer of priority %d", -gain, priority)
 		case disrupted[priority] > 0:
-			return refuse(NotBetter, "%d pods of priority %d are disturbed, and none is gained", disrupted[priority], priority)
+			return refuse(NotBetter, "%d pods of priority %d are disrupted, and none is gained", disrupted[priority], priority)
 		}
 	}
 	return refuse(NotBetter, "as many pods of every priority as before")

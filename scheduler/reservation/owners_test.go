@@ -28,7 +28,7 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 		owners []reservation.Owner
 		want   bool
 	}{
-		"nobody":                       {nil, false},
+		"no owner":                     {nil, false},
 		"an owner that names nothing":  {[]reservation.Owner{{}}, false},
 		"the pod":                      {[]reservation.Owner{{Object: object("ns", "p", "p")}}, true},
 		"the pod by name":              {[]reservation.Owner{{Object: object("ns", "p", "")}}, true},

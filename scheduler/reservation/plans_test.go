@@ -89,13 +89,13 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 			{Pod: "ns/old", PodUID: "old", OwnerUID: "rs-c", Class: "of a former version", FromNode: "n2", ToNode: "n1"}},
 	})
 	arrived := bound(podOf("b", "b-2", "1500m", 5), "n1", "p")
-	for name, hear := range map[string][]func(*reservation.Ledger){
+	for name, updates := range map[string][]func(*reservation.Ledger){
 		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.Observe(arrived) }},
 		"first the pod":  {func(l *reservation.Ledger) { l.Observe(arrived) }, func(l *reservation.Ledger) { hold(l, record) }},
 	} {
 		l := reservation.NewLedger()
-		for _, heard := range hear {
-			heard(l)
+		for _, update := range updates {
+			update(l)
 		}
 		if got := held(l, podOf("d", "d", "1", 5), "n1"); got != 3000 {
 			t.Errorf("%s: %d held, want that of the two who have not come", name, got)
@@ -143,11 +143,11 @@ func TestPlanWithTheLongestNameHasItsRoom(t *testing.T) {
 	l.HoldPlan("uid-p", name, []reservation.Arrival{moved("n1", "1", "a")})
 
 	taken, ok := l.Take(podOf("a", "a-1", "1", 5), "n1")
-	told, read := reservation.TakenBy(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
+	parsed, read := reservation.TakenBy(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Annotations: map[string]string{reservation.AllocatedAnnotation: taken.Text()}}})
 
-	if !ok || !read || told.Name != name {
-		t.Errorf("took %v %t, read %v %t", taken, ok, told, read)
+	if !ok || !read || parsed.Name != name {
+		t.Errorf("took %v %t, read %v %t", taken, ok, parsed, read)
 	}
 }
 

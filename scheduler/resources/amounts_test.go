@@ -54,9 +54,9 @@ func TestRequestsBeyondAnyMachineAreNotCountable(t *testing.T) {
 
 // The optimiser refuses amounts beyond 2^60, of a node or a reservation as of a pod.
 func TestAmountsAreToldInTheContractsRange(t *testing.T) {
-	told := resources.Vector{CPUMilli: math.MaxInt64, MemoryBytes: -1, Extended: map[string]int64{"x": math.MaxInt64}}.Message()
+	message := resources.Vector{CPUMilli: math.MaxInt64, MemoryBytes: -1, Extended: map[string]int64{"x": math.MaxInt64}}.Message()
 
-	if told.CpuMilli != 1<<60 || told.MemoryBytes != 0 || told.Extended["x"] != 1<<60 {
-		t.Errorf("told %v", told)
+	if message.CpuMilli != 1<<60 || message.MemoryBytes != 0 || message.Extended["x"] != 1<<60 {
+		t.Errorf("message %v", message)
 	}
 }

@@ -114,11 +114,11 @@ func steps(all ...any) *contract.Plan {
 
 func answered(t *testing.T, asked simulation.Question) simulation.Answer {
 	t.Helper()
-	judgement, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(context.Background(), asked)
+	answer, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(context.Background(), asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return judgement
+	return answer
 }
 
 // TestTheBestPlanOfFigure1IsAccepted, and so is one that does nothing.
@@ -261,9 +261,9 @@ func boundClaim(name, node string) []simulation.Object {
 func TestOneSimulatorAnswersManyQuestions(t *testing.T) {
 	shared := simulatorOf(t, profileFolder+"/deterministic.yaml")
 	for range 5 {
-		judgement, err := shared.Answer(context.Background(), figure1(steps(placed("three", "n1"), moved("one", "n1", "n2"))))
-		if err != nil || !judgement.Verdicts[0].Accepted {
-			t.Fatalf("%+v, %v", judgement.Verdicts, err)
+		answer, err := shared.Answer(context.Background(), figure1(steps(placed("three", "n1"), moved("one", "n1", "n2"))))
+		if err != nil || !answer.Verdicts[0].Accepted {
+			t.Fatalf("%+v, %v", answer.Verdicts, err)
 		}
 	}
 }
@@ -281,18 +281,18 @@ func TestAQuestionWithAnErrorNamesItsLine(t *testing.T) {
 		t.Fatalf("%d failed, %v", failed, err)
 	}
 	decoder := json.NewDecoder(&out)
-	for i, faults := range [][]string{nil, {"line 2"}, {"line 3", "plans[0]: not a plan"},
+	for i, wants := range [][]string{nil, {"line 2"}, {"line 3", "plans[0]: not a plan"},
 		{"line 4", `policy: "Lax"`, `forbidden[0].pod: the instance has no pod "a"`, `forbidden[0].node`}} {
-		var judgement simulation.Answer
-		if err := decoder.Decode(&judgement); err != nil {
+		var answer simulation.Answer
+		if err := decoder.Decode(&answer); err != nil {
 			t.Fatal(err)
 		}
-		if (judgement.Error == "") != (faults == nil) {
-			t.Errorf("line %d: %q", i+1, judgement.Error)
+		if (answer.Error == "") != (wants == nil) {
+			t.Errorf("line %d: %q", i+1, answer.Error)
 		}
-		for _, fault := range faults {
-			if !strings.Contains(judgement.Error, fault) {
-				t.Errorf("line %d: want %s in %q", i+1, fault, judgement.Error)
+		for _, want := range wants {
+			if !strings.Contains(answer.Error, want) {
+				t.Errorf("line %d: want %s in %q", i+1, want, answer.Error)
 			}
 		}
 	}

@@ -48,11 +48,11 @@ func TestAPendingPodIsTriedAgainAfterAChange(t *testing.T) {
 func TestErrorsOfChangesAreReportedTogether(t *testing.T) {
 	_, results := stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"Never","changes":[{"after":1,"podGone":"a"},`+
 		`{"after":0},{"after":0,"node":{"metadata":{}}}]}`)
-	for _, fault := range []string{
+	for _, want := range []string{
 		`arrival: "Never" is neither`, "changes[0].after: 1", "changes[1]: must have one of", "changes[2].node.metadata.name",
 	} {
-		if !strings.Contains(results[0].Error, fault) {
-			t.Errorf("the error should contain %s:\n%s", fault, results[0].Error)
+		if !strings.Contains(results[0].Error, want) {
+			t.Errorf("the error should contain %s:\n%s", want, results[0].Error)
 		}
 	}
 	_, results = stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"AtOnce","changes":[{"after":0,"podGone":"a"}]}`)

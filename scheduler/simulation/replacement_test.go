@@ -24,7 +24,7 @@ func TestPreemptedPodsComeBackWhereThereIsRoom(t *testing.T) {
 	result := place(t, "default", instance)
 	expectNodes(t, result, map[string]string{"low": "small", "high": "large"})
 	if !slices.Equal(result.Evicted, []string{"default/low"}) {
-		t.Errorf("low should be told as evicted although it runs again, got %v", result.Evicted)
+		t.Errorf("low should be reported as evicted although it runs again, got %v", result.Evicted)
 	}
 }
 

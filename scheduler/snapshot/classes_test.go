@@ -28,12 +28,12 @@ func TestOnlyLabelsThatASelectorReadsDistinguishClasses(t *testing.T) {
 	demanding := func(affinity v1.Affinity) *v1.Pod {
 		return aPod("reads", "n1", func(pod *v1.Pod) { pod.Spec.Affinity = &affinity })
 	}
-	nobody := snapshot.Input{}
+	unread := snapshot.Input{}
 	for name, c := range map[string]struct {
 		input snapshot.Input
 		want  int
 	}{
-		"nobody":   {nobody, 1},
+		"none":     {unread, 1},
 		"a budget": {snapshot.Input{Budgets: []*policyv1.PodDisruptionBudget{{Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}}}}, 3},
 		"an owner": {snapshot.Input{Labels: sets.New(key)}, 3},
 		"affinity": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAffinity: &v1.PodAffinity{

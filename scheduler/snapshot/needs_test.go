@@ -164,8 +164,8 @@ func TestNamespacesAreSentInOrder(t *testing.T) {
 		{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"team": "red"}}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
 	}
-	told := snapshot.Build(snapshot.Input{Namespaces: namespaces, Rules: rules()}).Message.Namespaces
-	if len(told) != 2 || told[0].Name != "a" || told[1].Labels["team"] != "red" {
-		t.Errorf("namespaces = %v", told)
+	sent := snapshot.Build(snapshot.Input{Namespaces: namespaces, Rules: rules()}).Message.Namespaces
+	if len(sent) != 2 || sent[0].Name != "a" || sent[1].Labels["team"] != "red" {
+		t.Errorf("namespaces = %v", sent)
 	}
 }

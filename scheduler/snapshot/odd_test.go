@@ -70,7 +70,7 @@ func TestPodsThatNoPlanCanContainAreUnsupported(t *testing.T) {
 		}
 		for _, class := range s.Message.PodClasses {
 			if class.Id != s.Pods["uid-sound"].Class && strings.Join(class.Unsupported, " ") != strings.TrimSpace(want) {
-				t.Errorf("%s: the optimiser is told %v", want, class.Unsupported)
+				t.Errorf("%s: the optimiser gets %v", want, class.Unsupported)
 			}
 			if class.Requests.MemoryBytes == 0 {
 				t.Errorf("%s: the room of class %v is not counted", want, class)
@@ -121,8 +121,8 @@ func TestTheMessageStaysWithinItsLimitWhateverIsInTheCluster(t *testing.T) {
 	if size := proto.Size(s.Message); size > 48<<20 {
 		t.Errorf("the message has %d bytes", size)
 	}
-	if told := s.Message.Nodes[0].Labels; len(told) != 1 || told[key] != "a" {
-		t.Errorf("%d labels of a node are told, want the one that pods ask for", len(told))
+	if sent := s.Message.Nodes[0].Labels; len(sent) != 1 || sent[key] != "a" {
+		t.Errorf("%d labels of a node are sent, want the one that pods ask for", len(sent))
 	}
 	if pod := s.Pods["uid-picky"]; pod.Unsupported {
 		t.Errorf("pods of ordinary size are not planned for")
@@ -143,7 +143,7 @@ func TestABudgetThatIsTooLargeAllowsNothing(t *testing.T) {
 		Budgets: []*policyv1.PodDisruptionBudget{budget}, Rules: rules()})
 
 	if s.Pods["uid-p"].Immovable != snapshot.DisruptionBudget || len(s.Message.DisruptionBudgets) != 0 {
-		t.Errorf("immovable for %q, told of %d budgets", s.Pods["uid-p"].Immovable, len(s.Message.DisruptionBudgets))
+		t.Errorf("immovable for %q, %d budgets sent", s.Pods["uid-p"].Immovable, len(s.Message.DisruptionBudgets))
 	}
 }
 

@@ -119,7 +119,7 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 			t.Errorf("row %d: %q, want %q", i, got, c.reason)
 		}
 		if message := s.Message.Pods[0]; message.Movable != (c.reason == "") || message.ImmovableReason != c.reason {
-			t.Errorf("row %d: the optimiser is told movable %t, %q", i, message.Movable, message.ImmovableReason)
+			t.Errorf("row %d: the optimiser gets movable %t, %q", i, message.Movable, message.ImmovableReason)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestConstraintsOfASolveReachTheMessageAndTheCheck(t *testing.T) {
 	s.Pin("uid-runs", "because")
 	s.Drop("uid-waits")
 	s.Drop("uid-runs")
-	s.Pin("uid-nobody", "because")
+	s.Pin("uid-unknown", "because")
 
 	if pair := s.Message.ForbiddenPairs[0]; pair.ClassId != class || pair.Node != "n1" {
 		t.Errorf("forbidden pair %v", pair)

@@ -207,7 +207,7 @@ func TestFingerprintSeesTheBudgetsThatCoverAPod(t *testing.T) {
 	if with("a", 1) == with("a", 2) {
 		t.Error("what a budget allows does not change the fingerprint")
 	}
-	if with("nobody", 1) != with("nobody", 2) {
+	if with("uncovered", 1) != with("uncovered", 2) {
 		t.Error("a budget that covers no pods changes the fingerprint")
 	}
 }

@@ -72,7 +72,7 @@ func TestItTurnsOpportunisticBatchingOff(t *testing.T) {
 	}
 }
 
-// TestAPrioritisingExtenderIsRefused: its scores come after all plugins, out of our sight.
+// TestAPrioritisingExtenderIsRefused: its scores are added after all plugins, which do not see them.
 func TestAPrioritisingExtenderIsRefused(t *testing.T) {
 	_, err := lexicographicorder.New(context.Background(), nil, handleWith{extenders: []fwk.Extender{extender{prioritizes: true}}})
 	if err == nil || !strings.Contains(err.Error(), "prioritizeVerb") {

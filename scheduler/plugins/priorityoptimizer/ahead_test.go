@@ -47,6 +47,6 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 	l.startDue(t.Context())
 
 	if idle != 0 || first != 1 || reads != 1 {
-		t.Errorf("read %d times while nobody waited, %d at the first pod, %d at the second", idle, first, reads)
+		t.Errorf("read %d times while no pods waited, %d at the first pod, %d at the second", idle, first, reads)
 	}
 }

@@ -63,11 +63,11 @@ func (c *cluster) evict(eviction *policyv1.Eviction) error {
 		return apierrors.NewConflict(v1.Resource("pods"), pod.Name, fmt.Errorf("precondition failed"))
 	}
 	c.evicted = append(c.evicted, pod.Name)
-	if c.linger {
+	if c.slowTermination {
 		now := metav1.Now()
 		terminating := pod.DeepCopy()
 		terminating.DeletionTimestamp = &now
-		terminating.Finalizers = []string{"test/lingers"}
+		terminating.Finalizers = []string{"test/slow-termination"}
 		err = c.client.Tracker().Update(podsResource, terminating, pod.Namespace)
 	} else {
 		err = c.client.Tracker().Delete(podsResource, pod.Namespace, pod.Name)
@@ -95,7 +95,7 @@ func (c *cluster) replacement(of *v1.Pod) *v1.Pod {
 // endPods removes the terminating pods.
 func (c *cluster) endPods() {
 	c.mu.Lock()
-	c.linger = false
+	c.slowTermination = false
 	c.mu.Unlock()
 	for _, pod := range c.pods() {
 		if pod.DeletionTimestamp != nil {

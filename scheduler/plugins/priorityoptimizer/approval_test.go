@@ -64,7 +64,7 @@ func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 	resting.patchPlan("what-if", `{"spec":{"abort":true}}`)
 	resting.eventually("the proposal is aborted", func() bool { return resting.phaseOf("what-if") == packingplan.Aborted })
 
-	running := lingering(t)
+	running := slowTermination(t)
 	name := running.plansOf()[0].Name()
 	running.patchPlan(name, `{"spec":{"abort":true}}`)
 	running.eventually("the plan is aborted", func() bool { return running.phaseOf(name) == packingplan.Aborted })

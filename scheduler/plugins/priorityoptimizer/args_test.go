@@ -54,7 +54,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 		"settleSeconds", "intervalSeconds", "batchPods", "batchSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
 		"historyLimit", "maxGracePeriodSeconds", "protectedNamespaces[0]", "timeLimit:", "seed"} {
 		if !strings.Contains(err.Error(), field) {
-			t.Errorf("fault of %s is missing in: %v", field, err)
+			t.Errorf("no error about %s in: %v", field, err)
 		}
 	}
 }

@@ -52,14 +52,14 @@ func TestBurstIsSolvedForAfterOneOfItsPodsWasTried(t *testing.T) {
 	if len(pending) != 6 {
 		t.Errorf("asked about %d pods, want all six", len(pending))
 	}
-	c.eventually("those that the plan leaves out are told why", func() bool {
-		told := 0
+	c.eventually("those that the plan leaves out have a reason", func() bool {
+		explained := 0
 		for _, pod := range c.pods() {
 			if _, condition := podutil.GetPodCondition(&pod.Status, v1.PodScheduled); condition != nil {
-				told++
+				explained++
 			}
 		}
-		return told == 6
+		return explained == 6
 	})
 }
 

@@ -121,7 +121,7 @@ func TestBatchesAreScheduledWithoutAnOptimizer(t *testing.T) {
 	}
 	for name, begin := range map[string]func(t *testing.T) *cluster{
 		"no optimiser": func(t *testing.T) *cluster {
-			return startCluster(t, t.TempDir()+"/nobody", batches(99, time.Second), testNode("n1", 4))
+			return startCluster(t, t.TempDir()+"/missing", batches(99, time.Second), testNode("n1", 4))
 		},
 		"a broken optimiser": func(t *testing.T) *cluster {
 			return startCluster(t, startOptimizer(t, failing).socket, batches(99, time.Second), testNode("n1", 4))

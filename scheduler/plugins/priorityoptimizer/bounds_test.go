@@ -339,6 +339,6 @@ func TestTimeoutGrowsWithThePlan(t *testing.T) {
 	if one != seconds(DefaultPlanTimeoutSeconds+1/DefaultEvictionsPerSecond) ||
 		many != seconds(DefaultPlanTimeoutSeconds+2000/DefaultEvictionsPerSecond) ||
 		chain != seconds(DefaultPlanTimeoutSeconds+11/DefaultEvictionsPerSecond)+10*step {
-		t.Errorf("patience for one move %s, for 2,000 workloads %s, for a chain of eleven %s", one, many, chain)
+		t.Errorf("timeout for one move %s, for 2,000 workloads %s, for a chain of eleven %s", one, many, chain)
 	}
 }

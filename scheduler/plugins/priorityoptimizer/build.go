@@ -22,7 +22,7 @@ import (
 // solver is the optimiser as the plugin sees it.
 type solver interface {
 	Ready(ctx context.Context) error
-	Solve(ctx context.Context, request *contract.SolveRequest, judge func(*contract.Plan) error) (*optimizerclient.Answer, error)
+	Solve(ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error) (*optimizerclient.Answer, error)
 }
 
 // parts are the dependencies that tests replace.
@@ -91,7 +91,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		return nil, fmt.Errorf("%s: watching disruption budgets: %w", Name, err)
 	}
 	if with.plans == nil {
-		logger.Info("No API server to keep PackingPlans in; scheduling goes on without the optimiser")
+		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 		return p, nil
 	}
 	if args.Mode == ModeBatch {

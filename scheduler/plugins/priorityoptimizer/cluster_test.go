@@ -64,10 +64,10 @@ type cluster struct {
 	// refusingNode is a node that the test's own Filter plugin keeps pods off; "" is none.
 	refusingNode string
 
-	mu     sync.Mutex
-	names  int
-	linger bool
-	refuse bool
+	mu              sync.Mutex
+	names           int
+	slowTermination bool
+	refuse          bool
 	// apiDown: the API server answers nothing about plans and reservations.
 	apiDown bool
 	// withoutControllers: no controller creates replacements.

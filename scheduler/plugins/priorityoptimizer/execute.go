@@ -99,7 +99,7 @@ func (l *loop) advance(ctx context.Context) {
 	l.writeProgress(ctx, active)
 }
 
-// noteGone tells the execution which pods have left their nodes.
+// noteGone reports to the execution which pods have left their nodes.
 func (l *loop) noteGone(active *activePlan) {
 	for _, pod := range active.execution.Leaving() {
 		if !l.view.running(pod.Object) {

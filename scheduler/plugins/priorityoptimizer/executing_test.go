@@ -24,17 +24,17 @@ func (c *cluster) set(change func(*cluster)) {
 	change(c)
 }
 
-// lingering starts figure 1 with evicted pods that take their time to terminate.
-func lingering(t *testing.T) *cluster {
+// slowTermination starts figure 1 with evicted pods that take their time to terminate.
+func slowTermination(t *testing.T) *cluster {
 	t.Helper()
-	return lingeringUnder(t, nil)
+	return slowTerminationUnder(t, nil)
 }
 
-func lingeringUnder(t *testing.T, change func(*PriorityOptimizerArgs)) *cluster {
+func slowTerminationUnder(t *testing.T, change func(*PriorityOptimizerArgs)) *cluster {
 	t.Helper()
 	o := startOptimizer(t, answers(solveFigureOne))
 	c := startCluster(t, o.socket, change, testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.linger = true })
+	c.set(func(c *cluster) { c.slowTermination = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
@@ -44,7 +44,7 @@ func lingeringUnder(t *testing.T, change func(*PriorityOptimizerArgs)) *cluster 
 // A terminating pod still takes its room: no pod is bound there, and no other pod gets the room that the plan is making,
 // however small and early it is.
 func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
-	c := lingering(t)
+	c := slowTermination(t)
 	c.eventually("the replacement has its node", func() bool {
 		nodes := c.nodesOf("one")
 		return len(nodes) == 1 && nodes[0] != ""
@@ -68,7 +68,7 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 // A plan that cannot be carried out is aborted in time, and no pods keep waiting for it.
 func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
 	long := 600.0
-	c := lingeringUnder(t, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = &long })
+	c := slowTerminationUnder(t, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = &long })
 	began := c.clock.Now()
 	c.add(testPod("thief", 2, 0))
 
@@ -168,7 +168,7 @@ func TestPlanForAStateThatIsGoneIsNotCarriedOut(t *testing.T) {
 			c.await("the change is seen", c.stateChanged(), false)
 			goOn()
 
-			c.await("the plan is given up", func() bool { return c.phases()[packingplan.Aborted]+c.phases()[packingplan.Failed] > 0 }, false)
+			c.await("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted]+c.phases()[packingplan.Failed] > 0 }, false)
 			if evicted := c.evictions(); len(evicted) != 0 {
 				t.Errorf("%v evicted", evicted)
 			}

@@ -31,7 +31,7 @@ func underLease(t *testing.T) *cluster {
 // that plan.
 func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
 	c := underLease(t)
-	c.set(func(c *cluster) { c.linger = true })
+	c.set(func(c *cluster) { c.slowTermination = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
@@ -56,7 +56,7 @@ func TestProcessThatGetsTheLeaseBackGoesOn(t *testing.T) {
 		_, err := c.client.CoordinationV1().Leases("system").Update(c.ctx, leaseOf(holder), metav1.UpdateOptions{})
 		c.must(err)
 	}
-	c.set(func(c *cluster) { c.linger = true })
+	c.set(func(c *cluster) { c.slowTermination = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })

@@ -23,12 +23,12 @@ func (l *loop) writeFinalStatuses(ctx context.Context) bool {
 		if err != nil && isTransient(err) {
 			if text := err.Error(); text != l.writeError {
 				l.writeError = text
-				l.planLogger(record).Error(err, "The plan's end cannot be put down yet")
+				l.planLogger(record).Error(err, "The plan's final status cannot be written yet")
 			}
 			return false
 		}
 		if err != nil {
-			l.planLogger(record).Error(err, "The plan's end could not be put down")
+			l.planLogger(record).Error(err, "The plan's final status could not be written")
 		}
 		l.unwritten, l.writeError = l.unwritten[1:], ""
 		l.prune(ctx, record)

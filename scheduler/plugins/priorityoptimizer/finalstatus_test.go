@@ -17,7 +17,7 @@ import (
 // A plan that ends while the API server is down must not look active or hold room for ever, and no other plan may start
 // before its final status is written.
 func TestFinalStatusIsWrittenOnceTheAPIServerIsBack(t *testing.T) {
-	c := lingering(t)
+	c := slowTermination(t)
 	c.set(func(c *cluster) { c.apiDown = true })
 	c.endPods()
 	c.eventually("the plan is carried out", func() bool { return c.nodeOf("three") != "" && c.plugin.execution.Load() == nil })
@@ -26,7 +26,7 @@ func TestFinalStatusIsWrittenOnceTheAPIServerIsBack(t *testing.T) {
 
 	before, free := c.phases(), c.ledger.Empty()
 	c.set(func(c *cluster) { c.apiDown = false })
-	c.eventually("the end is put down", func() bool {
+	c.eventually("the final status is written", func() bool {
 		return c.phases()[packingplan.Completed] == 1 && c.ledger.Empty()
 	})
 

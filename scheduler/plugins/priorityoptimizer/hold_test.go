@@ -149,7 +149,7 @@ func TestReserveIsRefusedDuringAHold(t *testing.T) {
 
 // Without an optimiser nothing is held and pods are placed as by the stock scheduler.
 func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
-	c := startCluster(t, t.TempDir()+"/nobody", nil, testNode("n1", 4))
+	c := startCluster(t, t.TempDir()+"/missing", nil, testNode("n1", 4))
 	c.addInTurn(testPod("resident", 2, 0))
 	c.add(testPod("waiting", 3, 0))
 	c.eventually("the back-off has begun", func() bool {
@@ -161,7 +161,7 @@ func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
 	c.addInTurn(testPod("newcomer", 1, 0))
 
 	if plans := c.plansOf(); len(plans) != 0 {
-		t.Errorf("%d plans were recorded without anybody to ask", len(plans))
+		t.Errorf("%d plans were recorded without an optimiser", len(plans))
 	}
 }
 
@@ -169,7 +169,7 @@ func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
 func TestBrokenAnswersFailThePlanAndReleaseThePods(t *testing.T) {
 	scripts := map[string]script{
 		"unknown pod": answers(func(*contract.Snapshot) *contract.Plan {
-			return &contract.Plan{Placements: []*contract.Placement{{PodUid: "nobody", Node: "n1"}}}
+			return &contract.Plan{Placements: []*contract.Placement{{PodUid: "unknown", Node: "n1"}}}
 		}),
 		"over capacity": answers(func(s *contract.Snapshot) *contract.Plan {
 			plan := &contract.Plan{}

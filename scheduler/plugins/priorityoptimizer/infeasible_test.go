@@ -31,7 +31,7 @@ func TestPlanIsNotGivenUpForRoomThatLacksForAnInstant(t *testing.T) {
 		full := map[string]resources.Vector{"a": free["a"], "b": free["b"]}
 		delete(full, []string{"a", "b"}[i%2])
 		if why := active.missingRoom(active.execution.Outstanding(), full, now.Add(time.Duration(i)*100*time.Millisecond)); why != "" {
-			t.Fatalf("given up in pass %d: %s", i, why)
+			t.Fatalf("aborted in pass %d: %s", i, why)
 		}
 	}
 }

@@ -59,7 +59,7 @@ type loop struct {
 	hasRead bool
 	// statusBytes is what the status of a plan may take.
 	statusBytes int
-	// nonce tells the snapshots of two processes apart.
+	// nonce distinguishes the snapshots of two processes.
 	nonce string
 }
 

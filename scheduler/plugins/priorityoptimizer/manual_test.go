@@ -128,7 +128,7 @@ func TestHistoryIsLimited(t *testing.T) {
 
 // A dead optimiser fails a user's plan at once, with the reason.
 func TestManualPlanWithoutOptimizerFails(t *testing.T) {
-	c := startCluster(t, t.TempDir()+"/nobody", manual, testNode("n1", 4))
+	c := startCluster(t, t.TempDir()+"/missing", manual, testNode("n1", 4))
 	c.addInTurn(testPod("resident", 2, 0))
 	c.add(testPod("waiting", 3, 0))
 

@@ -24,7 +24,7 @@ func TestHoldsOfDifferentLengthsAreInDifferentBuckets(t *testing.T) {
 	}
 }
 
-// holdBounds are the upper ends of the histogram's buckets, as the process tells them.
+// holdBounds are the upper ends of the histogram's buckets, as the process exposes them.
 func holdBounds(t *testing.T) (bounds []float64) {
 	t.Helper()
 	holdSeconds.Observe(0)

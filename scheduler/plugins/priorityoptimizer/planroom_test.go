@@ -24,7 +24,7 @@ func (c *cluster) total() (sum int64) {
 // Holding room costs no write, however many pods arrive: a client at its stock limits could not make plans of
 // hundreds of pods otherwise.
 func TestRoomOfAPlanCostsNoWrite(t *testing.T) {
-	c := lingering(t)
+	c := slowTermination(t)
 	c.eventually("the room is held", func() bool { return c.total() >= 3 })
 	c.endPods()
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
@@ -40,7 +40,7 @@ func TestRoomOfAPlanCostsNoWrite(t *testing.T) {
 func TestApprovedProposalHoldsItsRoom(t *testing.T) {
 	c := proposed(t)
 	before := c.ledger.Empty()
-	c.set(func(c *cluster) { c.linger = true })
+	c.set(func(c *cluster) { c.slowTermination = true })
 
 	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })

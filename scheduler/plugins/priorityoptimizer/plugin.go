@@ -75,7 +75,7 @@ const (
 // cycleStateKey is the plugin's entry in the state of a scheduling cycle.
 const cycleStateKey = fwk.StateKey(Name)
 
-// cycleState is what PreFilter tells the later extension points.
+// cycleState is what PreFilter passes to the later extension points.
 type cycleState struct {
 	execution *executor.Execution
 	// outstanding is the room that the plan still needs on each node, and vacated are the nodes from which it evicts

@@ -14,7 +14,7 @@ import (
 // Pods that are already in the active queue when a solve begins cannot be held before their cycle. Each costs a cycle,
 // but no write: the scheduler would take no other pod until that is done.
 func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
-	for text, turned := range map[string]bool{"turned away by the plugin": true, "tried in vain": false} {
+	for text, rejected := range map[string]bool{"rejected by the plugin": true, "tried in vain": false} {
 		t.Run(text, func(t *testing.T) {
 			c, _ := fullNode(t, nothing, manual)
 			c.await("it is tried", func() bool { return len(c.tried()) == 1 }, false)
@@ -22,7 +22,7 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 			info, err := framework.NewPodInfo(waiting)
 			c.must(err)
 			c.scheduler.SchedulingQueue.Delete(waiting)
-			if turned {
+			if rejected {
 				c.plugin.rejected.add(waiting.UID)
 			}
 
@@ -34,7 +34,7 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 			if len(pending) != 1 {
 				t.Errorf("%d pods are in the queue", len(pending))
 			}
-			if wrote := len(c.tried()) - 1; (wrote == 0) != turned {
+			if wrote := len(c.tried()) - 1; (wrote == 0) != rejected {
 				t.Errorf("%d writes", wrote)
 			}
 		})

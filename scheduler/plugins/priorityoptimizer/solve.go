@@ -30,7 +30,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	}
 	if err := l.ready(ctx); err != nil {
 		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
-		l.logger.Error(err, "Scheduling goes on without the optimiser")
+		l.logger.Error(err, "Scheduling continues without the optimiser")
 		l.trigger.failed()
 		l.scheduleWithoutPlan("the optimiser is away", anyPod)
 		return

@@ -62,18 +62,18 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		}
 		countRefusal(err)
 		l.trigger.failed()
-		l.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be carried on: "+err.Error())
+		l.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be resumed: "+err.Error())
 		return false
 	}
 	// If another process has continued the plan in the meantime, its status says so and this write fails.
 	if err := l.write(ctx, record); err != nil {
 		l.execution.Store(nil)
-		l.planLogger(record).Error(err, "The plan is not carried on")
+		l.planLogger(record).Error(err, "The plan is not resumed")
 		return isTransient(err)
 	}
 	l.holdRoom(record)
 	active.adopted = left.adopted
-	l.planLogger(record).Info("Carrying on with the plan of a former process", "placements", len(left.plan.Placements),
+	l.planLogger(record).Info("Resuming the plan of a former process", "placements", len(left.plan.Placements),
 		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))
 	l.active = active
 	l.hold.end()

@@ -12,7 +12,7 @@ import (
 
 // A process may die at any moment. The next one finishes its plan, and no pod is evicted a second time.
 func TestPlanOfAProcessThatDiedIsResumed(t *testing.T) {
-	c := lingering(t)
+	c := slowTermination(t)
 
 	c.restart()
 	c.advanceClock(time.Second)
@@ -45,7 +45,7 @@ func TestPlanOfAProcessThatDiedIsClosedIfItNoLongerFits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := lingering(t)
+			c := slowTermination(t)
 			c.stop()
 			change(c)
 			c.begin()
@@ -69,7 +69,7 @@ func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			c := lingering(t)
+			c := slowTermination(t)
 			began := c.clock.Now()
 			node := testNode(c.plansOf()[0].Status.Placements[0].Node, 4)
 			change(node)

@@ -40,7 +40,7 @@ const (
 	reasonMovesBack     = "moves-back"
 	reasonNeverPreempts = "never-preempts"
 	detailMovesBack     = "an earlier plan moved a pod of this workload the other way"
-	detailNeverPreempts = "nobody is evicted for a pod with preemptionPolicy Never"
+	detailNeverPreempts = "no pod is evicted for one with preemptionPolicy Never"
 	detailBeyondLimit   = "its disruption is one too many"
 )
 

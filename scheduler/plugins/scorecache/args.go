@@ -81,8 +81,8 @@ func (a *Args) validate() field.ErrorList {
 	}
 	keys := field.NewPath("defaultSpreadTopologyKeys")
 	for i, key := range *a.DefaultSpreadTopologyKeys {
-		for _, fault := range validation.IsQualifiedName(key) {
-			errs = append(errs, field.Invalid(keys.Index(i), key, fault))
+		for _, message := range validation.IsQualifiedName(key) {
+			errs = append(errs, field.Invalid(keys.Index(i), key, message))
 		}
 	}
 	for i, plugin := range a.TrustedPlugins {

@@ -30,11 +30,11 @@ func TestErrorsOfArgumentsAreReportedTogether(t *testing.T) {
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, fault := range []string{
+	for _, want := range []string{
 		"ScoreCache", "refreshThreshold", "maxEntries", "colour", "defaultSpreadTopologyKeys[0]", "trustedPlugins[0]",
 	} {
-		if !strings.Contains(err.Error(), fault) {
-			t.Errorf("the error should name %s: %v", fault, err)
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error should name %s: %v", want, err)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 const stateKey = fwk.StateKey("stowage.dev/" + Name)
 
-// cycleData is what PreFilter tells the later extension points of the same cycle.
+// cycleData is what PreFilter passes to the later extension points of the same cycle.
 type cycleData struct {
 	entry *entry
 	// epochs are those of the cycle.

@@ -61,12 +61,12 @@ const (
 
 var (
 	hitsTotal       = counter("hits_total", "Pods that were given a node by a ranking made for an earlier pod.")
-	missesTotal     = counterVec("misses_total", "Pods that could use the cache but went the full way, by reason.", "reason")
-	bypassesTotal   = counterVec("bypasses_total", "Pods that the cache is no use for, by reason.", "reason")
+	missesTotal     = counterVec("misses_total", "Pods that could use the cache but got a full scheduling cycle, by reason.", "reason")
+	bypassesTotal   = counterVec("bypasses_total", "Pods that bypass the cache, by reason.", "reason")
 	refreshesTotal  = counterVec("refreshes_total", "Rankings made, by cause. Each gave a node to the pod it was made for.", "cause")
-	retiredTotal    = counterVec("retired_total", "Rankings given up, by cause.", "cause")
+	retiredTotal    = counterVec("retired_total", "Rankings dropped, by cause.", "cause")
 	evictionsTotal  = counter("evictions_total", "Keys dropped because there were too many.")
-	refusedTotal    = counter("refused_total", "Pods whose cached node the framework refused. They went the full way in their next cycle.")
+	refusedTotal    = counter("refused_total", "Pods whose cached node the framework refused. Their next cycle covers all nodes.")
 	mismatchesTotal = counter("feasible_set_mismatches_total",
 		"Refreshes that found other feasible nodes than the ranking had known, although nothing had happened to the nodes.")
 	entriesGauge = metrics.NewGauge(&metrics.GaugeOpts{

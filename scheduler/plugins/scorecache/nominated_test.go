@@ -72,7 +72,7 @@ func asking(p *v1.Pod) {
 }
 
 // TestANodeIsFilteredAgainWhenTheNominatedPodIsGone: nothing happens to a node when a pod is nominated to it or is
-// no more, so that no change of the snapshot tells of it.
+// no more, so no change of the snapshot shows it.
 func TestANodeIsFilteredAgainWhenTheNominatedPodIsGone(t *testing.T) {
 	c := newNominationCluster(t, asking)
 	best := c.given()

@@ -55,7 +55,7 @@ func TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt(t *testing.T) {
 		t.Error("the pod should be placed in its second cycle")
 	}
 	if len(result.Evicted) > 0 {
-		t.Errorf("nobody should be evicted: %v", result.Evicted)
+		t.Errorf("no pods should be evicted: %v", result.Evicted)
 	}
 	for name, want := range map[string]int{"refused_total": 1, "bypasses_total retry": 1, "retired_total refused": 1} {
 		if got := counted(result, name); got != want {

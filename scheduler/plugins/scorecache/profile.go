@@ -41,8 +41,8 @@ type profile struct {
 }
 
 func profileOf(handle fwk.Handle, trusted []string) profile {
-	of, tells := handle.(configured)
-	if !tells {
+	of, ok := handle.(configured)
+	if !ok {
 		return profile{unavailable: "the framework does not tell which plugins the profile has"}
 	}
 	plugins := of.ListPlugins()

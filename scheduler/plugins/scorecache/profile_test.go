@@ -21,15 +21,15 @@ func TestAnUnavailableReasonSaysWhatToDo(t *testing.T) {
 	}{
 		{set("NodePorts", Name), set(Name, "DefaultPreemption"), ""},
 		{set("NodePorts", Name), set(Name), ""},
-		{set("Unheard", Name), set(Name), "trustedPlugins"},
+		{set("Unknown", Name), set(Name), "trustedPlugins"},
 		{set(Name, "NodePorts"), set(Name), "last plugin at preFilter"},
 		{set("NodePorts", Name), set("DefaultPreemption", Name), "first plugin at postFilter"},
 		{set("NodePorts", Name), set("DefaultPreemption"), "first plugin at postFilter"},
 		{set("NodePorts", Name), set(), "first plugin at postFilter"},
 	} {
-		fault := unavailableReason(&config.Plugins{PreFilter: row.preFilter, PostFilter: row.postFilter}, nil)
-		if (fault == "") != (row.want == "") || !strings.Contains(fault, row.want) {
-			t.Errorf("%v, %v: the fault should speak of %q: %q", row.preFilter, row.postFilter, row.want, fault)
+		reason := unavailableReason(&config.Plugins{PreFilter: row.preFilter, PostFilter: row.postFilter}, nil)
+		if (reason == "") != (row.want == "") || !strings.Contains(reason, row.want) {
+			t.Errorf("%v, %v: the reason should contain %q: %q", row.preFilter, row.postFilter, row.want, reason)
 		}
 	}
 }

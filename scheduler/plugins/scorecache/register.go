@@ -32,7 +32,7 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 		profile: sync.OnceValue(func() profile {
 			found := profileOf(handle, args.TrustedPlugins)
 			if found.unavailable != "" {
-				klog.FromContext(ctx).Error(nil, "The score cache stands aside", "profile", handle.ProfileName(), "why", found.unavailable)
+				klog.FromContext(ctx).Error(nil, "The score cache is off", "profile", handle.ProfileName(), "why", found.unavailable)
 			}
 			return found
 		}),

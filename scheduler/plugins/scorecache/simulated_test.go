@@ -141,11 +141,11 @@ func same(t *testing.T, instance simulation.Instance, want, got simulation.Resul
 	if maps.Equal(want.Placements, got.Placements) {
 		return
 	}
-	told := 0
+	reported := 0
 	for i := range instance.Pods {
 		name := "default/" + instance.Pods[i].Name
-		if want.Placements[name] != got.Placements[name] && told < 5 {
-			told++
+		if want.Placements[name] != got.Placements[name] && reported < 5 {
+			reported++
 			t.Errorf("%s should be on %q, is on %q", name, want.Placements[name], got.Placements[name])
 		}
 	}

@@ -196,9 +196,9 @@ func TestLabelsMatterWhereASelectorReadsThem(t *testing.T) {
 		return pod
 	}
 	one, two, elsewhere := plain("one", "here"), plain("two", "here"), plain("one", "there")
-	nobody := ClusterContext{Siblings: labels.Everything()}
-	if Of(one, nobody) != Of(two, nobody) || Of(one, nobody) != Of(elsewhere, nobody) {
-		t.Error("nobody looks at labels and namespaces, which should make no difference")
+	plainContext := ClusterContext{Siblings: labels.Everything()}
+	if Of(one, plainContext) != Of(two, plainContext) || Of(one, plainContext) != Of(elsewhere, plainContext) {
+		t.Error("no selector reads labels and namespaces, so they should make no difference")
 	}
 	affine := ClusterContext{Siblings: labels.Everything(), Affinity: true}
 	if Of(one, affine) == Of(two, affine) || Of(one, affine) == Of(elsewhere, affine) {
@@ -208,10 +208,10 @@ func TestLabelsMatterWhereASelectorReadsThem(t *testing.T) {
 	if Of(one, service) != Of(two, service) {
 		t.Error("both belong to the same service, which is all that counts")
 	}
-	if Of(one, service) == Of(elsewhere, service) || Of(one, service) == Of(one, nobody) {
+	if Of(one, service) == Of(elsewhere, service) || Of(one, service) == Of(one, plainContext) {
 		t.Error("pods are spread among those of their own service and namespace")
 	}
-	if Of(one, nobody) == Of(one, ClusterContext{Siblings: labels.Everything(), Features: "f"}) {
+	if Of(one, plainContext) == Of(one, ClusterContext{Siblings: labels.Everything(), Features: "f"}) {
 		t.Error("features that a node must declare should make a difference")
 	}
 }
@@ -238,7 +238,7 @@ func TestEveryFieldOfAPodIsClassified(t *testing.T) {
 	spec := reflect.TypeOf(v1.PodSpec{})
 	for i := range spec.NumField() {
 		if name := spec.Field(i).Name; handling[name] == "" {
-			t.Errorf("spec.%s is not judged: does a Filter or Score plugin look at it?", name)
+			t.Errorf("spec.%s is not classified: does a Filter or Score plugin read it?", name)
 		}
 	}
 }
