@@ -7,11 +7,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewInformer watches the objects of one type. Its store and its handlers get what read makes of an object,
-// once for each version of it; nobody may change that. An object that cannot be read stays as it came.
+// NewInformer watches the objects of one type. Its store and its handlers get the result of read, made once for each
+// version of an object; it must not be changed. An object that cannot be read stays as it came.
 func NewInformer[Record any](of Type, client dynamic.Interface, read func(object any) (Record, error)) cache.SharedIndexInformer {
 	informer := dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(of.Resource).Informer()
-	// It fails only on an informer that has been started.
+	// This fails only on an informer that has been started.
 	_ = informer.SetTransform(func(object any) (any, error) {
 		if _, raw := object.(*unstructured.Unstructured); !raw {
 			return object, nil // transformed already

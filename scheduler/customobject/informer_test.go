@@ -17,7 +17,7 @@ import (
 var things = customobject.Type{Kind: "Thing",
 	Resource: schema.GroupVersionResource{Group: "stowage.dev", Version: "v1", Resource: "things"}}
 
-// Every look at the store would read and copy all objects otherwise.
+// Otherwise every access to the store would read and copy all objects.
 func TestObjectIsReadOnceAVersion(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),

@@ -50,8 +50,8 @@ func (o *Object[Spec, Status]) Reference() *v1.ObjectReference {
 	return &v1.ObjectReference{APIVersion: o.of.Resource.GroupVersion().String(), Kind: o.of.Kind, Name: o.Name(), UID: o.UID()}
 }
 
-// Read reads an object of the API, or one that has been read, anew. What the API gave must not be changed
-// any more; the result is the caller's own.
+// Read reads an object of the API, or reads a Record again. The object of the API must not be changed afterwards; the
+// result is the caller's own.
 func Read[Spec, Status any](of Type, object any) (*Object[Spec, Status], error) {
 	if known, again := object.(interface {
 		source() *unstructured.Unstructured

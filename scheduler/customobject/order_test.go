@@ -16,8 +16,8 @@ type named struct {
 func (n named) Name() string       { return n.name }
 func (n named) Created() time.Time { return time.Unix(0, 0).Add(-n.age) }
 
-// Whoever has waited longest is served first. Timestamps have whole seconds, so that many objects
-// are of the same age: their names decide, lest the order depend on chance.
+// The object that has waited longest comes first. Timestamps have whole seconds, so many objects have the same age: then
+// their names decide, so that the order is deterministic.
 func TestOldestComeFirstAndNamesBreakTies(t *testing.T) {
 	objects := []named{{"c", 0}, {"b", time.Second}, {"a", time.Second}, {"d", time.Minute}}
 

@@ -42,7 +42,7 @@ func (s *Store[Spec, Status]) Create(ctx context.Context, metadata metav1.Object
 	return created, nil
 }
 
-// WriteStatus writes the object's status, unless somebody changed the object meanwhile.
+// WriteStatus writes the object's status, unless the object has been changed meanwhile.
 func (s *Store[Spec, Status]) WriteStatus(ctx context.Context, object *Object[Spec, Status]) error {
 	next, err := object.withStatus()
 	if err != nil {
@@ -56,9 +56,9 @@ func (s *Store[Spec, Status]) WriteStatus(ctx context.Context, object *Object[Sp
 	return nil
 }
 
-// LookAgain takes note of what somebody else has changed. It returns the status as it was seen last and as
-// it is stored now; Spec and Status of the object stay as they are.
-func (s *Store[Spec, Status]) LookAgain(ctx context.Context, object *Object[Spec, Status]) (before, now Status, err error) {
+// Refresh adopts the stored version of the object. It returns the status as it was last seen and as it is stored now;
+// the Spec and Status of the object stay as they are.
+func (s *Store[Spec, Status]) Refresh(ctx context.Context, object *Object[Spec, Status]) (before, now Status, err error) {
 	latest, err := s.api.Get(ctx, object.Name(), metav1.GetOptions{})
 	if err != nil {
 		return before, now, fmt.Errorf("reading %s %s: %w", s.of.Kind, object.Name(), err)

@@ -11,12 +11,12 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// State is how far a move or an eviction has come.
+// State is the state of a move or an eviction.
 type State string
 
 // States of moves and evictions.
 const (
-	// Waiting for its turn.
+	// Waiting to be evicted.
 	Waiting State = "Waiting"
 	// Evicted by the API; the pod may still be terminating.
 	Evicted State = "Evicted"
@@ -24,7 +24,7 @@ const (
 	Gone State = "Gone"
 	// Bound is a move whose replacement has its node.
 	Bound State = "Bound"
-	// NotNeeded is an eviction that was spared.
+	// NotNeeded is an eviction that is not carried out, since there is room without it.
 	NotNeeded State = "NotNeeded"
 )
 
@@ -41,9 +41,9 @@ type step struct {
 	opened bool
 	// bound: a replacement arrived before the pod itself was gone.
 	bound bool
-	// hurried: the pod goes without room for its replacement although others are expected.
-	hurried bool
-	grace   int64
+	// early: the pod goes without room for its replacement although others are expected.
+	early bool
+	grace int64
 }
 
 // Execution is one plan being carried out. It is safe for concurrent use.
@@ -58,11 +58,11 @@ type Execution struct {
 	reserved  map[types.UID]taken
 	// waiting are the pods that wait for a node and have an owner in the plan.
 	waiting map[types.UID]waitingPod
-	// free is the room on the nodes of the plan at the last look. Nobody changes it.
+	// free is the room on the nodes of the plan at the last call of Ready. It is never changed.
 	free map[string]resources.Vector
 	// vacated are the nodes that evicted pods leave, by kind. Its sets are replaced, never changed.
 	vacated map[snapshot.Kind]sets.Set[string]
-	// moving is the room on each node for replacements under way, needed that for all arrivals to come.
+	// moving is the room on each node for the replacements under way, needed that for all outstanding arrivals.
 	moving, needed map[string]resources.Vector
 	// outstanding is the copy of needed that is handed out; nil after a change.
 	outstanding map[string]resources.Vector
@@ -71,8 +71,8 @@ type Execution struct {
 	atOnce          int
 }
 
-// New starts a plan. free is the room that every node has now; atOnce is how many pods of one
-// owner may be on their way at a time, 0 any number.
+// New starts a plan. free is the room that every node has now; atOnce is how many pods of one owner may be moved at a
+// time, 0 any number.
 func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution {
 	e := &Execution{
 		atOnce:   atOnce,
@@ -96,13 +96,13 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 	for _, eviction := range of.Evictions {
 		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.Node, ""))
 	}
-	spare(of, e.evictions, free)
-	e.vacate()
+	skipUnneeded(of, e.evictions, free)
+	e.noteVacated()
 	return e
 }
 
-// vacate notes which nodes evicted pods leave for good.
-func (e *Execution) vacate() {
+// noteVacated records which nodes evicted pods leave for good.
+func (e *Execution) noteVacated() {
 	e.vacated = map[snapshot.Kind]sets.Set[string]{}
 	for _, step := range e.evictions {
 		if step.state == NotNeeded {
@@ -125,7 +125,7 @@ func (e *Execution) addStep(pod *snapshot.Pod, from, to string) *step {
 	return s
 }
 
-// Progress is how far the plan has come.
+// Progress counts what has been done and what is left.
 type Progress struct {
 	// Arrivals are the places that are still to be filled, Departures the pods still to leave.
 	Arrivals, Departures int

@@ -16,11 +16,11 @@ import (
 type place struct {
 	node     string
 	requests resources.Vector
-	// settled are for pods that wait already; they are open from the start.
+	// settled are for pods that already wait; they are open from the start.
 	settled int
 	// inFlight are for replacements of moves that are under way.
 	inFlight int
-	// unopened are for replacements of moves whose turn has not come.
+	// unopened are for replacements of moves that have not started.
 	unopened int
 }
 
@@ -44,7 +44,7 @@ func (e *Execution) placeOf(kind snapshot.Kind, node string, requests resources.
 	return nodes[node]
 }
 
-// change alters the counts of a place and the sums of its node. Nobody else may.
+// change alters the counts of a place and the sums of its node. No other code may do so.
 func (e *Execution) change(p *place, settled, inFlight, unopened int) {
 	p.settled += settled
 	p.inFlight += inFlight
@@ -57,7 +57,7 @@ func (e *Execution) change(p *place, settled, inFlight, unopened int) {
 	}
 }
 
-// addTo adds what pods of the place take on its node, or takes it away: one pod comes or goes at a time.
+// addTo adds or subtracts the requests of one pod of the place.
 func addTo(sums map[string]resources.Vector, p *place, pods int) {
 	switch {
 	case pods > 0:
@@ -70,7 +70,7 @@ func addTo(sums map[string]resources.Vector, p *place, pods int) {
 // Concerns says whether the pod is of an owner that the plan touches. It needs no lock.
 func (e *Execution) Concerns(pod *v1.Pod) bool { return e.owners.Has(ownerOf(pod)) }
 
-// ownerOf is what answers for the pod: its controller, or itself.
+// ownerOf is the pod's controller, or the pod itself.
 func ownerOf(pod *v1.Pod) types.UID {
 	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
 		return controller.UID
@@ -78,8 +78,8 @@ func ownerOf(pod *v1.Pod) types.UID {
 	return pod.UID
 }
 
-// kindOf hashes the pod's spec only if its owner is in the plan, and that of a waiting pod not at all: who waits is
-// asked about each time that a pod goes.
+// kindOf hashes the pod's spec only if its owner is in the plan. For waiting pods it uses the known kind: they are looked
+// up each time that a pod leaves.
 func (e *Execution) kindOf(pod *v1.Pod) (kind snapshot.Kind, concerned bool) {
 	owner := ownerOf(pod)
 	if !e.owners.Has(owner) {
@@ -94,9 +94,8 @@ func (e *Execution) kindOf(pod *v1.Pod) (kind snapshot.Kind, concerned bool) {
 	return snapshot.Kind{Owner: owner, Class: e.classes.ID(pod)}, true
 }
 
-// Nodes are those on which the plan has an open place for the pod, and room. planned is false for a pod
-// that is none of the plan's business. A planned pod without nodes has to wait. free is the room
-// that a node has now.
+// Nodes are those on which the plan has an open place for the pod, and room. planned is false for a pod that the plan
+// does not concern. A planned pod without nodes has to wait. free is the room that a node has now.
 func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
 	kind, concerned := e.kindOf(pod)
 	if !concerned {
@@ -116,8 +115,8 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	return nodes, planned
 }
 
-// hasRoom says whether one more pod of the place fits into what is free on its node. One that was waiting before the
-// plan does not overtake the replacements that are on their way there.
+// hasRoom says whether one more pod of the place fits into what is free on its node. A pod that was waiting before the
+// plan must not take the room of replacements that are still to arrive there.
 func (e *Execution) hasRoom(place *place, free resources.Vector, replaces bool) bool {
 	if !replaces {
 		free = free.Minus(e.moving[place.node])
@@ -125,9 +124,8 @@ func (e *Execution) hasRoom(place *place, free resources.Vector, replaces bool) 
 	return place.requests.FitsIn(free)
 }
 
-// Vacated are the nodes that the plan evicts pods of the same kind from. While it lasts their
-// replacements must not come back there, also if there is room: they may be in the way otherwise.
-// The caller must not change the set.
+// Vacated are the nodes from which the plan evicts pods of the same kind. During the plan their replacements must not be
+// bound there, even if there is room: they could block the plan. The caller must not change the set.
 func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
 	if len(e.evictions) == 0 {
 		return nil
@@ -141,8 +139,7 @@ func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
 	return e.vacated[kind]
 }
 
-// Outstanding is the room that the plan still needs on each node. The caller must not change the map,
-// which nobody else does either.
+// Outstanding is the room that the plan still needs on each node. The map must not be changed.
 func (e *Execution) Outstanding() map[string]resources.Vector {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,8 +154,7 @@ func (e *Execution) Outstanding() map[string]resources.Vector {
 	return e.outstanding
 }
 
-// Reserve takes an open place on the node for the pod. It reports false if there is none, which
-// makes the pod an ordinary one.
+// Reserve takes an open place on the node for the pod. It reports false if there is none: then the pod is an ordinary one.
 func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
 	kind, concerned := e.kindOf(pod)
 	if !concerned {
@@ -215,7 +211,7 @@ func (e *Execution) Bound(uid types.UID) bool {
 		return true
 	}
 	for _, move := range e.moves {
-		// Each arrival is that of one move: one whose own pod still terminates has arrived already.
+		// Each arrival belongs to one move. A move whose own pod still terminates may have had its arrival already.
 		if move.kind == held.kind && move.to == held.node && move.opened && !move.bound && move.state != Bound {
 			move.arrived()
 			break
@@ -224,7 +220,7 @@ func (e *Execution) Bound(uid types.UID) bool {
 	return true
 }
 
-// InFlight is the room that replacements on their way will take on each node.
+// InFlight is the room that the replacements under way will take on each node.
 func (e *Execution) InFlight() map[string]resources.Vector {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,8 +18,7 @@ func (s *step) arrived() {
 	}
 }
 
-// Opened must be called before the pod is evicted: its replacement may be there sooner than the
-// eviction's answer.
+// Opened must be called before the pod is evicted: its replacement may arrive before the eviction's answer.
 func (e *Execution) Opened(uid types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -33,7 +32,7 @@ func (e *Execution) Opened(uid types.UID) {
 	}
 }
 
-// Refused takes Opened back: the eviction was not granted and will be tried again.
+// Refused undoes Opened: the eviction was refused and will be tried again.
 func (e *Execution) Refused(uid types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,7 +74,7 @@ func (e *Execution) Gone(uid types.UID) {
 	}
 }
 
-// RoomToCome is the room that pods still to leave will free on each node.
+// RoomToCome is the room that the pods that have not left yet will free on each node.
 func (e *Execution) RoomToCome() map[string]resources.Vector {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// waitingPod is a pod that waits for a node, and its kind, which takes a while to find out.
+// waitingPod is a pod that waits for a node, and its kind, which is expensive to compute.
 type waitingPod struct {
 	pod  *v1.Pod
 	kind snapshot.Kind
 }
 
-// Note takes note of a pod as the API shows it: one that waits for a node may be a replacement.
+// Note records a pod as the API shows it: one that waits for a node may be a replacement.
 func (e *Execution) Note(pod *v1.Pod) {
 	if !e.Concerns(pod) {
 		return
@@ -35,7 +35,7 @@ func (e *Execution) Note(pod *v1.Pod) {
 	}
 }
 
-// Forget drops a pod that is not there any more. Nobody else comes to the place of one without a controller.
+// Forget drops a pod that no longer exists. If it has no controller, no other pod will take its place.
 func (e *Execution) Forget(pod *v1.Pod) {
 	kind, concerned := e.kindOf(pod)
 	if !concerned {
@@ -49,8 +49,8 @@ func (e *Execution) Forget(pod *v1.Pod) {
 	}
 }
 
-// GiveUpVanished gives up the places of waiting pods that are gone, as far as nobody waits in their stead: their
-// controller was scaled down, or is gone too. It reports how many.
+// GiveUpVanished drops the places of waiting pods that are gone and have not been replaced: their controller was scaled
+// down, or is gone too. It reports how many.
 func (e *Execution) GiveUpVanished() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -69,7 +69,7 @@ func (e *Execution) GiveUpVanished() int {
 	return given
 }
 
-// vacatePlaces gives up so many settled places of a kind, or as many as there are.
+// vacatePlaces drops so many settled places of a kind, or as many as there are.
 func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
 	for _, place := range e.places[kind] {
 		for ; given < most && place.settled > 0; given++ {
@@ -90,8 +90,8 @@ func (e *Execution) Waiting() map[string]*v1.Pod {
 	return pods
 }
 
-// Ready are the waiting pods that can go to an open place now, by UID: no more of a kind than have room. free is the
-// room on the nodes of the plan, which MustWait goes by until the next call; the caller must not change it.
+// Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room. free is the room
+// on the nodes of the plan, which MustWait uses until the next call; the caller must not change it.
 func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,7 +130,7 @@ func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources
 	return count
 }
 
-// MustWait says whether the plan has open places for the pod, but room on none of them as of the last look.
+// MustWait says whether the plan has open places for the pod, but none of them had room at the last call of Ready.
 func (e *Execution) MustWait(pod *v1.Pod) bool {
 	e.mu.Lock()
 	free := e.free

@@ -11,49 +11,49 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-func nobody(types.UID) bool { return false }
+func none(types.UID) bool { return false }
 
-// rushHour is a plan that sends four waiting pods of one owner to a node that has room for two, and one to another
-// node that is full.
-func rushHour(t *testing.T) (*world, *executor.Execution) {
+// crowdedNode is a plan that sends four waiting pods of one owner to a node with room for two, and one to another node
+// that is full.
+func crowdedNode(t *testing.T) (*fakeCluster, *executor.Execution) {
 	t.Helper()
-	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
-	w.add("steady", "n0", size(60, 60), 0)
-	w.add("steady", "n1", size(100, 100), 0)
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c.add("steady", "n0", size(60, 60), 0)
+	c.add("steady", "n1", size(100, 100), 0)
 	of := &plan.Plan{}
 	for i := range 5 {
 		node := "n0"
 		if i == 4 {
 			node = "n1"
 		}
-		of.Placements = append(of.Placements, plan.Placement{Pod: w.add("waiting", "", size(20, 20), 0), Node: node})
+		of.Placements = append(of.Placements, plan.Placement{Pod: c.add("waiting", "", size(20, 20), 0), Node: node})
 	}
-	e := executor.New(of, w.free(), 0)
+	e := executor.New(of, c.free(), 0)
 	for _, placement := range of.Placements {
 		e.Note(placement.Pod.Object)
 	}
-	return w, e
+	return c, e
 }
 
-// Each pod that is woken up in vain costs a cycle and a write of its status.
+// Each pod that is activated in vain costs a cycle and a status write.
 func TestNoMorePodsAreReadyThanHaveRoom(t *testing.T) {
-	w, e := rushHour(t)
+	c, e := crowdedNode(t)
 
-	if ready := e.Ready(w.free(), nobody); len(ready) != 2 {
+	if ready := e.Ready(c.free(), none); len(ready) != 2 {
 		t.Errorf("%d pods are ready, want the two that have room", len(ready))
 	}
 }
 
-// What is being bound has its place already: another one is ready in its stead only if there is another place.
+// A pod that is being bound already has its place: another one is ready only if there is another place.
 func TestPodThatIsBeingBoundIsNotReady(t *testing.T) {
-	w, e := rushHour(t)
+	c, e := crowdedNode(t)
 	var bound types.UID
-	for _, pod := range e.Ready(w.free(), nobody) {
+	for _, pod := range e.Ready(c.free(), none) {
 		bound = pod.UID
 		e.Reserve(pod, "n0")
 		break
 	}
-	free := w.free()
+	free := c.free()
 	free["n0"] = free["n0"].Minus(size(20, 20))
 
 	ready := e.Ready(free, func(uid types.UID) bool { return uid == bound })
@@ -63,37 +63,37 @@ func TestPodThatIsBeingBoundIsNotReady(t *testing.T) {
 	}
 }
 
-// A replacement of a move comes first: a pod that merely waits does not take the room it is about to need.
+// A replacement of a move comes first: a pod that merely waits must not take the room that the replacement will need.
 func TestWaitingPodIsNotReadyForTheRoomOfAReplacement(t *testing.T) {
-	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
-	moving := w.add("moving", "n1", size(60, 60), 0)
-	waiting := w.add("waiting", "", size(60, 60), 0)
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	moving := c.add("moving", "n1", size(60, 60), 0)
+	waiting := c.add("waiting", "", size(60, 60), 0)
 	e := executor.New(&plan.Plan{Moves: []plan.Move{{Pod: moving, From: "n1", To: "n0"}},
-		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, w.free(), 0)
+		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, c.free(), 0)
 	e.Note(waiting.Object)
-	before := e.Ready(w.free(), nobody)
+	before := e.Ready(c.free(), none)
 
 	e.Opened(moving.Object.UID)
 
-	if after := e.Ready(w.free(), nobody); len(before) != 1 || len(after) != 0 {
+	if after := e.Ready(c.free(), none); len(before) != 1 || len(after) != 0 {
 		t.Errorf("ready: %d before the move and %d after, want 1 and 0", len(before), len(after))
 	}
 }
 
-// Whoever would only learn in a cycle of its own that its place is still taken waits before the queue.
+// A pod whose place has no room yet waits outside the active queue, instead of failing a cycle.
 func TestPlannedPodMustWaitUntilItsPlaceHasRoom(t *testing.T) {
-	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), 1, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
-	leaving := w.add("leaving", "n0", size(60, 60), 0)
-	waiting := w.add("waiting", "", size(60, 60), 1)
-	stranger := w.add("stranger", "", size(60, 60), 1)
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 1, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	leaving := c.add("leaving", "n0", size(60, 60), 0)
+	waiting := c.add("waiting", "", size(60, 60), 1)
+	stranger := c.add("stranger", "", size(60, 60), 1)
 	e := executor.New(&plan.Plan{Evictions: []plan.Eviction{{Pod: leaving, Node: "n0"}},
-		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, w.free(), 0)
+		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, c.free(), 0)
 
 	first := e.MustWait(waiting.Object)
-	e.Ready(w.free(), nobody)
+	e.Ready(c.free(), none)
 	full := e.MustWait(waiting.Object)
-	delete(w.running, leaving.Object.UID)
-	e.Ready(w.free(), nobody)
+	delete(c.running, leaving.Object.UID)
+	e.Ready(c.free(), none)
 
 	if !first || !full || e.MustWait(waiting.Object) {
 		t.Errorf("must wait: %v at first, %v while the node is full, %v afterwards, want true, true, false",

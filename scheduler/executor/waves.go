@@ -15,12 +15,12 @@ type Departure struct {
 	Pod *snapshot.Pod
 	// Move is false for a pod that is left unplaced.
 	Move bool
-	// Early is set where moves wait for one another in a circle: the replacement will wait.
+	// Early is set where moves wait for each other in a cycle: the replacement will wait.
 	Early bool
 }
 
-// Next is the next wave: the pods to evict now. free is the room every node has now: allocatable
-// less every pod that is on it, terminating or being bound.
+// Next is the next wave: the pods to evict now. free is the room that every node has now: its allocatable less all pods
+// on it, including those that are terminating or being bound.
 func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -46,15 +46,15 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	if len(wave) > 0 || len(waiting) == 0 || e.anyLeaving() {
 		return wave
 	}
-	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) || expected && !s.hurried })
+	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) || expected && !s.early })
 	if len(waiting) == 0 {
 		return nil
 	}
 	return []Departure{{Pod: e.shortestGap(waiting, free).pod, Move: true, Early: true}}
 }
 
-// room is what is free beyond the arrivals under way. expected says that one of them fits
-// already, so that there is something to wait for.
+// room is what is free beyond the arrivals under way. expected says that one of them already fits, so that there is
+// something to wait for.
 func (e *Execution) room(free map[string]resources.Vector) (room map[string]resources.Vector, expected bool) {
 	room = make(map[string]resources.Vector, len(free))
 	for node, vector := range free {
@@ -88,7 +88,7 @@ func (e *Execution) away() map[types.UID]int {
 	return away
 }
 
-// maySend says whether one more pod of the owner may be sent on its way.
+// maySend says whether one more pod of the owner may be moved.
 func (e *Execution) maySend(s *step, away map[types.UID]int) bool {
 	return e.atOnce == 0 || away[s.kind.Owner] < e.atOnce
 }
@@ -112,8 +112,8 @@ func (e *Execution) anyLeaving() bool {
 	return false
 }
 
-// shortestGap breaks a circle of moves. The gap of a pod ends soonest if its eviction lets
-// another move go at once and if it terminates quickly.
+// shortestGap breaks a cycle of moves. A pod's replacement waits for the shortest time if the eviction lets another move
+// start at once and if the pod terminates quickly.
 func (e *Execution) shortestGap(waiting []*step, free map[string]resources.Vector) *step {
 	coming := map[string][]*step{}
 	for _, step := range waiting {

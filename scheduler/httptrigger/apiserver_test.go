@@ -24,13 +24,13 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// Who asks. The API server does not know the last token.
+// The users. The API server does not know the last token.
 const (
 	creator        = "system:serviceaccount:batch:creator"
 	outsider       = "system:serviceaccount:batch:outsider"
 	creatorsToken  = "token-of-creator"
 	outsidersToken = "token-of-outsider"
-	anonymousToken = "token-of-nobody"
+	anonymousToken = "token-of-no-user"
 	unknownToken   = "token-of-a-stranger"
 )
 
@@ -43,7 +43,7 @@ const (
 
 const givenUID = "3b0f6f6e-0001"
 
-// apiServer plays the part of the API server that the trigger talks to.
+// apiServer fakes the API server that the trigger talks to.
 type apiServer struct {
 	t *testing.T
 	// broken is a path that is answered with an error of the server's own.
@@ -86,7 +86,7 @@ func (a *apiServer) reviewToken(writer http.ResponseWriter, content []byte) {
 	a.answer(writer, http.StatusCreated, review)
 }
 
-// reviewAccess grants everybody every path, and the anonymous everything: neither may matter.
+// reviewAccess grants all users every path, and anonymous users everything: neither may have an effect.
 func (a *apiServer) reviewAccess(writer http.ResponseWriter, content []byte) {
 	var review authorizationv1.SubjectAccessReview
 	a.must(json.Unmarshal(content, &review))

@@ -12,8 +12,8 @@ import (
 
 const messageUnknown = "a bearer token is needed that the API server accepts"
 
-// onlyNamed knows nobody who is anonymous. The scheduler's own authenticator lets those in, for its health
-// checks; their rights must not matter here, whatever they are.
+// onlyNamed rejects anonymous users. The scheduler's own authenticator admits them for its health checks; here they must
+// not pass, whatever their rights are.
 func onlyNamed(by authenticator.Request) authenticator.Request {
 	return authenticator.RequestFunc(func(request *http.Request) (*authenticator.Response, bool, error) {
 		response, known, err := by.AuthenticateRequest(request)
@@ -31,7 +31,7 @@ func anonymous(asking user.Info) bool {
 
 func refuseUnknown(writer http.ResponseWriter, _ *http.Request) {
 	writer.Header().Set("WWW-Authenticate", "Bearer")
-	// The connection of somebody unknown is not kept.
+	// The connection of an unknown user is not kept open.
 	writer.Header().Set("Connection", "close")
 	refuse(writer, apierrors.NewUnauthorized(messageUnknown))
 }

@@ -15,13 +15,12 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// maxBodyBytes is many times what a body needs.
+// maxBodyBytes is far more than a body needs.
 const maxBodyBytes = 4096
 
 const jsonMediaType = "application/json"
 
-// body is what a request may ask for; what is left out, the API server fills in. Its values are the API
-// server's to judge.
+// body is what a request may ask for. The API server fills in what is left out, and validates the values.
 type body struct {
 	Mode             packingplan.Mode `json:"mode,omitempty"`
 	TimeLimitSeconds *float64         `json:"timeLimitSeconds,omitempty"`
@@ -40,7 +39,7 @@ func readSpec(writer http.ResponseWriter, from *http.Request) (packingplan.Spec,
 	case len(bytes.TrimSpace(content)) == 0:
 		return packingplan.Spec{}, nil
 	}
-	// A page that a browser shows cannot send this type to another host without asking that first.
+	// A web page cannot send this type to another host without a CORS preflight request.
 	if kind, _, err := mime.ParseMediaType(from.Header.Get("Content-Type")); err != nil || kind != jsonMediaType {
 		return packingplan.Spec{}, apierrors.NewBadRequest("the body must be sent with the header Content-Type: " + jsonMediaType)
 	}

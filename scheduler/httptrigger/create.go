@@ -11,10 +11,10 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// createTimeout bounds the call to the API server, so that nobody waits for an answer for ever.
+// createTimeout bounds the call to the API server.
 const createTimeout = 10 * time.Second
 
-// create creates the object and writes down for whom: to the API server it is the scheduler who creates it.
+// create creates the object and records for which user: to the API server, the creator is the scheduler.
 func (t *trigger) create(
 	ctx context.Context, asking user.Info, spec packingplan.Spec,
 ) (*packingplan.Record, *apierrors.StatusError) {

@@ -37,7 +37,7 @@ type created struct {
 	UID  types.UID `json:"uid"`
 }
 
-// New returns the handler of Path. Who asks, and whether he may, is told by the two given.
+// New returns the handler of Path. who authenticates a request's user, and may authorises the user.
 func New(who authenticator.Request, may authorizer.Authorizer, in plans) http.Handler {
 	var handler http.Handler = &trigger{authorizer: may, plans: in}
 	handler = filters.WithAuthentication(handler, onlyNamed(who), http.HandlerFunc(refuseUnknown), nil, nil)
@@ -76,7 +76,7 @@ func (t *trigger) serve(writer http.ResponseWriter, from *http.Request) (*packin
 	return t.create(ctx, asking, spec)
 }
 
-// authorise asks whether the user may create the object himself. Rights to paths say nothing about that.
+// authorise asks whether the user may create the object directly. Rights to paths say nothing about that.
 func (t *trigger) authorise(ctx context.Context, asking user.Info) *apierrors.StatusError {
 	creating := authorizer.AttributesRecord{
 		User: asking, Verb: "create", ResourceRequest: true, APIGroup: packingplan.Resource.Group,

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// asked is one request to the trigger; what is left out is as it should be.
+// asked is one request to the trigger; what is left out has a valid value.
 type asked struct {
 	method, token, body, contentType string
 }
@@ -61,7 +61,8 @@ func refused(t *testing.T, code int, content []byte, want int, why string) {
 	}
 }
 
-// What is asked for is created, with the defaults left to the API server, as a user's plan and in his name.
+// The trigger creates the plan that is asked for, with the defaults left to the API server, as a user's plan and in the
+// user's name.
 func TestPlanIsCreatedAsAskedFor(t *testing.T) {
 	for _, one := range []struct {
 		name, body string
@@ -102,8 +103,8 @@ func TestPlanIsCreatedAsAskedFor(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a request, it is said, and nothing is created.
-func TestEveryFaultIsRefusedByName(t *testing.T) {
+// Whatever is wrong with a request, the answer says so, and nothing is created.
+func TestEveryInvalidRequestIsRefusedWithItsReason(t *testing.T) {
 	long := `{"mode":"` + strings.Repeat("x", maxBodyBytes) + `"}`
 	for _, one := range []struct {
 		name string
@@ -144,7 +145,7 @@ func TestEveryFaultIsRefusedByName(t *testing.T) {
 	}
 }
 
-// What the API server says about a plan is passed on: as the user's fault only if it is his.
+// An error of the API server is passed on, and as the user's error only if it is one.
 func TestRefusalOfTheAPIServerIsPassedOn(t *testing.T) {
 	for _, one := range []struct {
 		name    string
@@ -166,8 +167,8 @@ func TestRefusalOfTheAPIServerIsPassedOn(t *testing.T) {
 	}
 }
 
-// If the API server cannot be asked, nobody gets in.
-func TestNobodyIsLetInUnasked(t *testing.T) {
+// If the API server cannot be asked, every request is refused.
+func TestRequestsAreRefusedIfTheAPIServerCannotBeAsked(t *testing.T) {
 	for _, one := range []struct {
 		name, broken string
 		code         int

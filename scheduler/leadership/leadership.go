@@ -1,8 +1,8 @@
 // Package leadership tells a scheduler's plugins that it has begun to schedule.
 //
 // A process that waits for the lease builds its plugins and fills its caches, but must change
-// nothing in the cluster. The scheduler asks for its first pod only when it leads; when it no
-// longer does, it exits.
+// nothing in the cluster. The scheduler asks for its first pod only when it leads, and exits when it
+// no longer does.
 package leadership
 
 import (

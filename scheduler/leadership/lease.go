@@ -11,8 +11,8 @@ import (
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// Lease is what makes a process the leader. A process that was stopped for a while goes on where it was,
-// before it notices that another one has taken over: so it asks before it does what cannot be undone.
+// Lease is what makes a process the leader. A process that was stopped for a while continues where it was before it
+// notices that another one has taken over, so it checks the lease before any action that cannot be undone.
 type Lease struct {
 	// Client reads the lease of this name.
 	Client          coordination.LeasesGetter
@@ -21,8 +21,8 @@ type Lease struct {
 	Identity string
 
 	mu sync.Mutex
-	// vouched is until when nobody else can lead, as far as was heard last.
-	vouched time.Time
+	// trustedUntil is until when no other process can lead, by the lease as last read.
+	trustedUntil time.Time
 }
 
 // LostError says that another process leads.
@@ -43,17 +43,16 @@ func (l *Lease) Check(ctx context.Context) error {
 	return err
 }
 
-// Vouch is Check for what is done all the time: the server is asked again only when half of the lease, as it
-// was heard of last, has run out. The other half is for what is under way.
-func (l *Lease) Vouch(ctx context.Context) error {
+// CheckCached is Check for frequent actions: the lease is read again only when half of it, as last read, has run out. The
+// other half is for what is under way.
+func (l *Lease) CheckCached(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Who holds the lease wrote the time into it by this very clock, which also goes on while the process is
-	// stopped.
-	if time.Now().Before(l.vouched) {
+	// The holder of the lease wrote the time into it by this same clock, which also runs while the process is stopped.
+	if time.Now().Before(l.trustedUntil) {
 		return nil
 	}
 	lease, err := l.held(ctx)
@@ -61,7 +60,7 @@ func (l *Lease) Vouch(ctx context.Context) error {
 		return err
 	}
 	if renewed, lasts := lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds; renewed != nil && lasts != nil {
-		l.vouched = renewed.Add(time.Duration(*lasts) * time.Second / 2)
+		l.trustedUntil = renewed.Add(time.Duration(*lasts) * time.Second / 2)
 	}
 	return nil
 }

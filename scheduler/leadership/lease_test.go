@@ -13,8 +13,8 @@ import (
 	"github.com/stowage/stowage/scheduler/leadership"
 )
 
-// Only the API server knows who leads: what the process remembers may be older than its lease.
-func TestLeaseIsHeldByWhomTheAPIServerNames(t *testing.T) {
+// Only the API server knows which process leads: what the process remembers may be older than its lease.
+func TestLeaseIsHeldByTheProcessThatTheAPIServerNames(t *testing.T) {
 	me, another := "me", "another"
 	for text, c := range map[string]struct {
 		holder      *string
@@ -22,7 +22,7 @@ func TestLeaseIsHeldByWhomTheAPIServerNames(t *testing.T) {
 	}{
 		"me":          {&me, true, true},
 		"another":     {&another, false, true},
-		"nobody":      {nil, false, true},
+		"no holder":   {nil, false, true},
 		"unreachable": {nil, false, false},
 	} {
 		client := fake.NewClientset()
@@ -45,9 +45,9 @@ func TestLeaseIsHeldByWhomTheAPIServerNames(t *testing.T) {
 	}
 }
 
-// Binding is done all the time, and must not cost a question each time; but a process that was stopped for
-// longer than its lease must ask before it binds anybody.
-func TestVouchingAsksOnlyWhenTheLeaseMayHaveRunOut(t *testing.T) {
+// Binding is frequent, and must not read the lease each time; but a process that was stopped for longer than its lease
+// must read it before it binds a pod.
+func TestCachedCheckReadsTheLeaseOnlyWhenItMayHaveRunOut(t *testing.T) {
 	me, lasts := "me", int32(60)
 	for text, c := range map[string]struct {
 		renewed time.Time
@@ -62,7 +62,7 @@ func TestVouchingAsksOnlyWhenTheLeaseMayHaveRunOut(t *testing.T) {
 		lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: me}
 
 		for range 3 {
-			if err := lease.Vouch(context.Background()); err != nil {
+			if err := lease.CheckCached(context.Background()); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -73,18 +73,18 @@ func TestVouchingAsksOnlyWhenTheLeaseMayHaveRunOut(t *testing.T) {
 	}
 }
 
-// Whoever hears that another one leads must not go on believing what was heard before.
-func TestVouchingTellsWhoLeads(t *testing.T) {
+// A process that has read that another one leads must not rely on an earlier reading.
+func TestCachedCheckNamesTheLeader(t *testing.T) {
 	another := "another"
 	client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &another}})
 	lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: "me"}
 	var lost *leadership.LostError
-	if err := lease.Vouch(context.Background()); !errors.As(err, &lost) || lost.Holder != another {
+	if err := lease.CheckCached(context.Background()); !errors.As(err, &lost) || lost.Holder != another {
 		t.Errorf("%v", err)
 	}
 	var none *leadership.Lease
-	if err := none.Vouch(context.Background()); err != nil {
+	if err := none.CheckCached(context.Background()); err != nil {
 		t.Errorf("without an election: %v", err)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// count is what became of the objects.
+// count counts what happened to the objects.
 type count struct {
 	mu                             sync.Mutex
 	thrown, snapshots, plans, late int
 	// ends are the optimiser's end reasons, refused the objects that Kubernetes refuses, by kind.
 	ends, refused map[string]int
-	// why is an example of each kind of refusal, so that the generator can be mended.
+	// why is an example of each kind of refusal, so that the generator can be fixed.
 	why map[string]string
 }
 

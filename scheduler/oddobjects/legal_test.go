@@ -22,17 +22,17 @@ import (
 func keepLegal[T runtime.Object](kept []T, object T, count *count) []T {
 	count.thrown++
 	legacyscheme.Scheme.Default(object)
-	if faults := faultsOf(object); len(faults) > 0 {
+	if errs := errorsOf(object); len(errs) > 0 {
 		kind := reflect.TypeOf(object).Elem().Name()
 		count.refused[kind]++
-		count.why[fmt.Sprintf("%s %s", kind, faults[0].Type)] = fmt.Sprintf("%.200s", faults[0].Error())
+		count.why[fmt.Sprintf("%s %s", kind, errs[0].Type)] = fmt.Sprintf("%.200s", errs[0].Error())
 		return kept
 	}
 	return append(kept, object)
 }
 
-// faultsOf is what the API server says when the object is created.
-func faultsOf(object runtime.Object) field.ErrorList {
+// errorsOf are the API server's validation errors for the object.
+func errorsOf(object runtime.Object) field.ErrorList {
 	switch object := object.(type) {
 	case *v1.Pod:
 		// Its server sets these itself.
@@ -44,9 +44,9 @@ func faultsOf(object runtime.Object) field.ErrorList {
 		options.ResourceIsPod = true
 		ephemeral := pod.Spec.EphemeralContainers // these come by a call of their own
 		pod.Spec.EphemeralContainers = nil
-		faults := corevalidation.ValidatePodCreate(pod, options)
+		errs := corevalidation.ValidatePodCreate(pod, options)
 		pod.Spec.EphemeralContainers = ephemeral
-		return faults
+		return errs
 	case *v1.Node:
 		created := object.DeepCopy()
 		created.DeletionTimestamp = nil

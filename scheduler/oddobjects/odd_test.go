@@ -29,9 +29,9 @@ import (
 
 const (
 	objectsASnapshot = 400
-	// limit is enough for most snapshots; what is late, as on a busy machine, gets patience once.
-	limit    = 500 * time.Millisecond
-	patience = time.Minute
+	// limit is enough for most snapshots; a solve that is late, as on a busy machine, is repeated once with lateLimit.
+	limit     = 500 * time.Millisecond
+	lateLimit = time.Minute
 )
 
 // No pod, node, budget, volume or reservation that Kubernetes accepts may switch the optimiser off, crash the
@@ -50,7 +50,7 @@ func TestLegalOddObjectsSwitchNothingOff(t *testing.T) {
 			for !t.Failed() && thrown.Load() < int64(objects) {
 				batch := from + int(next.Add(1)) - 1
 				before := r.count.thrown
-				r.batch(dice{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}, fmt.Sprintf("seed-%d-snapshot-%d", seed, batch))
+				r.batch(generator{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}, fmt.Sprintf("seed-%d-snapshot-%d", seed, batch))
 				if now := thrown.Add(int64(r.count.thrown - before)); batch%250 == 249 {
 					fmt.Fprintf(os.Stderr, "%d objects in %d snapshots, %.0f a second\n", now, batch+1-from,
 						float64(now)/time.Since(began).Seconds())
@@ -80,7 +80,7 @@ func number(t *testing.T, name string, standard int) int {
 	return value
 }
 
-// run throws one snapshot after the other at an optimiser of its own.
+// run sends one snapshot after the other to an optimiser of its own.
 type run struct {
 	t      *testing.T
 	client *optimizerclient.Client
@@ -88,22 +88,22 @@ type run struct {
 	count  *count
 }
 
-func (r *run) batch(d dice, id string) {
-	w := d.newWorld(objectsASnapshot, r.count)
-	first, second := d.Uint64(), d.Uint64()
-	again := dice{rand.New(rand.NewPCG(first, second))}
-	taken := w.snapshot(dice{rand.New(rand.NewPCG(first, second))}, id, r.cache)
+func (r *run) batch(g generator, id string) {
+	c := g.newCluster(objectsASnapshot, r.count)
+	first, second := g.Uint64(), g.Uint64()
+	again := generator{rand.New(rand.NewPCG(first, second))}
+	taken := c.snapshot(generator{rand.New(rand.NewPCG(first, second))}, id, r.cache)
 	r.count.snapshots++
 	fail := func(format string, args ...any) {
 		r.t.Errorf("%s: %s; see %s", id, fmt.Sprintf(format, args...), written(id, taken.Message))
 	}
-	if fresh := w.snapshot(again, id, nil); fresh.Fingerprint() != taken.Fingerprint() {
+	if fresh := c.snapshot(again, id, nil); fresh.Fingerprint() != taken.Fingerprint() {
 		fail("the snapshot from a cache is another one")
 	}
 	answer := r.ask(taken, limit)
 	if answer.Plan == nil && isLate(answer) {
 		r.count.late++
-		answer = r.ask(taken, patience)
+		answer = r.ask(taken, lateLimit)
 	}
 	r.count.ends[answer.EndReason.String()]++
 	fine := []contract.EndReason{contract.EndReason_END_REASON_OPTIMAL, contract.EndReason_END_REASON_TIME_LIMIT,
@@ -116,7 +116,7 @@ func (r *run) batch(d dice, id string) {
 	var refused *plan.RefusedError
 	switch {
 	case errors.As(err, &refused) && refused.Reason == plan.UnjustEviction && forThoseWhoNeverPreempt(taken, answer.Plan):
-		return // the plugin tells the optimiser, which cannot know
+		return // the optimiser cannot know this; the plugin adds it as a constraint
 	case err != nil:
 		fail("the plan is refused: %v", err)
 		return
@@ -127,7 +127,7 @@ func (r *run) batch(d dice, id string) {
 	r.begin(checked, taken)
 }
 
-// ask gives the optimiser one solve.
+// ask sends one solve to the optimiser.
 func (r *run) ask(taken *snapshot.Snapshot, limit time.Duration) *optimizerclient.Answer {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+time.Minute)
 	defer cancel()
@@ -139,7 +139,7 @@ func (r *run) ask(taken *snapshot.Snapshot, limit time.Duration) *optimizerclien
 	return answer
 }
 
-// isLate tells a machine with too much to do from a fault: what is asked again has all the time that it needs.
+// isLate distinguishes a busy machine from an error: a repeated solve has all the time that it needs.
 func isLate(answer *optimizerclient.Answer) bool {
 	return answer.EndReason == contract.EndReason_END_REASON_TIME_LIMIT ||
 		strings.Contains(answer.Message, "did not get ready: none was started in time")

@@ -11,53 +11,53 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func oddPorts(d dice, pod *v1.Pod) {
-	for i := range 1 + d.IntN(4) {
-		port := oneOf[int32](d, 1, 80, 8080, 65535)
+func oddPorts(g generator, pod *v1.Pod) {
+	for i := range 1 + g.IntN(4) {
+		port := oneOf[int32](g, 1, 80, 8080, 65535)
 		pod.Spec.Containers[0].Ports = append(pod.Spec.Containers[0].Ports, v1.ContainerPort{Name: fmt.Sprintf("p%d", i),
-			ContainerPort: port, HostPort: oneOf(d, 0, port, port), HostIP: oneOf(d, "", "0.0.0.0", "127.0.0.1", "::", "::1"),
-			Protocol: oneOf(d, v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP)})
+			ContainerPort: port, HostPort: oneOf(g, 0, port, port), HostIP: oneOf(g, "", "0.0.0.0", "127.0.0.1", "::", "::1"),
+			Protocol: oneOf(g, v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP)})
 	}
-	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = d.seldom(), d.seldom(), d.seldom()
+	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = g.seldom(), g.seldom(), g.seldom()
 }
 
-func oddPriority(d dice, pod *v1.Pod) {
-	priority := oneOf[int32](d, math.MinInt32, math.MinInt32+1, -1, 0, 1, 1_999_999_999, 2_000_000_000, math.MaxInt32)
+func oddPriority(g generator, pod *v1.Pod) {
+	priority := oneOf[int32](g, math.MinInt32, math.MinInt32+1, -1, 0, 1, 1_999_999_999, 2_000_000_000, math.MaxInt32)
 	pod.Spec.Priority = &priority
-	if d.often() {
-		policy := oneOf(d, v1.PreemptNever, v1.PreemptLowerPriority)
+	if g.often() {
+		policy := oneOf(g, v1.PreemptNever, v1.PreemptLowerPriority)
 		pod.Spec.PreemptionPolicy = &policy
 	}
 }
 
-func oddMetadata(d dice, pod *v1.Pod) {
-	switch d.IntN(5) {
+func oddMetadata(g generator, pod *v1.Pod) {
+	switch g.IntN(5) {
 	case 0:
-		pod.Labels = d.labels(d.upTo(3000))
+		pod.Labels = g.labels(g.upTo(3000))
 	case 1:
 		pod.Name += strings.Repeat("p", 253-len(pod.Name))
 	case 2:
-		pod.Annotations = map[string]string{v1.PodDeletionCost: oneOf(d, "-2147483648", "2147483647", "0")}
+		pod.Annotations = map[string]string{v1.PodDeletionCost: oneOf(g, "-2147483648", "2147483647", "0")}
 	case 3:
-		pod.Annotations = map[string]string{oneOf(d, "stowage.dev/do-not-move", "karpenter.sh/do-not-disrupt",
-			"cluster-autoscaler.kubernetes.io/safe-to-evict", v1.MirrorPodAnnotationKey): oneOf(d, "", "true", "\xff", "false")}
+		pod.Annotations = map[string]string{oneOf(g, "stowage.dev/do-not-move", "karpenter.sh/do-not-disrupt",
+			"cluster-autoscaler.kubernetes.io/safe-to-evict", v1.MirrorPodAnnotationKey): oneOf(g, "", "true", "\xff", "false")}
 	case 4:
 		pod.Labels = map[string]string{"statefulset.kubernetes.io/pod-name": pod.Name[:min(63, len(pod.Name))],
-			"controller-revision-hash": d.value()}
+			"controller-revision-hash": g.value()}
 	}
 }
 
-func oddOwner(d dice, pod *v1.Pod) {
+func oddOwner(g generator, pod *v1.Pod) {
 	if len(pod.OwnerReferences) == 0 {
 		return
 	}
-	switch d.IntN(4) {
+	switch g.IntN(4) {
 	case 0:
 		pod.OwnerReferences = nil
 	case 1:
-		pod.OwnerReferences[0].Kind = oneOf(d, "DaemonSet", "Job", "StatefulSet", "Weird", "\xfe")
+		pod.OwnerReferences[0].Kind = oneOf(g, "DaemonSet", "Job", "StatefulSet", "Weird", "\xfe")
 	case 2:
-		pod.OwnerReferences[0].Name = oneOf(d, strings.Repeat("w", 5000), "\xff\xff", "a/b\nc")
+		pod.OwnerReferences[0].Name = oneOf(g, strings.Repeat("w", 5000), "\xff\xff", "a/b\nc")
 	case 3:
 		for i := range 100 {
 			pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap",
@@ -66,35 +66,35 @@ func oddOwner(d dice, pod *v1.Pod) {
 	}
 }
 
-func oddLife(d dice, pod *v1.Pod) {
-	grace := oneOf[int64](d, 0, 1, math.MaxInt64)
+func oddLife(g generator, pod *v1.Pod) {
+	grace := oneOf[int64](g, 0, 1, math.MaxInt64)
 	pod.Spec.TerminationGracePeriodSeconds = &grace
 	pod.Finalizers = []string{"example.com/never"}
-	pod.Status.StartTime = oneOf(d, nil, &metav1.Time{}, &metav1.Time{Time: time.Unix(1<<40, 0)}, &metav1.Time{Time: time.Unix(-1<<40, 0)})
-	if d.often() {
+	pod.Status.StartTime = oneOf(g, nil, &metav1.Time{}, &metav1.Time{Time: time.Unix(1<<40, 0)}, &metav1.Time{Time: time.Unix(-1<<40, 0)})
+	if g.often() {
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Unix(2000, 0)}, &grace
 	}
-	if pod.Spec.NodeName == "" && d.seldom() {
+	if pod.Spec.NodeName == "" && g.seldom() {
 		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/gate"}}
 	}
 }
 
-func oddVolumes(d dice, pod *v1.Pod) {
-	for i := range 1 + d.IntN(3) {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: fmt.Sprintf("v%d", i), VolumeSource: oneOf(d,
+func oddVolumes(g generator, pod *v1.Pod) {
+	for i := range 1 + g.IntN(3) {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: fmt.Sprintf("v%d", i), VolumeSource: oneOf(g,
 			v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}},
 			v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}},
 			v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/"}},
 			v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: "example.com"}},
 			v1.VolumeSource{NFS: &v1.NFSVolumeSource{Server: "s", Path: "/"}},
 			v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{
-				ClaimName: oneOf(d, "claim-0", "claim-0", "claim-1", "claim-2", "missing", "unbound")}})})
+				ClaimName: oneOf(g, "claim-0", "claim-0", "claim-1", "claim-2", "missing", "unbound")}})})
 	}
 }
 
-func oddNeeds(d dice, pod *v1.Pod) {
+func oddNeeds(g generator, pod *v1.Pod) {
 	claim, group := "claim", "group"
-	if d.often() {
+	if g.often() {
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "a", ResourceClaimName: &claim}, {Name: "b", ResourceClaimName: &claim}}
 		return
 	}
@@ -102,10 +102,10 @@ func oddNeeds(d dice, pod *v1.Pod) {
 }
 
 // oddSelf is of another scheduler, or on a node that the scheduler did not choose.
-func oddSelf(d dice, pod *v1.Pod) {
-	if d.often() {
-		pod.Spec.SchedulerName = oneOf(d, "other", strings.Repeat("s", 63))
+func oddSelf(g generator, pod *v1.Pod) {
+	if g.often() {
+		pod.Spec.SchedulerName = oneOf(g, "other", strings.Repeat("s", 63))
 		return
 	}
-	pod.Spec.NodeName, pod.Status.Phase = oneOf(d, "node-0", "nowhere"), v1.PodRunning
+	pod.Spec.NodeName, pod.Status.Phase = oneOf(g, "node-0", "nowhere"), v1.PodRunning
 }

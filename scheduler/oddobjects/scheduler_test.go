@@ -22,8 +22,8 @@ import (
 // schedulers is for how many snapshots the whole scheduler is started in the ordinary tests.
 const schedulers = 3
 
-// The scheduler with all its plugins has the same objects in its informers, takes the snapshot from them, and
-// rehearses the plan: nothing of it may crash, or give the plan up for another reason than a plugin's word.
+// The scheduler with all its plugins has the same objects in its informers, takes the snapshot from them, and rehearses
+// the plan: it must not crash, nor reject the plan for any reason other than a plugin's refusal.
 func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	seed, client := number(t, "SEED", 1), startOptimizer(t)
 	configuration, err := simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml")
@@ -36,14 +36,14 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	}
 	r := &run{t: t, client: client, cache: &snapshot.Cache{}, count: newCount()}
 	for batch := range schedulers {
-		d := dice{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}
-		question := d.newWorld(objectsASnapshot, r.count).question(fmt.Sprintf("scheduler-%d-%d", seed, batch))
-		judgement := judged(t, simulator, question)
+		g := generator{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}
+		question := g.newCluster(objectsASnapshot, r.count).question(fmt.Sprintf("scheduler-%d-%d", seed, batch))
+		answered := answerTo(t, simulator, question)
 		message := &contract.Snapshot{}
-		if err := protojson.Unmarshal(judgement.Snapshot, message); err != nil {
+		if err := protojson.Unmarshal(answered.Snapshot, message); err != nil {
 			t.Fatal(err)
 		}
-		answer := r.ask(&snapshot.Snapshot{ID: message.Id, Message: message}, patience)
+		answer := r.ask(&snapshot.Snapshot{ID: message.Id, Message: message}, lateLimit)
 		if answer.Plan == nil {
 			t.Fatalf("%s: %s: %.2000s; see %s", question.ID, answer.EndReason, answer.Message, written(question.ID, message))
 		}
@@ -52,46 +52,46 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		question.Plans = []json.RawMessage{text}
-		verdict := judged(t, simulator, question).Verdicts[0]
-		// What other plugins say, and whom nobody is evicted for, is told the optimiser when it has been found out.
+		verdict := answerTo(t, simulator, question).Verdicts[0]
+		// The optimiser gets other plugins' refusals, and pods that never preempt, as constraints in a further round.
 		if !slices.Contains([]string{"", "rehearsal", "stale", string(plan.UnjustEviction)}, verdict.Reason) {
 			t.Errorf("%s: %+v; see %s", question.ID, verdict, written(question.ID, message))
 		}
 	}
 }
 
-func judged(t *testing.T, simulator *simulation.Simulator, question simulation.Question) simulation.Judgement {
+func answerTo(t *testing.T, simulator *simulation.Simulator, question simulation.Question) simulation.Answer {
 	t.Helper()
-	judgement, err := simulator.Judge(context.Background(), question)
+	answered, err := simulator.Answer(context.Background(), question)
 	if err != nil {
 		t.Fatalf("%s: %v", question.ID, err)
 	}
-	return judgement
+	return answered
 }
 
-// question is the world as the scheduler's informers would show it.
-func (w *world) question(id string) simulation.Question {
+// question is the cluster as the scheduler's informers would show it.
+func (c *cluster) question(id string) simulation.Question {
 	instance := simulation.Instance{ID: id}
-	for _, node := range w.nodes {
+	for _, node := range c.nodes {
 		instance.Nodes = append(instance.Nodes, *node)
 	}
 	seen := map[string]bool{}
-	for _, pod := range w.pods {
+	for _, pod := range c.pods {
 		if name := pod.Namespace + "/" + pod.Name; !seen[name] {
 			seen[name] = true
 			instance.Pods = append(instance.Pods, *pod)
 		}
 	}
 	add := func(object simulation.Object) { instance.Objects = append(instance.Objects, object) }
-	for _, namespace := range w.namespaces {
+	for _, namespace := range c.namespaces {
 		namespace.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
 		add(simulation.Object{Object: namespace})
 	}
-	for _, budget := range w.budgets {
+	for _, budget := range c.budgets {
 		budget.TypeMeta = metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}
 		add(simulation.Object{Object: budget})
 	}
-	for name, volume := range w.volumes {
+	for name, volume := range c.volumes {
 		volume.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}
 		add(simulation.Object{Object: volume})
 		add(simulation.Object{Object: &v1.PersistentVolumeClaim{

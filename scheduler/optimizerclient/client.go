@@ -81,11 +81,10 @@ func (c *Client) Ready(ctx context.Context) error {
 	}
 }
 
-// Solve asks for a plan and returns the last answer. The error is an *UnreachableError, a
-// *LateError or a *BrokenError, or that of judge, which is asked about each better plan as it
-// comes and ends the call if it has an objection.
+// Solve asks for a plan and returns the last answer. verify is called with each better plan as it comes; its error ends
+// the call. The error is that one, an *UnreachableError, a *LateError or a *BrokenError.
 func (c *Client) Solve(
-	ctx context.Context, request *contract.SolveRequest, judge func(*contract.Plan) error,
+	ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error,
 ) (*Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -104,7 +103,7 @@ func (c *Client) Solve(
 			return answer, nil
 		}
 		if update.Plan != nil {
-			if err := judge(update.Plan); err != nil {
+			if err := verify(update.Plan); err != nil {
 				return nil, err
 			}
 		}

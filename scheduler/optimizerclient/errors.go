@@ -2,7 +2,7 @@ package optimizerclient
 
 import "fmt"
 
-// UnreachableError says that nobody answers on the socket.
+// UnreachableError says that no process answers on the socket.
 type UnreachableError struct {
 	Socket string
 	Cause  error

@@ -18,7 +18,7 @@ const (
 	Executed = "Executed"
 )
 
-// maxText is the length in bytes of what others say in their own words.
+// maxText is the longest free text, in bytes.
 const maxText = 1024
 
 // Shortened is the text, cut off where it is too long for an object.

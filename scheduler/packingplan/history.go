@@ -10,7 +10,7 @@ import (
 func Outdated(records []*Record, limit int) []string {
 	var finished []*Record
 	for _, record := range records {
-		if record.Status.Phase.Final() || record.Rests() {
+		if record.Status.Phase.Final() || record.AwaitsApproval() {
 			finished = append(finished, record)
 		}
 	}

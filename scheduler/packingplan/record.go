@@ -18,8 +18,8 @@ type Record struct {
 // Ours says that the scheduler created it.
 func (r *Record) Ours() bool { return r.Labels()[CreatedByLabel] == CreatedByValue }
 
-// Rests says that the plan is a proposal, which waits for its approval for as long as it takes.
-func (r *Record) Rests() bool {
+// AwaitsApproval says that the plan is a proposal that no user has approved or aborted yet.
+func (r *Record) AwaitsApproval() bool {
 	return r.Status.Phase == Proposed && r.Spec.Mode == DryRun && !r.Spec.Abort
 }
 
@@ -28,12 +28,12 @@ func (r *Record) Approved() bool {
 	return r.Status.Phase == Proposed && r.Spec.Mode == Execute && r.Status.CompletionTime != nil
 }
 
-// NewInformer watches the plans. It holds *Record, which nobody may change: Read makes one of the caller's own.
+// NewInformer watches the plans. It holds *Record values, which must not be changed: Read makes a copy.
 func NewInformer(client dynamic.Interface) cache.SharedIndexInformer {
 	return customobject.NewInformer(objectType, client, Read)
 }
 
-// Read reads an object of the API or a record, which must not be changed any more.
+// Read reads an object of the API or a record, which must not be changed afterwards.
 func Read(object any) (*Record, error) {
 	read, err := customobject.Read[Spec, Status](objectType, object)
 	if err != nil {

@@ -30,7 +30,7 @@ func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
 	return s.create(ctx, spec, metav1.ObjectMeta{Labels: map[string]string{CreatedByLabel: CreatedByValue}})
 }
 
-// CreateFor makes an object for a user, who could have created it himself.
+// CreateFor makes an object on behalf of a user, who could also create it directly.
 func (s *Store) CreateFor(ctx context.Context, user string, spec Spec) (*Record, error) {
 	return s.create(ctx, spec, metav1.ObjectMeta{
 		Labels:      map[string]string{CreatedByLabel: CreatedForValue},
@@ -52,21 +52,21 @@ type OvertakenError struct{ Plan string }
 
 // Error says so.
 func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("another process has gone on with plan %s", e.Plan)
+	return fmt.Sprintf("another process has taken over plan %s", e.Plan)
 }
 
-// WriteStatus writes the record's status. Somebody else's change to the object is read and kept, save
-// for the status, which is that of one process alone: to find another one's there is an *OvertakenError.
+// WriteStatus writes the record's status. Other changes to the object are read and kept. Only one process may write the
+// status: if another one has, the error is an *OvertakenError.
 func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
 	err := s.objects.WriteStatus(ctx, &record.Object)
 	if !apierrors.IsConflict(err) {
 		return err
 	}
-	before, now, err := s.objects.LookAgain(ctx, &record.Object)
+	before, now, err := s.objects.Refresh(ctx, &record.Object)
 	if err != nil {
 		return err
 	}
-	// Its own name there may be that of a status whose answer was lost.
+	// The writer may be this process itself, if the answer to its last write was lost.
 	if now.Writer != before.Writer && now.Writer != record.Status.Writer {
 		return &OvertakenError{record.Name()}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// created is a plan in a store, and the client behind it.
+// created is a plan in a store, with the store's client.
 func created(ctx context.Context, t *testing.T) (*dynamicfake.FakeDynamicClient, *packingplan.Store, *packingplan.Record) {
 	t.Helper()
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
@@ -27,8 +27,8 @@ func created(ctx context.Context, t *testing.T) (*dynamicfake.FakeDynamicClient,
 	return client, store, record
 }
 
-// The status is the scheduler's alone: that a user gives a plan up must neither keep the scheduler
-// from writing down how far it came, nor be undone by that.
+// Only the scheduler writes the status: a user's abort must neither keep the scheduler from writing the progress, nor be
+// undone by that write.
 func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
 	ctx := context.Background()
 	client, store, record := created(ctx, t)
@@ -46,14 +46,14 @@ func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
 	}
 }
 
-// aborting lets a user be quicker than the first update.
+// aborting makes a user abort the plan just before the first update.
 func aborting(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
 	return changing(t, tracker, name, func(object *unstructured.Unstructured) error {
 		return unstructured.SetNestedField(object.Object, true, "spec", "abort")
 	})
 }
 
-// changing changes the object before the first update, which comes too late by that.
+// changing changes the object just before the first update, which then conflicts.
 func changing(
 	t *testing.T, tracker clienttesting.ObjectTracker, name string, change func(*unstructured.Unstructured) error,
 ) clienttesting.ReactionFunc {
@@ -79,8 +79,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A process that was stopped wakes up with a status that is no longer the plan's: it must not write over
-// what its successor has written.
+// A process that was stopped continues with an outdated status: it must not overwrite what its successor has written.
 func TestStatusOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 	ctx := context.Background()
 	client, store, record := created(ctx, t)
@@ -95,8 +94,8 @@ func TestStatusOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 	}
 }
 
-// An API server that breaks off may have stored the status that it never answered. To take it for another
-// process's would leave a plan alive for ever.
+// An API server that fails may have stored a status without answering. To take that status for another process's would
+// leave a plan open for ever.
 func TestStatusWhoseAnswerWasLostIsItsOwn(t *testing.T) {
 	ctx := context.Background()
 	client, store, record := created(ctx, t)
@@ -112,7 +111,7 @@ func TestStatusWhoseAnswerWasLostIsItsOwn(t *testing.T) {
 	}
 }
 
-// storingUnanswered breaks off after the first update has been stored; the second finds it has changed.
+// storingUnanswered fails after the first update has been stored, so that the second one conflicts.
 func storingUnanswered(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
 	updates := 0
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -128,7 +127,7 @@ func storingUnanswered(t *testing.T, tracker clienttesting.ObjectTracker, name s
 	}
 }
 
-// finishing lets another process be quicker than the first update.
+// finishing makes another process finish the plan just before the first update.
 func finishing(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
 	return changing(t, tracker, name, func(object *unstructured.Unstructured) error {
 		return unstructured.SetNestedField(object.Object, "another", "status", "writer")

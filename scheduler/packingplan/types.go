@@ -12,8 +12,8 @@ var Resource = schema.GroupVersionResource{Group: "stowage.dev", Version: "v1alp
 // Kind is the kind of the objects.
 const Kind = "PackingPlan"
 
-// CreatedBy labels the objects that the scheduler creates: those of its own, and those that it creates because
-// a user asks it to, whose name is then in an annotation.
+// CreatedBy labels the objects that the scheduler creates: for its own solves, and at a user's request, with the user's
+// name in an annotation.
 const (
 	CreatedByLabel        = "app.kubernetes.io/created-by"
 	CreatedByValue        = "stowage-scheduler"
@@ -90,8 +90,8 @@ type Tier struct {
 	Optimal      bool  `json:"optimal"`
 }
 
-// Class is what the pods of one class need. A restarted scheduler holds their room by it: the pods of moves
-// are gone by then, and their replacements not there yet.
+// Class is what the pods of one class need. A restarted scheduler uses it to reserve their room: by then the moved pods
+// may be gone and their replacements not created yet.
 type Class struct {
 	ID       string          `json:"id"`
 	Priority int32           `json:"priority"`
@@ -128,7 +128,7 @@ type Eviction struct {
 	State    string `json:"state,omitempty"`
 }
 
-// Protected is what one rule kept where it is.
+// Protected counts the running pods that one rule protects from a plan.
 type Protected struct {
 	Reason     string `json:"reason"`
 	Pods       int32  `json:"pods"`

@@ -75,7 +75,7 @@ func evictions(pairs ...string) (list []*contract.Eviction) {
 	return list
 }
 
-// The plan of the paper's figure is taken as it is.
+// The plan of the paper's figure is accepted.
 func TestGoodPlanIsDecoded(t *testing.T) {
 	message := &contract.Plan{SnapshotId: "s1", Optimal: true,
 		Placements: placements("three", "n2"), Moves: moves("two", "n2", "n1")}
@@ -102,7 +102,7 @@ func TestEmptyPlanIsNoRefusal(t *testing.T) {
 	}
 }
 
-// Each way in which an answer can be wrong has its own reason, and none of them gets through.
+// Each way in which a plan can be wrong has its own reason, and none is accepted.
 func TestBadPlansAreRefusedWithTheirReason(t *testing.T) {
 	good := moves("two", "n2", "n1")
 	cases := map[string]struct {
@@ -142,8 +142,8 @@ func TestBadPlansAreRefusedWithTheirReason(t *testing.T) {
 	}
 }
 
-// Emptying a node is worth moves that gain nobody a place, and nobody's place.
-func TestConsolidationMovesAndEvictsNobody(t *testing.T) {
+// To empty a node, pods may be moved although no pod is gained, but no pod may be displaced.
+func TestConsolidationMovesAndEvictsNoPod(t *testing.T) {
 	s := figureOne()
 	emptying := &contract.Plan{SnapshotId: "s1", Moves: moves("two", "n2", "n1")}
 	if _, err := plan.Decode(emptying, s, plan.Consolidate); err != nil {
@@ -196,9 +196,9 @@ func TestHigherTiersAreComparedFirst(t *testing.T) {
 	}
 }
 
-// Tier by tier, fewest disturbances come right after most pods: for lower priorities alone nobody of
-// a higher one is moved.
-func TestNobodyIsDisturbedForLowerPrioritiesAlone(t *testing.T) {
+// In each tier, the fewest disruptions are second to the most pods: no pod of a higher priority is moved only for pods of
+// lower ones.
+func TestNoPodIsDisruptedForLowerPrioritiesAlone(t *testing.T) {
 	s := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1"), node("n2")}, Pods: []*v1.Pod{
 		pod("high", "n1", "2G", 5), pod("next", "", "1G", 5), pod("low", "", "3G", 1),
 	}, Rules: snapshot.Rules{SchedulerName: "default-scheduler"}})
@@ -214,9 +214,9 @@ func TestNobodyIsDisturbedForLowerPrioritiesAlone(t *testing.T) {
 	}
 }
 
-// A cordon is a taint like any other: who tolerates it may come, or no plan for him would ever pass.
-// To a node that is being deleted nobody may.
-func TestCordonedNodesTakeWhoToleratesIt(t *testing.T) {
+// A cordon is a taint like any other: a pod that tolerates it may be placed there, or no plan for it would ever pass. No
+// pod may be placed on a node that is being deleted.
+func TestCordonedNodesTakePodsThatTolerateIt(t *testing.T) {
 	cordoned, leaving := node("n1"), node("n2")
 	cordoned.Spec.Unschedulable = true
 	leaving.DeletionTimestamp = &metav1.Time{}
@@ -235,7 +235,7 @@ func TestCordonedNodesTakeWhoToleratesIt(t *testing.T) {
 		}
 	}
 	if open, leaving := s.Message.Nodes[0].Allocatable, s.Message.Nodes[1].Allocatable; open.Pods == 0 || leaving.Pods != 0 {
-		t.Errorf("the optimiser is told of room for %d pods on n1 and %d on n2, want none on n2", open.Pods, leaving.Pods)
+		t.Errorf("the optimiser gets room for %d pods on n1 and %d on n2, want none on n2", open.Pods, leaving.Pods)
 	}
 }
 
@@ -256,7 +256,7 @@ func TestPodCountIsACapacity(t *testing.T) {
 	}
 }
 
-// A node that is not what it was may reject the pod for any reason the plan could not know.
+// A node that has changed may reject the pod for any reason, which the plan could not know.
 func TestPlanForAChangedNodeIsRefused(t *testing.T) {
 	before := figureOne()
 	decoded, err := plan.Decode(&contract.Plan{SnapshotId: "s1", Placements: placements("three", "n2"),
@@ -277,8 +277,8 @@ func TestPlanForAChangedNodeIsRefused(t *testing.T) {
 	}
 }
 
-// A node may be created anew between two looks at the cluster, as when a scheduler takes over: that is a change,
-// not a reason to crash.
+// A node may be deleted and created again between two snapshots, for instance when another scheduler takes over: that is
+// a change, not a reason to crash.
 func TestANodeThatComesOrGoesHasChanged(t *testing.T) {
 	with, without := figureOne(), snapshot.Build(snapshot.Input{ID: "s1"})
 	checked, err := plan.Decode(&contract.Plan{SnapshotId: "s1", Placements: placements("three", "n2"),

@@ -17,7 +17,7 @@ type Moved struct {
 	At       time.Time
 }
 
-// Returns are the moves of the plan that take back a move of an earlier one.
+// Returns are the moves of the plan that undo a move of an earlier one.
 func (p *Plan) Returns(history []Moved) []Move {
 	type way struct {
 		kind     snapshot.Kind

@@ -6,7 +6,7 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Limits bound what one plan may disturb; 0 is no limit.
+// Limits bound the disruptions of one plan; 0 is no limit.
 type Limits struct {
 	Moves, Evictions                   int
 	PerNode, PerNamespace, PerWorkload int
@@ -21,10 +21,10 @@ const (
 	LimitPerWorkload  = "limit-per-workload"
 )
 
-// Excess is a pod whose disruption is one too many.
+// Excess is a pod whose disruption exceeds a limit.
 type Excess struct {
 	Pod *snapshot.Pod
-	// Limit is the name of the limit that it goes beyond.
+	// Limit is the name of the limit.
 	Limit string
 }
 

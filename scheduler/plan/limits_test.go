@@ -13,8 +13,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// crowd is four running pods of two workloads on two nodes, and one that waits.
-func crowd(budgets ...*policyv1.PodDisruptionBudget) *snapshot.Snapshot {
+// fourRunningPods has four running pods of two workloads on two nodes, and one pending pod.
+func fourRunningPods(budgets ...*policyv1.PodDisruptionBudget) *snapshot.Snapshot {
 	of := func(owner string) func(*v1.Pod) {
 		return func(p *v1.Pod) {
 			p.OwnerReferences[0].UID, p.Labels = "rs-a", map[string]string{"app": owner}
@@ -48,8 +48,8 @@ func TestBudgetsAreCountedOverTheWholePlan(t *testing.T) {
 			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
 		}
 	}
-	_, enough := plan.Decode(allMove(), crowd(allowing(2)), plan.Strict)
-	_, tooFew := plan.Decode(allMove(), crowd(allowing(1)), plan.Strict)
+	_, enough := plan.Decode(allMove(), fourRunningPods(allowing(2)), plan.Strict)
+	_, tooFew := plan.Decode(allMove(), fourRunningPods(allowing(1)), plan.Strict)
 
 	var refused *plan.RefusedError
 	if enough != nil || !errors.As(tooFew, &refused) || refused.Reason != plan.OverBudget {
@@ -57,7 +57,7 @@ func TestBudgetsAreCountedOverTheWholePlan(t *testing.T) {
 	}
 }
 
-// Each limit names the pods beyond it, so that the next plan can do without them.
+// Each limit names the pods beyond it, so that the next plan can avoid them.
 func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
 	cases := map[string]struct {
 		limits plan.Limits
@@ -71,7 +71,7 @@ func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
 		"per workload":  {plan.Limits{PerWorkload: 1}, map[string]string{"a2": plan.LimitPerWorkload, "b2": plan.LimitPerWorkload}},
 		"just enough":   {plan.Limits{Moves: 2, Evictions: 2, PerNode: 2, PerNamespace: 2, PerWorkload: 2}, map[string]string{}},
 	}
-	checked, err := plan.Decode(allMove(), crowd(), plan.Strict)
+	checked, err := plan.Decode(allMove(), fourRunningPods(), plan.Strict)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +91,9 @@ func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
 	}
 }
 
-// A pod that goes from A to B and later back to A was disturbed twice for nothing.
+// A pod that goes from A to B and later back to A is disrupted twice for nothing.
 func TestMovesThatTakeBackAnEarlierOneAreFound(t *testing.T) {
-	s := crowd()
+	s := fourRunningPods()
 	checked, err := plan.Decode(allMove(), s, plan.Strict)
 	if err != nil {
 		t.Fatal(err)
@@ -116,8 +116,8 @@ func TestMovesThatTakeBackAnEarlierOneAreFound(t *testing.T) {
 	}
 }
 
-// preemptionPolicy Never: such a pod takes what is free, and nobody goes for it.
-func TestNobodyIsEvictedForAPodThatNeverPreempts(t *testing.T) {
+// preemptionPolicy Never: such a pod takes what is free, and no pod is evicted for it.
+func TestNoPodIsEvictedForOneThatNeverPreempts(t *testing.T) {
 	never := v1.PreemptNever
 	s := snapshot.Build(snapshot.Input{
 		ID: "s1", Nodes: []*v1.Node{node("n1")},

@@ -16,8 +16,8 @@ const (
 	Strict Policy = iota
 	// Paper lets running pods of equal priority be traded.
 	Paper
-	// Consolidate lets pods be moved although none is gained, to empty nodes; nobody is left unplaced. No plan of
-	// it is carried out: it is for those who ask what could be.
+	// Consolidate lets pods be moved to empty nodes although no pod is gained; no pod is displaced. Such plans are
+	// never carried out: they only answer questions.
 	Consolidate
 )
 
@@ -45,9 +45,9 @@ type Plan struct {
 	Placements []Placement
 	Moves      []Move
 	Evictions  []Eviction
-	// Optimal says that no plan is better in any tier, by the optimiser's word.
+	// Optimal says that, according to the optimiser, no plan is better in any tier.
 	Optimal bool
-	// Classes tell the classes of pods as the plan knows them.
+	// Classes computes pod classes as in the plan's snapshot.
 	Classes snapshot.Classes
 }
 
@@ -56,8 +56,8 @@ func (p *Plan) Empty() bool {
 	return len(p.Placements) == 0 && len(p.Moves) == 0 && len(p.Evictions) == 0
 }
 
-// Disturbed are the running pods that the plan takes off their nodes, moves first.
-func (p *Plan) Disturbed() []*snapshot.Pod {
+// Disrupted are the running pods that the plan takes off their nodes, moves first.
+func (p *Plan) Disrupted() []*snapshot.Pod {
 	pods := make([]*snapshot.Pod, 0, len(p.Moves)+len(p.Evictions))
 	for _, move := range p.Moves {
 		pods = append(pods, move.Pod)
@@ -133,7 +133,7 @@ func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
 	rules := []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkBudgets}
 	switch policy {
 	case Consolidate:
-		return append(rules, checkNobodyLeft)
+		return append(rules, checkNoneDisplaced)
 	case Paper:
 		return append(rules, checkImprovement)
 	default:
@@ -141,8 +141,8 @@ func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
 	}
 }
 
-// CheckNodesUnchanged refuses a plan that sends pods to a node that is not what it was: one that came or went
-// in the meantime is not.
+// CheckNodesUnchanged refuses a plan that sends pods to a node that has changed, or been added or removed, since the
+// snapshot that the plan was made for.
 func CheckNodesUnchanged(plan *Plan, before, now *snapshot.Snapshot) error {
 	for _, node := range plan.NodesAfter() {
 		if node == "" {

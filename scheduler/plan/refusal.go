@@ -27,7 +27,7 @@ const (
 	UnjustEviction    Reason = "unjust-eviction"
 )
 
-// RefusedError is the typed refusal of a plan.
+// RefusedError is the refusal of a plan, with a typed reason.
 type RefusedError struct {
 	Reason Reason
 	Detail string

@@ -10,8 +10,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// checkCapacity: what arrives on a node fits into what is free there once the plan is done. A
-// node that is over-committed from the start may still lose pods.
+// checkCapacity: the pods that arrive on a node fit into the room that is free there once the plan is done. Pods may
+// leave a node that is over-committed from the start.
 func checkCapacity(plan *Plan, on *snapshot.Snapshot) error {
 	arriving, leaving := map[string]resources.Vector{}, map[string]resources.Vector{}
 	for _, placement := range plan.Placements {
@@ -38,7 +38,7 @@ func checkCapacity(plan *Plan, on *snapshot.Snapshot) error {
 // Eviction API looks at one pod at a time.
 func checkBudgets(plan *Plan, _ *snapshot.Snapshot) error {
 	spent := map[*snapshot.Budget]int32{}
-	for _, pod := range plan.Disturbed() {
+	for _, pod := range plan.Disrupted() {
 		for _, budget := range pod.Budgets {
 			if spent[budget]++; spent[budget] > budget.Allowed {
 				return refuse(OverBudget, "budget %s/%s allows %d disruptions, the plan has more",
@@ -49,20 +49,20 @@ func checkBudgets(plan *Plan, _ *snapshot.Snapshot) error {
 	return nil
 }
 
-// checkImprovement: from the highest priority down, the first that anything changes for has more
-// pods placed than before. Nobody is disturbed for the sake of lower priorities alone.
+// checkImprovement: from the highest priority down, the first priority with any change has more pods placed than before.
+// So no pod is disrupted only for pods of lower priority.
 func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
-	gains, disturbed := map[int32]int{}, map[int32]int{}
+	gains, disrupted := map[int32]int{}, map[int32]int{}
 	for _, placement := range plan.Placements {
 		gains[placement.Pod.Priority]++
 	}
 	for _, eviction := range plan.Evictions {
 		gains[eviction.Pod.Priority]--
 	}
-	for _, pod := range plan.Disturbed() {
-		disturbed[pod.Priority]++
+	for _, pod := range plan.Disrupted() {
+		disrupted[pod.Priority]++
 	}
-	priorities := sets.List(sets.KeySet(gains).Union(sets.KeySet(disturbed)))
+	priorities := sets.List(sets.KeySet(gains).Union(sets.KeySet(disrupted)))
 	slices.Reverse(priorities)
 	for _, priority := range priorities {
 		switch gain := gains[priority]; {
@@ -70,14 +70,14 @@ func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
 			return nil
 		case gain < 0:
 			return refuse(NotBetter, "%d pods fewer of priority %d", -gain, priority)
-		case disturbed[priority] > 0:
-			return refuse(NotBetter, "%d pods of priority %d are disturbed, and none is gained", disturbed[priority], priority)
+		case disrupted[priority] > 0:
+			return refuse(NotBetter, "%d pods of priority %d are disrupted, and none is gained", disrupted[priority], priority)
 		}
 	}
 	return refuse(NotBetter, "as many pods of every priority as before")
 }
 
-// checkStrict: an evicted pod yields to a placed one of strictly higher priority that may preempt.
+// checkStrict: an evicted pod makes room for a placed one of strictly higher priority that may preempt.
 func checkStrict(plan *Plan, _ *snapshot.Snapshot) error {
 	highest := int64(math.MinInt64)
 	for _, placement := range plan.Placements {
@@ -94,8 +94,8 @@ func checkStrict(plan *Plan, _ *snapshot.Snapshot) error {
 	return nil
 }
 
-// checkNobodyLeft: whoever runs before runs afterwards.
-func checkNobodyLeft(plan *Plan, _ *snapshot.Snapshot) error {
+// checkNoneDisplaced: every pod that runs before runs afterwards.
+func checkNoneDisplaced(plan *Plan, _ *snapshot.Snapshot) error {
 	for _, eviction := range plan.Evictions {
 		return refuse(UnjustEviction, "pod %s is evicted to empty a node", name(eviction.Pod))
 	}

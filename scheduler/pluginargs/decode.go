@@ -1,5 +1,5 @@
-// Package pluginargs reads the arguments of plugins strictly: unknown and doubled fields are faults,
-// and all faults are told at once.
+// Package pluginargs reads the arguments of plugins strictly: unknown and duplicate fields are errors,
+// and all errors are reported at once.
 package pluginargs
 
 import (
@@ -17,8 +17,8 @@ import (
 // Kind is the version and kind that arguments must have, if they name any.
 type Kind struct{ Plugin, APIVersion, Kind string }
 
-// Decode reads what the scheduler hands over into args. Faults of single fields are returned as
-// such, so that they can be told together with those of the values.
+// Decode reads what the scheduler hands over into args. Errors about single fields are returned in the list, so that
+// they can be reported together with invalid values.
 func (k Kind) Decode(object runtime.Object, args any, meta *metav1.TypeMeta) (field.ErrorList, error) {
 	if object == nil {
 		return nil, nil
@@ -29,19 +29,19 @@ func (k Kind) Decode(object runtime.Object, args any, meta *metav1.TypeMeta) (fi
 	}
 	raw, err := asJSON(unknown.Raw)
 	if err != nil {
-		return nil, k.Fault(err)
+		return nil, k.Wrap(err)
 	}
 	strict, err := sjson.UnmarshalStrict(raw, args)
 	if err != nil {
-		return nil, k.Fault(err)
+		return nil, k.Wrap(err)
 	}
-	return append(strictFaults(strict), k.validate(meta)...), nil
+	return append(strictErrors(strict), k.validate(meta)...), nil
 }
 
-// Fault names the plugin in an error.
-func (k Kind) Fault(err error) error { return fmt.Errorf("pluginConfig of %s: %w", k.Plugin, err) }
+// Wrap adds the plugin's name to an error.
+func (k Kind) Wrap(err error) error { return fmt.Errorf("pluginConfig of %s: %w", k.Plugin, err) }
 
-// asJSON leaves JSON as it is: the strict JSON decoder names all doubled fields, YAML's the first.
+// asJSON leaves JSON as it is: the strict JSON decoder names all duplicate fields, that of YAML only the first.
 func asJSON(raw []byte) ([]byte, error) {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
 		return raw, nil
@@ -49,28 +49,27 @@ func asJSON(raw []byte) ([]byte, error) {
 	return yaml.YAMLToJSONStrict(raw)
 }
 
-func strictFaults(strict []error) field.ErrorList {
-	var faults field.ErrorList
+func strictErrors(strict []error) field.ErrorList {
+	var errs field.ErrorList
 	for _, err := range strict {
 		path := "args"
 		var fieldError sjson.FieldError
 		if errors.As(err, &fieldError) {
 			path = fieldError.FieldPath()
 		}
-		faults = append(faults, field.Forbidden(field.NewPath(path), err.Error()))
+		errs = append(errs, field.Forbidden(field.NewPath(path), err.Error()))
 	}
-	return faults
+	return errs
 }
 
-// validate lets both be left out, which the scheduler does not: it fills them in for its own
-// plugins only.
+// validate allows both to be absent: the scheduler fills them in for its own plugins only.
 func (k Kind) validate(meta *metav1.TypeMeta) field.ErrorList {
-	var faults field.ErrorList
+	var errs field.ErrorList
 	if meta.APIVersion != "" && meta.APIVersion != k.APIVersion {
-		faults = append(faults, field.NotSupported(field.NewPath("apiVersion"), meta.APIVersion, []string{k.APIVersion}))
+		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), meta.APIVersion, []string{k.APIVersion}))
 	}
 	if meta.Kind != "" && meta.Kind != k.Kind {
-		faults = append(faults, field.NotSupported(field.NewPath("kind"), meta.Kind, []string{k.Kind}))
+		errs = append(errs, field.NotSupported(field.NewPath("kind"), meta.Kind, []string{k.Kind}))
 	}
-	return faults
+	return errs
 }

@@ -22,13 +22,13 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Installation is Stowage's plugins in one scheduler process. The scheduler makes plugins before
-// it is complete itself; what they need of the complete one is handed over by Attach.
+// Installation is Stowage's plugins in one scheduler process. The scheduler makes plugins before it is complete itself;
+// Attach hands over what they need of the complete one.
 type Installation struct {
 	ledger *reservation.Ledger
 
 	mu sync.Mutex
-	// plans shows the PackingPlans to whoever goes by them; nil before the first asks.
+	// plans shows the PackingPlans to all plugins that need them; nil before the first one does.
 	plans      cache.SharedIndexInformer
 	optimizers map[string]*priorityoptimizer.Plugin
 	reserving  map[string]*reservations.Plugin
@@ -98,22 +98,22 @@ func (i *Installation) Attach(
 ) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	stages := map[string]*rehearsal.Stage{}
+	rehearsers := map[string]*rehearsal.Framework{}
 	for _, profile := range profiles {
 		name := profile.SchedulerName
 		if i.optimizers[name] == nil && i.reserving[name] == nil {
 			continue
 		}
-		stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
+		rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 			Original: to.Profiles[name], Configuration: profile,
 			OutOfTree: registryWith(i.ledger), Without: []string{priorityoptimizer.Name, scorecache.Name},
 		}, to.Cache)
 		if err != nil {
 			return fmt.Errorf("attaching the plugins of profile %s: %w", name, err)
 		}
-		stages[name] = stage
+		rehearsers[name] = rehearser
 	}
-	reserves, err := i.keepReservations(ctx, to, profiles, stages)
+	reserves, err := i.startReservations(ctx, to, profiles, rehearsers)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (i *Installation) Attach(
 		plugin.Attach(lease)
 	}
 	for name, plugin := range i.optimizers {
-		plugin.Attach(stages[name], ledger, lease)
+		plugin.Attach(rehearsers[name], ledger, lease)
 		plugin.HandleFailures(to)
 		leadership.Announce(to, plugin.Lead)
 	}

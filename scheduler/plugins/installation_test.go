@@ -75,7 +75,7 @@ func TestAllProfilesShareOneWatchOfThePlans(t *testing.T) {
 	}
 }
 
-// withSecondProfile adds a profile that is like the first but for its name.
+// withSecondProfile adds a copy of the first profile under another name.
 func withSecondProfile(t *testing.T, content map[string]any) map[string]any {
 	t.Helper()
 	first := content["profiles"].([]any)[0]

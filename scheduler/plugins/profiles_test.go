@@ -40,8 +40,8 @@ func TestTheStockProfileIsTheStockScheduler(t *testing.T) {
 	}
 }
 
-// TestDeterministicProfilesLeaveNothingToChance names each setting that a placement could depend on.
-func TestDeterministicProfilesLeaveNothingToChance(t *testing.T) {
+// TestDeterministicProfilesAreDeterministic names each setting that a placement could depend on.
+func TestDeterministicProfilesAreDeterministic(t *testing.T) {
 	for _, profile := range []string{"deterministic", "optimizer-deterministic"} {
 		configuration, scheduler := start(t, profile)
 		enabled := listPlugins(t, scheduler)
@@ -60,15 +60,15 @@ func TestDeterministicProfilesLeaveNothingToChance(t *testing.T) {
 	}
 }
 
-// TestPreemptionIsOffWhereItWouldInterfere: two hands that make room undo each other's work.
+// TestPreemptionIsOffWhereItWouldInterfere: two plugins that make room would undo each other's work.
 func TestPreemptionIsOffWhereItWouldInterfere(t *testing.T) {
 	for profile, want := range map[string][]string{
 		"default":       {"DynamicResources", "DefaultPreemption"},
 		"deterministic": {"DynamicResources"},
-		// Reservations makes no room either: it remembers who waits for what is reserved.
+		// Reservations makes no room either: it remembers the pods that wait for reserved room.
 		"optimizer":               {"DynamicResources", "PriorityOptimizer", "Reservations"},
 		"optimizer-deterministic": {"DynamicResources", "PriorityOptimizer", "Reservations"},
-		// The cache makes no room: it sends a pod whose cached node was refused on its way again.
+		// The cache makes no room: it activates a pod whose cached node was refused.
 		"score-cache": {"ScoreCache", "DynamicResources", "DefaultPreemption"},
 	} {
 		_, scheduler := start(t, profile)

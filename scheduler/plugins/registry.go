@@ -17,7 +17,7 @@ import (
 // Registry returns every plugin of Stowage by name, for a scheduler in which nothing is reserved and no plan is made.
 func Registry() frameworkruntime.Registry { return registryWith(reservation.NewLedger()) }
 
-// registryWith returns them with the books given, as they are in rehearsals.
+// registryWith returns them with the given ledger, as they are in rehearsals.
 func registryWith(ledger *reservation.Ledger) frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		lexicographicorder.Name: lexicographicorder.New,

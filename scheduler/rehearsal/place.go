@@ -22,7 +22,7 @@ type UnplaceableError struct {
 	Reasons map[string]int
 }
 
-// Error tells the reasons in the words of the scheduler's own message.
+// Error lists the reasons in the form of the scheduler's own message.
 func (e *UnplaceableError) Error() string {
 	reasons := make([]string, 0, len(e.Reasons))
 	for _, reason := range slices.Sorted(maps.Keys(e.Reasons)) {
@@ -31,41 +31,41 @@ func (e *UnplaceableError) Error() string {
 	return fmt.Sprintf("0/%d nodes are available: %s", e.Nodes, strings.Join(reasons, ", "))
 }
 
-// Place chooses a node for a pod that the scheduler has not seen, as a scheduling cycle would:
-// the best score, and of those the first by name. A wanted node that is not empty is the only
-// one asked. The error is an *UnplaceableError if there is no fault but a lack of nodes.
-func (s *Stage) Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+// Place chooses a node for a pod that the scheduler has not seen, as a scheduling cycle would: the best score, and of
+// those the first by name. If wanted is not empty, only that node is considered. The error is an *UnplaceableError if no
+// node takes the pod.
+func (f *Framework) Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
 		return "", fmt.Errorf("placing %s: %w", pod.Name, err)
 	}
-	nodes, err := s.candidates(wanted)
+	nodes, err := f.candidates(wanted)
 	if err != nil {
 		return "", err
 	}
 	state := framework.NewCycleState()
-	feasible, err := s.feasible(ctx, state, pod, nodes)
+	feasible, err := f.feasible(ctx, state, pod, nodes)
 	if err != nil {
 		return "", err
 	}
-	return s.best(ctx, state, pod, feasible)
+	return f.best(ctx, state, pod, feasible)
 }
 
-func (s *Stage) candidates(wanted string) ([]fwk.NodeInfo, error) {
+func (f *Framework) candidates(wanted string) ([]fwk.NodeInfo, error) {
 	if wanted == "" {
-		return s.snapshot.NodeInfos().List()
+		return f.snapshot.NodeInfos().List()
 	}
-	node, err := s.snapshot.NodeInfos().Get(wanted)
+	node, err := f.snapshot.NodeInfos().Get(wanted)
 	if err != nil {
 		return nil, &UnplaceableError{Reasons: map[string]int{fmt.Sprintf("node %q is gone", wanted): 1}, Nodes: 1}
 	}
 	return []fwk.NodeInfo{node}, nil
 }
 
-func (s *Stage) feasible(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, error) {
+func (f *Framework) feasible(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, error) {
 	lacking := &UnplaceableError{Nodes: len(nodes), Reasons: map[string]int{}}
-	result, status, _ := s.framework.RunPreFilterPlugins(ctx, state, pod)
+	result, status, _ := f.framework.RunPreFilterPlugins(ctx, state, pod)
 	if !status.IsSuccess() {
 		if !status.IsRejected() {
 			return nil, status.AsError()
@@ -79,7 +79,7 @@ func (s *Stage) feasible(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 			lacking.Reasons["node(s) were left out by PreFilter"]++
 			continue
 		}
-		status := s.framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+		status := f.framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 		switch {
 		case status.IsSuccess():
 			feasible = append(feasible, node)
@@ -97,14 +97,14 @@ func (s *Stage) feasible(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	return feasible, nil
 }
 
-func (s *Stage) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod, feasible []fwk.NodeInfo) (string, error) {
+func (f *Framework) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod, feasible []fwk.NodeInfo) (string, error) {
 	if len(feasible) == 1 {
 		return feasible[0].Node().Name, nil
 	}
-	if status := s.framework.RunPreScorePlugins(ctx, state, pod, feasible); !status.IsSuccess() {
+	if status := f.framework.RunPreScorePlugins(ctx, state, pod, feasible); !status.IsSuccess() {
 		return "", status.AsError()
 	}
-	scores, status := s.framework.RunScorePlugins(ctx, state, pod, feasible)
+	scores, status := f.framework.RunScorePlugins(ctx, state, pod, feasible)
 	if !status.IsSuccess() {
 		return "", status.AsError()
 	}
@@ -118,13 +118,13 @@ func (s *Stage) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod, fea
 }
 
 // Free is the room on every node, pods whose binding is under way counted.
-func (s *Stage) Free(ctx context.Context) (map[string]resources.Vector, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
 		return nil, err
 	}
-	nodes, err := s.snapshot.NodeInfos().List()
+	nodes, err := f.snapshot.NodeInfos().List()
 	if err != nil {
 		return nil, err
 	}
@@ -135,16 +135,16 @@ func (s *Stage) Free(ctx context.Context) (map[string]resources.Vector, error) {
 	return free, nil
 }
 
-// FreeOn is the same of the nodes named; one that is gone is left out.
-func (s *Stage) FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+// FreeOn is the room on the named nodes; a node that is gone is left out.
+func (f *Framework) FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
 		return nil, err
 	}
 	free := make(map[string]resources.Vector, len(nodes))
 	for _, name := range nodes {
-		if node, err := s.snapshot.NodeInfos().Get(name); err == nil {
+		if node, err := f.snapshot.NodeInfos().Get(name); err == nil {
 			free[name] = resources.FreeOn(node)
 		}
 	}

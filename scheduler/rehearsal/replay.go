@@ -18,13 +18,13 @@ import (
 type Refusal struct {
 	Pod  *snapshot.Pod
 	Node string
-	// Plugin is empty if no single plugin is to blame.
+	// Plugin is empty if no single plugin refused.
 	Plugin, Message string
-	// Roomless is set if the node has no room for the pod, which may be for a while only.
-	Roomless bool
+	// NoRoom is set if the node has no room for the pod, which may be for a while only.
+	NoRoom bool
 }
 
-// Error tells of the refusal as a message.
+// Error is the refusal as a message.
 func (r Refusal) Error() string {
 	plugin := r.Plugin
 	if plugin == "" {
@@ -34,7 +34,7 @@ func (r Refusal) Error() string {
 		plugin, r.Pod.Object.Namespace, r.Pod.Object.Name, r.Node, r.Message)
 }
 
-// StaleError says that the cluster is not any more what the plan was made for.
+// StaleError says that the cluster has changed since the plan was made.
 type StaleError struct{ Cause error }
 
 // Error says so.
@@ -45,13 +45,13 @@ func (e *StaleError) Error() string {
 // Unwrap returns the cause.
 func (e *StaleError) Unwrap() error { return e.Cause }
 
-// Outcome is how a replay went.
+// Outcome is the result of a replay.
 type Outcome struct {
 	// Refusals are empty if every pod of the plan has its node in the end.
 	Refusals []Refusal
-	// Insist says that the plan needs evictions which room alone would spare: the evicted pod and
-	// one that arrives want the same host port, or keep apart.
-	Insist bool
+	// RequireAll says that the plan needs evictions that are not needed for room: the evicted pod and an arriving one
+	// want the same host port, or have an anti-affinity rule.
+	RequireAll bool
 	// Early are the moved pods that must go before there is room for their replacements although
 	// others are expected to come.
 	Early []types.UID
@@ -59,33 +59,33 @@ type Outcome struct {
 
 // Replay carries the plan out on copies of the nodes. The error is a *StaleError, unless something
 // is broken.
-func (s *Stage) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.cache.UpdateSnapshot(klog.FromContext(ctx), s.snapshot); err != nil {
+func (f *Framework) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
 		return Outcome{}, fmt.Errorf("replaying the plan: %w", err)
 	}
-	defer func() { s.sight.SharedLister = s.snapshot }()
-	sparing, err := s.newReplay(of)
+	defer func() { f.lister.SharedLister = f.snapshot }()
+	first, err := f.newReplay(of)
 	if err != nil {
 		return Outcome{}, err
 	}
-	refusals, err := sparing.run(ctx)
+	refusals, err := first.run(ctx)
 	if err == nil && len(refusals) == 0 {
-		return Outcome{Early: sparing.early}, nil
+		return Outcome{Early: first.early}, nil
 	}
-	insisting, otherwise := s.newReplay(of)
+	second, otherwise := f.newReplay(of)
 	if otherwise != nil {
 		return Outcome{}, otherwise
 	}
-	insist := insisting.execution.Insist()
-	if insist {
-		refusals, err = insisting.run(ctx)
+	required := second.execution.RequireAll()
+	if required {
+		refusals, err = second.run(ctx)
 	}
 	if err != nil {
 		return Outcome{}, &StaleError{err}
 	}
-	return Outcome{Refusals: refusals, Insist: insist, Early: insisting.early}, nil
+	return Outcome{Refusals: refusals, RequireAll: required, Early: second.early}, nil
 }
 
 // arrival is a pod on its way to a node.
@@ -98,9 +98,9 @@ type arrival struct {
 	status *fwk.Status
 }
 
-// replay drives an execution of the plan as the plugin does, with a world for an API server.
+// replay drives an execution of the plan as the plugin does, on a copy of the cluster instead of an API server.
 type replay struct {
-	world     *world
+	cluster   *clusterCopy
 	execution *executor.Execution
 	arrivals  []*arrival
 	gone      map[types.UID]bool
@@ -109,14 +109,14 @@ type replay struct {
 	early []types.UID
 }
 
-// newReplay shows the plugins a world of its own.
-func (s *Stage) newReplay(of *plan.Plan) (*replay, error) {
-	world, err := newWorld(s.framework, s.snapshot)
+// newReplay makes a copy of the cluster and shows it to the plugins.
+func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
+	cluster, err := newClusterCopy(f.framework, f.snapshot)
 	if err != nil {
 		return nil, err
 	}
-	s.sight.SharedLister = world
-	r := &replay{world: world, gone: map[types.UID]bool{}}
+	f.lister.SharedLister = cluster
+	r := &replay{cluster: cluster, gone: map[types.UID]bool{}}
 	expect := func(pod *snapshot.Pod, node string, leaves types.UID) {
 		r.arrivals = append(r.arrivals, &arrival{of: pod, pod: unbound(pod.Object, leaves), node: node, leaves: leaves})
 	}
@@ -127,7 +127,7 @@ func (s *Stage) newReplay(of *plan.Plan) (*replay, error) {
 		expect(placement.Pod, placement.Node, "")
 	}
 	r.nodes = of.Nodes()
-	r.execution = executor.New(of, r.world.freeOn(r.nodes), 0)
+	r.execution = executor.New(of, r.cluster.freeOn(r.nodes), 0)
 	return r, nil
 }
 
@@ -145,8 +145,8 @@ func unbound(pod *v1.Pod, leaves types.UID) *v1.Pod {
 	return arriving
 }
 
-// run alternates waves of evictions and arrivals until nothing more happens. Before it gives up,
-// everybody who is to move has left: nobody is refused for the sake of one who will not stay.
+// run alternates waves of evictions and arrivals until nothing more happens. Before it gives up, all pods that are moved
+// have left their nodes: no pod is refused because of one that will not stay.
 func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 	for {
 		left, err := r.evict(ctx)
@@ -163,9 +163,9 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 	}
 }
 
-// unblock makes one of those who wait for their turn go early.
+// unblock allows the early eviction of one waiting pod.
 func (r *replay) unblock() bool {
-	uid, some := r.execution.Unblock(r.world.freeOn(r.nodes))
+	uid, some := r.execution.Unblock(r.cluster.freeOn(r.nodes))
 	if some {
 		r.early = append(r.early, uid)
 	}
@@ -173,9 +173,9 @@ func (r *replay) unblock() bool {
 }
 
 func (r *replay) evict(ctx context.Context) (some bool, err error) {
-	for _, departure := range r.execution.Next(r.world.freeOn(r.nodes)) {
+	for _, departure := range r.execution.Next(r.cluster.freeOn(r.nodes)) {
 		uid := departure.Pod.Object.UID
-		if err := r.world.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
+		if err := r.cluster.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
 			return false, err
 		}
 		r.execution.Opened(uid)
@@ -187,7 +187,7 @@ func (r *replay) evict(ctx context.Context) (some bool, err error) {
 	return some, nil
 }
 
-// bind lets everybody in who may come now.
+// bind binds all pods that fit now.
 func (r *replay) bind(ctx context.Context) (some bool, err error) {
 	var waiting []*arrival
 	for _, one := range r.arrivals {
@@ -210,7 +210,7 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 	if one.leaves != "" && !r.gone[one.leaves] {
 		return false, nil
 	}
-	status, err := r.world.fits(ctx, one.of.Class, one.pod, one.node)
+	status, err := r.cluster.fits(ctx, one.of.Class, one.pod, one.node)
 	if err != nil {
 		return false, err
 	}
@@ -221,33 +221,33 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 		return false, nil
 	}
 	r.execution.Bound(one.pod.UID)
-	return true, r.world.arrive(one.pod, one.node)
+	return true, r.cluster.arrive(one.pod, one.node)
 }
 
-// refusals are the pods whose turn had come and that were turned away. Who only lacks room may
-// lack it because of another refusal: he is named only if there is nobody else to blame.
+// refusals are the pods that were tried and refused. A pod that only lacks room may lack it because of another refusal:
+// it is named only if there are no other refusals.
 func (r *replay) refusals() ([]Refusal, error) {
 	if len(r.arrivals) == 0 {
 		return nil, nil
 	}
-	var refused, roomless []Refusal
+	var refused, noRoom []Refusal
 	for _, one := range r.arrivals {
 		if one.status == nil || one.status.IsSuccess() {
 			continue
 		}
 		refusal := Refusal{Pod: one.of, Node: one.node, Plugin: one.status.Plugin(), Message: one.status.Message()}
-		if one.of.Requests.FitsIn(r.world.free(one.node)) {
+		if one.of.Requests.FitsIn(r.cluster.free(one.node)) {
 			refused = append(refused, refusal)
 		} else {
-			refusal.Roomless = true
-			roomless = append(roomless, refusal)
+			refusal.NoRoom = true
+			noRoom = append(noRoom, refusal)
 		}
 	}
 	switch {
 	case len(refused) > 0:
 		return refused, nil
-	case len(roomless) > 0:
-		return roomless, nil
+	case len(noRoom) > 0:
+		return noRoom, nil
 	}
 	return nil, fmt.Errorf("%d pods never get their turn", len(r.arrivals))
 }

@@ -32,7 +32,7 @@ func BenchmarkReplay(b *testing.B) {
 			}
 			_, ctx := ktesting.NewTestContext(b)
 			for b.Loop() {
-				outcome, err := at.stage.Replay(ctx, of)
+				outcome, err := at.rehearser.Replay(ctx, of)
 				if err != nil || len(outcome.Refusals) > 0 {
 					b.Fatalf("%v, %v", outcome, err)
 				}

@@ -10,13 +10,13 @@ import (
 	"github.com/stowage/stowage/scheduler/plan"
 )
 
-// The paper's figure 1 passes, and is refused once a plugin that nobody else knows says no.
-func TestPluginsOfTheProfileHaveTheLastWord(t *testing.T) {
+// The paper's figure 1 passes, and is refused once an unknown plugin refuses a pod.
+func TestPluginsOfTheProfileCanRefuse(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuses refusing
 		want    map[string]string
 	}{
-		"nobody objects":       {refusing{}, map[string]string{}},
+		"no refusal":           {refusing{}, map[string]string{}},
 		"the mover is refused": {refusing{"one", "b1"}, map[string]string{"one on b1": "Refusing"}},
 		"the other is refused": {refusing{"three", "a1"}, map[string]string{"three on a1": "Refusing"}},
 		"another node":         {refusing{"three", "b1"}, map[string]string{}},
@@ -31,53 +31,52 @@ func TestPluginsOfTheProfileHaveTheLastWord(t *testing.T) {
 	}
 }
 
-// A plan is judged by the state it makes on its way, not by that before it: PreFilter's counts of
-// pods must follow each step.
-func TestEachStepIsJudgedInTheStateThatTheStepsBeforeItMake(t *testing.T) {
+// Each step is checked in the state that the steps before it lead to: PreFilter's counts of pods must follow each step.
+func TestEachStepIsCheckedInTheStateAfterTheStepsBeforeIt(t *testing.T) {
 	full := func(pods ...*v1.Pod) []*v1.Pod { return pods }
 	for name, c := range map[string]struct {
 		pods []*v1.Pod
-		plan func(*cluster) *plan.Plan
+		plan func(*testCluster) *plan.Plan
 		want map[string]string
 	}{
 		"the enemy leaves the zone first": {
 			full(pod("enemy", "a1", "1G"), pod("new", "", "1G", apartFrom("enemy", "zone"))),
-			func(at *cluster) *plan.Plan {
+			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Moves: []plan.Move{at.move("enemy", "b1")}, Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{}},
 		"the enemy stays in the zone": {
 			full(pod("enemy", "a1", "1G"), pod("new", "", "1G", apartFrom("enemy", "zone"))),
-			func(at *cluster) *plan.Plan {
+			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Moves: []plan.Move{at.move("enemy", "a3")}, Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"who arrives is an enemy of who stays": {
 			full(pod("hermit", "a1", "1G", apartFrom("new", "zone")), pod("new", "", "1G")),
-			func(at *cluster) *plan.Plan {
+			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"a friend comes with it": {
 			full(pod("friend", "", "1G"), pod("new", "", "1G", besideOf("friend", "zone"))),
-			func(at *cluster) *plan.Plan {
+			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("friend", "a1")}}
 			}, map[string]string{}},
 		"the friend goes elsewhere": {
 			full(pod("friend", "", "1G"), pod("new", "", "1G", besideOf("friend", "zone"))),
-			func(at *cluster) *plan.Plan {
+			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("friend", "b1")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"who keeps apart from others comes before them": {
 			full(pod("hermit", "", "1G", apartFrom("new", "zone")), pod("new", "", "1G")),
-			func(at *cluster) *plan.Plan {
+			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("hermit", "a1"), at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"two full nodes swap their pods": {
 			full(pod("one", "a1", "4G"), pod("two", "a2", "4G")),
-			func(at *cluster) *plan.Plan {
+			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Moves: []plan.Move{at.move("one", "a2"), at.move("two", "a1")}}
 			}, map[string]string{}},
 		"there is no room": {
 			full(pod("one", "a1", "4G"), pod("new", "", "1G")),
-			func(at *cluster) *plan.Plan {
+			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a1")}}
 			}, map[string]string{"new on a1": "NodeResourcesFit"}},
 	} {
@@ -89,9 +88,8 @@ func TestEachStepIsJudgedInTheStateThatTheStepsBeforeItMake(t *testing.T) {
 	}
 }
 
-// Whoever only lacks room because another pod was refused is not to blame: told to the optimiser,
-// that would forbid a pair that is fine.
-func TestOnlyWhoIsToBlameIsNamed(t *testing.T) {
+// A pod that only lacks room because another pod was refused must not be named: that would forbid a valid pair.
+func TestPodsThatOnlyLackRoomAreNotNamed(t *testing.T) {
 	at := newCluster(t, &refusing{"one", "b1"}, nodes("a1", "b1", "b2"),
 		pod("one", "a1", "3G"), pod("other", "b2", "3G"), pod("new", "", "4G"))
 
@@ -117,8 +115,8 @@ func TestSpreadFollowsTheMoves(t *testing.T) {
 	}
 }
 
-// PreFilter's own way to update its counts, made for preemption, loses the emptiest of three zones
-// once two of them have changed; which one hangs on the order of a map.
+// PreFilter's own way to update its counts, made for preemption, loses the emptiest of three zones once two of them have
+// changed; which one depends on the order of a map.
 func TestSpreadIsCountedOverAllZonesAfterEachStep(t *testing.T) {
 	at := newCluster(t, &refusing{}, nodes("a1", "b1", "c1"),
 		pod("w1", "a1", "1G", evenly), pod("w2", "b1", "1G", evenly), pod("w3", "c1", "1G", evenly),
@@ -132,8 +130,8 @@ func TestSpreadIsCountedOverAllZonesAfterEachStep(t *testing.T) {
 	}
 }
 
-// An eviction may be for more than room: then the pod goes although the newcomer would fit beside it.
-func TestEvictionsThatRoomWouldSpareAreCarriedOutWhereSomethingElseNeedsThem(t *testing.T) {
+// An eviction may be for more than room: then the pod is evicted although the arriving pod would fit beside it.
+func TestEvictionsThatAreNotForRoomAreCarriedOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		newcomer func(*v1.Pod)
 		insist   bool
@@ -146,15 +144,15 @@ func TestEvictionsThatRoomWouldSpareAreCarriedOutWhereSomethingElseNeedsThem(t *
 
 		outcome := at.outcome(t, &plan.Plan{Placements: []plan.Placement{at.place("new", "a1")}, Evictions: []plan.Eviction{at.evict("low")}})
 
-		if len(outcome.Refusals) != 0 || outcome.Insist != c.insist {
+		if len(outcome.Refusals) != 0 || outcome.RequireAll != c.insist {
 			t.Errorf("%s: %+v, want insist %v", name, outcome, c.insist)
 		}
 	}
 }
 
-// A pod with room to come to waits for the port of one that waits for room itself: somebody has to
-// go early although the first is expected.
-func TestWhoWaitsForAPortBreaksNoPlan(t *testing.T) {
+// A pod that has room waits for the port of a pod that waits for room itself: one of them must be evicted early although
+// the first is expected.
+func TestPodThatWaitsForAPortBreaksNoPlan(t *testing.T) {
 	at := newCluster(t, &refusing{}, nodes("a1", "b1"),
 		pod("holder", "a1", "2G", withPort), pod("other", "b1", "3G"), pod("new", "", "1G", withPort))
 	of := &plan.Plan{Moves: []plan.Move{at.move("holder", "b1"), at.move("other", "a1")},
@@ -162,12 +160,12 @@ func TestWhoWaitsForAPortBreaksNoPlan(t *testing.T) {
 
 	outcome := at.outcome(t, of)
 
-	if len(outcome.Refusals) != 0 || len(outcome.Early) != 1 || outcome.Insist {
+	if len(outcome.Refusals) != 0 || len(outcome.Early) != 1 || outcome.RequireAll {
 		t.Errorf("%+v, want one pod to go early", outcome)
 	}
 }
 
-// A rehearsal is no performance: the next one starts from the same state.
+// A rehearsal has no effect: the next one starts from the same state.
 func TestReplayChangesNothing(t *testing.T) {
 	at := newCluster(t, &refusing{}, nodes("a1", "b1"), pod("one", "a1", "2G"), pod("two", "b1", "2G"), pod("three", "", "3G"))
 	of := &plan.Plan{Moves: []plan.Move{at.move("one", "b1")}, Placements: []plan.Placement{at.place("three", "a1")}}
@@ -179,13 +177,13 @@ func TestReplayChangesNothing(t *testing.T) {
 	}
 }
 
-// A plan for pods that are gone is no plan for this cluster.
+// A plan for pods that are gone is not valid for this cluster.
 func TestPlanOfAnotherClusterIsAnError(t *testing.T) {
 	here := newCluster(t, &refusing{}, nodes("a1", "b1"))
 	there := newCluster(t, &refusing{}, nodes("a1", "b1"), pod("one", "a1", "2G"))
 	_, ctx := ktesting.NewTestContext(t)
 
-	_, err := here.stage.Replay(ctx, &plan.Plan{Moves: []plan.Move{there.move("one", "b1")}})
+	_, err := here.rehearser.Replay(ctx, &plan.Plan{Moves: []plan.Move{there.move("one", "b1")}})
 
 	if err == nil {
 		t.Error("no error")

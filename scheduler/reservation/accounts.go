@@ -11,14 +11,14 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// account is what pods say they have taken of one reservation or plan, which may not be known yet. A pod that
-// is no owner, or elsewhere, has taken nothing, whatever its annotation says: tenants write annotations too.
+// account is what pods claim to have taken from one reservation or plan, which may not be known yet. A pod that is no
+// owner, or on another node, has taken nothing, whatever its annotation says: tenants can write annotations too.
 type account struct {
 	// claims are by pod. There are never more of them than pods.
 	claims map[types.UID]*claim
-	// sum is that of the claims that hold.
+	// sum is the total of the valid claims.
 	sum resources.Vector
-	// version is that of the ledger when the sum last changed.
+	// version is the ledger's version when the sum last changed.
 	version uint64
 }
 
@@ -29,8 +29,8 @@ type claim struct {
 	holds    bool
 }
 
-// See takes note of a pod as the API shows it.
-func (l *Ledger) See(pod *v1.Pod) {
+// Observe updates the claim of a pod as the API shows it.
+func (l *Ledger) Observe(pod *v1.Pod) {
 	if pod.Spec.NodeName == "" && !podutil.IsPodTerminal(pod) {
 		return // it may be about to be bound
 	}
@@ -55,7 +55,7 @@ func (l *Ledger) Release(pod types.UID) bool {
 	_, claimed := l.claimed[pod]
 	l.mu.RUnlock()
 	if !claimed {
-		return false // like most pods: nobody has to wait for it
+		return false // like most pods: the write lock is not needed
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *Ledger) release(pod types.UID) (took bool) {
 	delete(l.claimed, pod)
 	of := l.accounts[from]
 	took = of.claims[pod].holds
-	l.unbook(from, of.claims[pod])
+	l.uncount(from, of.claims[pod])
 	delete(of.claims, pod)
 	if len(of.claims) == 0 {
 		delete(l.accounts, from)
@@ -78,10 +78,10 @@ func (l *Ledger) release(pod types.UID) (took bool) {
 	return took
 }
 
-// claim enters what a pod says it took, in the stead of what it said before.
+// claim enters what a pod claims to have taken, in place of its earlier claim.
 func (l *Ledger) claim(pod *v1.Pod, node string, requests resources.Vector, from types.UID) {
 	of := l.accounts[from]
-	if of != nil && of.claims[pod.UID].alike(pod, node, requests) {
+	if of != nil && of.claims[pod.UID].isSame(pod, node, requests) {
 		of.claims[pod.UID].pod = pod
 		return
 	}
@@ -92,18 +92,18 @@ func (l *Ledger) claim(pod *v1.Pod, node string, requests resources.Vector, from
 	}
 	made := &claim{pod: pod, node: node, requests: requests}
 	of.claims[pod.UID], l.claimed[pod.UID] = made, from
-	l.book(from, made)
+	l.count(from, made)
 }
 
-// alike says that nothing has changed that a claim depends on.
-func (c *claim) alike(pod *v1.Pod, node string, requests resources.Vector) bool {
+// isSame says that nothing that a claim depends on has changed.
+func (c *claim) isSame(pod *v1.Pod, node string, requests resources.Vector) bool {
 	return c != nil && c.node == node && maps.Equal(c.pod.Labels, pod.Labels) &&
 		equality.Semantic.DeepEqual(c.pod.OwnerReferences, pod.OwnerReferences) &&
 		equality.Semantic.DeepEqual(c.requests, requests)
 }
 
-// book counts the claim if it holds.
-func (l *Ledger) book(from types.UID, made *claim) {
+// count adds the claim to its account's sum if it is valid.
+func (l *Ledger) count(from types.UID, made *claim) {
 	if one := l.entries[from]; one != nil {
 		made.holds = one.node == made.node && anySelects(one.owners, made.pod)
 	} else if plan := l.plans[from]; plan != nil {
@@ -116,7 +116,7 @@ func (l *Ledger) book(from types.UID, made *claim) {
 	}
 }
 
-func (l *Ledger) unbook(from types.UID, made *claim) {
+func (l *Ledger) uncount(from types.UID, made *claim) {
 	if !made.holds {
 		return
 	}
@@ -128,17 +128,17 @@ func (l *Ledger) unbook(from types.UID, made *claim) {
 	}
 }
 
-// recount asks every claim anew whether it holds: what it is about has changed.
+// recount checks again which claims are valid, after the reservation or plan has changed.
 func (l *Ledger) recount(from types.UID) {
 	of := l.accounts[from]
 	if of == nil {
 		return
 	}
 	for _, made := range of.claims {
-		l.unbook(from, made)
+		l.uncount(from, made)
 	}
 	for _, made := range of.claims {
-		l.book(from, made)
+		l.count(from, made)
 	}
 }
 
@@ -163,7 +163,7 @@ func (l *Ledger) allocated(of types.UID) resources.Vector {
 	return resources.Vector{}
 }
 
-// Account is what pods have taken of one reservation.
+// Account is what pods have taken from one reservation.
 type Account struct {
 	Allocated resources.Vector
 	Pods      []*v1.Pod
@@ -177,13 +177,13 @@ func (l *Ledger) Account(of types.UID) Account {
 	if account == nil {
 		return Account{}
 	}
-	told := Account{Allocated: account.sum}
+	counted := Account{Allocated: account.sum}
 	for _, made := range account.claims {
 		if made.holds {
-			told.Pods = append(told.Pods, made.pod)
+			counted.Pods = append(counted.Pods, made.pod)
 		}
 	}
-	return told
+	return counted
 }
 
 // AccountVersion changes whenever the account does.

@@ -9,9 +9,9 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// crowded is a ledger of 2,000 reservations on 1,000 nodes, which has seen 50,000 pods: one in ten took from one
-// of them, one in ten from what is long gone.
-func crowded(b *testing.B) *reservation.Ledger {
+// largeLedger is a ledger of 2,000 reservations on 1,000 nodes, which has seen 50,000 pods: one in ten took from one of
+// them, one in ten from one that is long gone.
+func largeLedger(b *testing.B) *reservation.Ledger {
 	b.Helper()
 	l := reservation.NewLedger()
 	for i := range 2000 {
@@ -26,20 +26,20 @@ func crowded(b *testing.B) *reservation.Ledger {
 		case 1:
 			pod = bound(pod, pod.Spec.NodeName, "gone")
 		}
-		l.See(pod)
+		l.Observe(pod)
 	}
 	return l
 }
 
 func nodeOf(reservation int) string { return fmt.Sprint("n-", reservation%1000) }
 
-// BenchmarkHeld is a cycle of a stranger to all reservations that looks at 100 nodes.
+// BenchmarkHeld is a cycle, over 100 nodes, of a pod that owns no reservation.
 func BenchmarkHeld(b *testing.B) {
-	l, stranger := crowded(b), podOf("stranger", "s", "1", 0)
+	l, stranger := largeLedger(b), podOf("stranger", "s", "1", 0)
 	b.ResetTimer()
 	for range b.N {
 		view := l.For(stranger, false)
-		if !view.KeepsOut() {
+		if !view.IsRestricted() {
 			b.Fatal("nothing is held")
 		}
 		for i := range 100 {
@@ -48,7 +48,7 @@ func BenchmarkHeld(b *testing.B) {
 	}
 }
 
-// BenchmarkHeldOfAPlan is the same beside a plan of 2,000 arrivals.
+// BenchmarkHeldOfAPlan is the same with a plan of 2,000 arrivals.
 func BenchmarkHeldOfAPlan(b *testing.B) {
 	l, stranger := reservation.NewLedger(), podOf("stranger", "s", "1", 0)
 	var arrivals []reservation.Arrival
@@ -65,9 +65,9 @@ func BenchmarkHeldOfAPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkOffers is an owner's look at what there is for it.
+// BenchmarkOffers looks up what an owner may take.
 func BenchmarkOffers(b *testing.B) {
-	l, owner := crowded(b), podOf("app-7", "o", "1", 0)
+	l, owner := largeLedger(b), podOf("app-7", "o", "1", 0)
 	b.ResetTimer()
 	for range b.N {
 		if len(l.For(owner, false).Offers()) != 1 {
@@ -78,7 +78,7 @@ func BenchmarkOffers(b *testing.B) {
 
 // BenchmarkTake is an owner that takes and gives back.
 func BenchmarkTake(b *testing.B) {
-	l, owner := crowded(b), podOf("app-7", "o", "1", 0)
+	l, owner := largeLedger(b), podOf("app-7", "o", "1", 0)
 	b.ResetTimer()
 	for range b.N {
 		if _, ok := l.Take(owner, nodeOf(7)); !ok {
@@ -88,13 +88,13 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// BenchmarkSee is an update of a pod that took nothing, as kubelets send them all the time.
-func BenchmarkSee(b *testing.B) {
-	l, pod := crowded(b), podOf("app-3", "pod-3", "100m", 0)
+// BenchmarkObserve is an update of a pod that took nothing, as kubelets send them all the time.
+func BenchmarkObserve(b *testing.B) {
+	l, pod := largeLedger(b), podOf("app-3", "pod-3", "100m", 0)
 	pod.Spec.NodeName = "n-3"
 	pod.Status.Phase = v1.PodRunning
 	b.ResetTimer()
 	for range b.N {
-		l.See(pod)
+		l.Observe(pod)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Filters ask in many goroutines while objects change and pods come and go; run with -race. What is taken at the
-// end is what is there.
+// Filters read in many goroutines while objects change and pods come and go; run with -race. At the end exactly the
+// claims of the remaining pods count.
 func TestLedgerIsSafeForConcurrentUse(t *testing.T) {
 	l := reservation.NewLedger()
 	var group sync.WaitGroup
@@ -21,13 +21,13 @@ func TestLedgerIsSafeForConcurrentUse(t *testing.T) {
 				l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a"), moved("n1", fmt.Sprint(1+i%2), "b")})
 				pod := podOf("a", fmt.Sprint("a-", worker, "-", i), "1", 0)
 				view := l.For(podOf("b", "b", "1", 0), false)
-				view.KeepsOut()
+				view.IsRestricted()
 				view.Held("n1")
 				taken, ok := l.Take(pod, "n1")
 				if !ok {
 					t.Errorf("%s took nothing", pod.Name)
 				}
-				l.See(bound(pod, "n1", taken.Name))
+				l.Observe(bound(pod, "n1", taken.Name))
 				l.Freed()
 				l.Account(taken.UID)
 				if i > 0 {

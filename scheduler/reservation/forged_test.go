@@ -8,8 +8,8 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// A tenant may write into his pods' annotations what he likes: he must not empty a room by it that is somebody
-// else's, neither live nor when the ledger is written anew.
+// Tenants may write any annotation on their pods: that must not free room that is reserved for others, neither at runtime
+// nor when the ledger is rebuilt.
 func TestForgedAnnotationTakesNothing(t *testing.T) {
 	elsewhere := bound(podOf("b", "b-1", "1", 5), "n1", "r")
 	elsewhere.Namespace = "of a tenant"
@@ -24,12 +24,12 @@ func TestForgedAnnotationTakesNothing(t *testing.T) {
 		for _, anew := range []bool{false, true} {
 			l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
 			if anew {
-				l.See(forged)
+				l.Observe(forged)
 			}
 			l.Put(reserved(t, "r", "n1", "2", "a"))
 			l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "b")})
 			if !anew {
-				l.See(forged)
+				l.Observe(forged)
 			}
 			if got := held(l, stranger, "n1"); got != 3000 || len(l.Account("uid-r").Pods) != 0 {
 				t.Errorf("%s, anew %t: %d held, %d have taken", name, anew, got, len(l.Account("uid-r").Pods))
@@ -38,18 +38,18 @@ func TestForgedAnnotationTakesNothing(t *testing.T) {
 	}
 }
 
-// Who ceases to be an owner, by its labels or by the reservation's change, has taken nothing any more.
+// A pod that is no longer an owner, because its labels or the reservation have changed, has taken nothing.
 func TestOnlyOwnersHaveTaken(t *testing.T) {
 	l, pod := reservation.NewLedger(), bound(podOf("a", "a-1", "1", 5), "n1", "r")
 	l.Put(reserved(t, "r", "n1", "2", "a"))
-	l.See(pod)
+	l.Observe(pod)
 	first, version := l.Account("uid-r").Allocated.CPUMilli, l.AccountVersion("uid-r")
-	l.See(pod.DeepCopy())
+	l.Observe(pod.DeepCopy())
 	same := l.AccountVersion("uid-r") == version
 
 	relabelled := pod.DeepCopy()
 	relabelled.Labels = map[string]string{"app": "b"}
-	l.See(relabelled)
+	l.Observe(relabelled)
 	second := l.Account("uid-r").Allocated.CPUMilli
 	l.Put(reserved(t, "r", "n1", "2", "b", ofGeneration(2)))
 	third := l.Account("uid-r").Allocated.CPUMilli

@@ -11,8 +11,8 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Ledger is what is reserved on every node, by Reservations and for the pods of plans, and what pods have
-// taken of it. It is safe for concurrent use, and keeps nothing that a caller could change.
+// Ledger contains what is reserved on every node, by Reservations and for the pods of plans, and what pods have taken of
+// it. It is safe for concurrent use, and keeps nothing that a caller could change.
 type Ledger struct {
 	mu sync.RWMutex
 	// entries are the reservations that have a node, onNode those of each node.
@@ -22,14 +22,14 @@ type Ledger struct {
 	priorities map[int32]int
 	owners     ownerIndex
 	plans      map[types.UID]*planRoom
-	// accounts are what pods say they took, by that from which they took it; claimed says it by pod.
+	// accounts are what pods claim to have taken, by reservation or plan; claimed is that reservation or plan, by pod.
 	accounts map[types.UID]*account
 	claimed  map[types.UID]types.UID
 	// version counts the changes of accounts.
 	version uint64
-	// gone are the reservations and plans that ended last: whoever still writes about one of them is late.
+	// gone are the reservations and plans that ended last: later entries about them are ignored.
 	gone *lru.Cache
-	// freed are the nodes on which there may be room for pods that were turned away, since it was asked last.
+	// freed are the nodes on which room may have come free for rejected pods since the last call of Freed.
 	freed sets.Set[string]
 	// news holds a message while freed holds a node.
 	news chan struct{}
@@ -41,14 +41,14 @@ type entry struct {
 	name, node string
 	generation int64
 	priority   int32
-	// open: its owners may take from it. Before, they wait until there is room for all that was reserved.
+	// open: its owners may take from it. Until then they wait for room for the whole reservation.
 	open     bool
 	capacity resources.Vector
 	owners   []owner
 }
 
-// goneRemembered is how many reservations and plans are known to be gone: far more than can end while a
-// single status is being written.
+// goneRemembered is how many ended reservations and plans are remembered: far more than can end while one status is
+// being written.
 const goneRemembered = 10_000
 
 // NewLedger returns an empty ledger.
@@ -61,8 +61,7 @@ func NewLedger() *Ledger {
 	}
 }
 
-// Put enters a reservation as it is now. One without a node, or that failed, or that has been
-// removed meanwhile, holds nothing.
+// Put enters a reservation as it is now. One that has no node, has failed or has been removed holds nothing.
 func (l *Ledger) Put(record *Record) {
 	now := entryOf(record)
 	l.mu.Lock()
@@ -117,7 +116,7 @@ func (l *Ledger) replace(was, now *entry) {
 	}
 }
 
-// Withdraw takes back what was entered of a reservation, which may be entered again.
+// Withdraw removes a reservation that may be entered again.
 func (l *Ledger) Withdraw(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,16 +130,16 @@ func (l *Ledger) withdraw(uid types.UID) {
 	}
 }
 
-// Remove strikes a reservation that is gone, for good.
+// Remove removes a reservation that is gone, for good.
 func (l *Ledger) Remove(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.withdraw(uid)
-	l.bury(uid)
+	l.markGone(uid)
 }
 
-// bury makes sure that nothing is entered any more about what has ended.
-func (l *Ledger) bury(uid types.UID) {
+// markGone makes sure that nothing more is entered about a reservation or plan that has ended.
+func (l *Ledger) markGone(uid types.UID) {
 	l.gone.Add(uid, nil)
 	l.closeAccount(uid)
 }
@@ -150,7 +149,7 @@ func (l *Ledger) isGone(uid types.UID) bool {
 	return gone
 }
 
-// free notes that pods which were turned away on the node may pass now.
+// free records that rejected pods may now pass on the node.
 func (l *Ledger) free(node string) {
 	l.freed.Insert(node)
 	select {
@@ -162,7 +161,7 @@ func (l *Ledger) free(node string) {
 // News has a message whenever there are freed nodes.
 func (l *Ledger) News() <-chan struct{} { return l.news }
 
-// Freed are the nodes on which room may have come free for pods that were turned away, since it was asked last.
+// Freed are the nodes on which room may have come free for rejected pods since the last call.
 func (l *Ledger) Freed() sets.Set[string] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,8 +177,8 @@ func (l *Ledger) Empty() bool {
 	return len(l.entries)+len(l.plans) == 0
 }
 
-// Standing is what Reservations hold on each node, beside the room of plans.
-func (l *Ledger) Standing() map[string]resources.Vector {
+// HeldByNode is what Reservations hold on each node, without the room of plans.
+func (l *Ledger) HeldByNode() map[string]resources.Vector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	held := map[string]resources.Vector{}
@@ -189,8 +188,8 @@ func (l *Ledger) Standing() map[string]resources.Vector {
 	return held
 }
 
-// OwnerLabels are the keys of the labels by which Reservations choose their owners: two pods that differ in one
-// of them do not find the same room.
+// OwnerLabels are the keys of the labels by which Reservations select their owners: pods that differ in one of them may
+// not use the same room.
 func (l *Ledger) OwnerLabels() sets.Set[string] {
 	keys := sets.New[string]()
 	l.mu.RLock()
@@ -229,8 +228,8 @@ func (l *Ledger) left(one *entry) resources.Vector {
 	return one.capacity.Minus(l.allocated(one.uid)).AtLeastNothing()
 }
 
-// Take lets the pod take the place that a plan has for it on the node, or from the reservation there that is
-// filled most by it. ok is false if there is none for it.
+// Take gives the pod its place of a plan on the node, or lets it take from the reservation there that it fills most. ok
+// is false if there is none for it.
 func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
 	requests := resources.OfPod(pod)
 	l.mu.Lock()
@@ -265,8 +264,8 @@ func (l *Ledger) fullest(pod *v1.Pod, node string, requests resources.Vector) (T
 	return Taken{Name: best.Name, UID: best.uid}, true
 }
 
-// fuller says whether one is filled more than the other once the pod has taken from it. Names
-// break ties, so that the choice does not depend on chance.
+// fuller says whether one is fuller than the other once the pod has taken from it. Names break ties, so that the choice
+// is deterministic.
 func fuller(one, other Offer, requests resources.Vector) bool {
 	a := one.Capacity.Minus(one.Left).Plus(requests).ShareOf(one.Capacity)
 	b := other.Capacity.Minus(other.Left).Plus(requests).ShareOf(other.Capacity)

@@ -15,8 +15,8 @@ func held(l *reservation.Ledger, pod *v1.Pod, node string) int64 {
 	return held.CPUMilli
 }
 
-// Reserved room is taken for everybody but its owners and pods of higher priority.
-func TestReservedRoomIsHeldAgainstEverybodyElse(t *testing.T) {
+// Reserved room is not available, except to its owners and to pods of higher priority.
+func TestReservedRoomIsHeldAgainstAllOtherPods(t *testing.T) {
 	l := reservation.NewLedger()
 	l.Put(reserved(t, "r", "n1", "2", "a"))
 	for name, c := range map[string]struct {
@@ -34,7 +34,7 @@ func TestReservedRoomIsHeldAgainstEverybodyElse(t *testing.T) {
 	}
 }
 
-// What an owner took is no longer held, and held again once he is gone: the books balance.
+// What an owner took is no longer held, and is held again once the owner is gone.
 func TestWhatIsTakenIsNoLongerHeld(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
 	record := reserved(t, "r", "n1", "2", "a")
@@ -72,8 +72,8 @@ func TestTheReservationThatIsFilledMostIsTaken(t *testing.T) {
 	}
 }
 
-// The books can be written anew from the pods alone: after a restart, and to check them.
-func TestBooksAreTheSameWhenWrittenAnewFromThePods(t *testing.T) {
+// The ledger can be rebuilt from the pods alone: after a restart, and to check it.
+func TestLedgerIsTheSameWhenRebuiltFromThePods(t *testing.T) {
 	record := reserved(t, "r", "n1", "4", "a")
 	live, pods := reservation.NewLedger(), []*v1.Pod{}
 	live.Put(record)
@@ -85,15 +85,15 @@ func TestBooksAreTheSameWhenWrittenAnewFromThePods(t *testing.T) {
 		}
 		pod.Annotations = map[string]string{reservation.AllocatedAnnotation: taken.Text()}
 		pod.Spec.NodeName = "n1"
-		live.See(pod)
+		live.Observe(pod)
 		pods = append(pods, pod)
 	}
 	pods[2].Status.Phase = v1.PodSucceeded
-	live.See(pods[2])
+	live.Observe(pods[2])
 
 	anew := reservation.NewLedger()
 	for _, pod := range pods {
-		anew.See(pod)
+		anew.Observe(pod)
 	}
 	anew.Put(record)
 
@@ -103,21 +103,21 @@ func TestBooksAreTheSameWhenWrittenAnewFromThePods(t *testing.T) {
 	}
 }
 
-// A pod that only says so, without being bound, has taken nothing: a binding may fail.
+// A pod with the annotation that is not bound has taken nothing: a binding may fail.
 func TestAnAnnotationWithoutANodeCountsForNothing(t *testing.T) {
 	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "4", "a")
 	pod := podOf("a", "p", "1", 0)
 	for _, text := range []string{`{"name":"r","uid":"uid-r"}`, "nonsense", `{"name":"r"}`} {
 		pod.Annotations = map[string]string{reservation.AllocatedAnnotation: text}
-		l.See(pod)
+		l.Observe(pod)
 	}
 	if account := l.Account(record.UID()); len(account.Pods) != 0 {
 		t.Errorf("account %+v", account)
 	}
 }
 
-// Room that is not free yet is for nobody.
-func TestWaitingRoomIsOpenToNobody(t *testing.T) {
+// A reservation whose room is not free yet is closed to all pods.
+func TestWaitingReservationIsClosedToAllPods(t *testing.T) {
 	l, owner := reservation.NewLedger(), podOf("a", "p", "1", 0)
 	l.Put(reserved(t, "r", "n1", "1", "a", inPhase("Waiting")))
 	_, took := l.Take(owner, "n1")
@@ -139,8 +139,8 @@ func TestFailedReservationsHoldNothing(t *testing.T) {
 	}
 }
 
-// A status is written while the reservation is being deleted: who comes back from the API server with
-// it must not enter it again, for nobody would ever strike it.
+// A status may be written while the reservation is being deleted: the writer must not enter it in the ledger again, since
+// no event would ever remove it.
 func TestReservationThatIsGoneIsNotEnteredAgain(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
 	deleted, withdrawn := reserved(t, "r", "n1", "2", "a"), reserved(t, "w", "n2", "2", "a")
@@ -159,7 +159,7 @@ func TestReservationThatIsGoneIsNotEnteredAgain(t *testing.T) {
 	}
 }
 
-// Whatever a selector asks of a label tells pods apart, and only as long as something is reserved by it.
+// A label that a selector reads distinguishes pods, but only as long as a reservation uses the selector.
 func TestOwnerLabelsAreThoseThatSelectorsRead(t *testing.T) {
 	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "4", "a", func(object *unstructured.Unstructured) {
 		owners := []any{

@@ -7,18 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// ownerIndex finds the reservations that a pod may own, so that not all of them are asked for each pod. An
-// owner is filed under one thing that its pods must have; what it demands beside that is asked of those
-// that are found.
+// ownerIndex finds the reservations that a pod may own, so that not all of them have to be checked for each pod. An owner
+// is indexed by one property that its pods must have; its other conditions are checked for those that are found.
 type ownerIndex struct {
 	pods, controllers filed
 	// labels are the values by the label's key: there are fewer keys that selectors use than labels of pods.
 	labels map[string]filed
-	// others are the reservations with an owner that can only be asked.
+	// others are the reservations with an owner that has no such property.
 	others sets.Set[types.UID]
 }
 
-// filed are the reservations by what their owners have.
+// filed are the reservations by a property of their owners.
 type filed map[string]sets.Set[types.UID]
 
 func (f filed) add(key string, uid types.UID) {
@@ -74,7 +73,7 @@ func (x *ownerIndex) file(o *owner, uid types.UID, in bool) {
 	}
 }
 
-// fileSelector files a selector under the first of the values that it demands of one key.
+// fileSelector indexes a selector by the first exact value that it requires of a label.
 func (x *ownerIndex) fileSelector(o *owner, uid types.UID, in bool, under func(filed, string)) {
 	requirements, _ := o.labels.Requirements()
 	for _, requirement := range requirements {

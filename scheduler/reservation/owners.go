@@ -18,7 +18,7 @@ func parseOwners(spec []Owner) []owner {
 	owners := make([]owner, 0, len(spec))
 	for _, one := range spec {
 		if one.Object == nil && one.Controller == nil && one.LabelSelector == nil {
-			continue // it names nothing, and so nobody
+			continue // it names nothing, so it selects no pods
 		}
 		parsed := owner{object: one.Object, controller: one.Controller}
 		if one.LabelSelector != nil {
@@ -33,8 +33,7 @@ func parseOwners(spec []Owner) []owner {
 	return owners
 }
 
-// Owns says whether the pod is one of those the reservation is for. An owner that names nothing
-// selects nobody.
+// Owns says whether the reservation is for the pod. An owner that names nothing selects no pods.
 func (r *Record) Owns(pod *v1.Pod) bool { return anySelects(parseOwners(r.Spec.Owners), pod) }
 
 func anySelects(owners []owner, pod *v1.Pod) bool {

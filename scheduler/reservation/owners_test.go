@@ -10,7 +10,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Selectors are ANDed inside an owner and ORed between owners (seed 001), and nothing selects nobody.
+// Selectors are ANDed inside an owner and ORed between owners (seed 001), and an empty owner selects no pods.
 func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 	pod := podOf("a", "p", "1", 0)
 	object := func(namespace, name, uid string) *v1.ObjectReference {
@@ -28,7 +28,7 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 		owners []reservation.Owner
 		want   bool
 	}{
-		"nobody":                       {nil, false},
+		"no owner":                     {nil, false},
 		"an owner that names nothing":  {[]reservation.Owner{{}}, false},
 		"the pod":                      {[]reservation.Owner{{Object: object("ns", "p", "p")}}, true},
 		"the pod by name":              {[]reservation.Owner{{Object: object("ns", "p", "")}}, true},

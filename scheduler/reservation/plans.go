@@ -13,20 +13,20 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Arrival is a place that a plan has on a node: for a pod that waits, or for the replacement of one that is moved.
+// Arrival is a place of a plan on a node: for a waiting pod, or for the replacement of a moved one.
 type Arrival struct {
 	Node string
 	// Pod is the waiting pod, empty for a replacement.
 	Pod types.UID
-	// Controller is that of the pods that may come, empty for a pod without one.
+	// Controller is that of the pods that may take the place; empty for a pod without one.
 	Controller types.UID
 	Namespace  string
 	Priority   int32
 	Requests   resources.Vector
 }
 
-// ArrivalsOf are the places of a plan as its object tells them, those that are filled by now too: the pods there
-// say so themselves.
+// ArrivalsOf are the places of a plan in its object, including those that are taken by now: the pods' annotations say
+// which.
 func ArrivalsOf(record *packingplan.Record) []Arrival {
 	status := &record.Status
 	classes := make(map[string]*packingplan.Class, len(status.Classes))
@@ -39,7 +39,7 @@ func ArrivalsOf(record *packingplan.Record) []Arrival {
 	add := func(node, pod, class string, of Arrival) {
 		known := classes[class]
 		if known == nil {
-			return // nobody knows what it needs
+			return // its requests are not known
 		}
 		of.Node, of.Priority, of.Requests = node, known.Priority, requests[class]
 		of.Requests.Pods = 1
@@ -59,7 +59,7 @@ func ArrivalsOf(record *packingplan.Record) []Arrival {
 type planRoom struct {
 	name     string
 	arrivals []Arrival
-	// onNode are the places on each node, expected those of each pod that waits and of each controller.
+	// onNode are the places on each node, expected those for each waiting pod and for each controller.
 	onNode   map[string][]*place
 	expected map[types.UID][]*place
 	// priority is the highest of any place.
@@ -68,7 +68,7 @@ type planRoom struct {
 
 type place struct {
 	Arrival
-	// takenBy is empty as long as nobody has come.
+	// takenBy is empty while no pod has taken the place.
 	takenBy types.UID
 }
 
@@ -89,10 +89,10 @@ func newPlanRoom(name string, arrivals []Arrival) *planRoom {
 	return made
 }
 
-// HoldPlan holds room for the pods of a plan, in the stead of what was held for it before.
+// HoldPlan holds room for the pods of a plan, in place of what was held for it before.
 func (l *Ledger) HoldPlan(plan types.UID, name string, arrivals []Arrival) {
 	if l.holdsAlready(plan, arrivals) {
-		return // as after every writing down of its progress
+		return // as after every write of its progress
 	}
 	made := newPlanRoom(name, slices.Clone(arrivals))
 	l.mu.Lock()
@@ -122,7 +122,7 @@ func (l *Ledger) EndPlan(plan types.UID) {
 		delete(l.plans, plan)
 		l.freeAll(was)
 	}
-	l.bury(plan)
+	l.markGone(plan)
 }
 
 func (l *Ledger) freeAll(was *planRoom) {
@@ -159,15 +159,15 @@ func (p *planRoom) placeFor(pod *v1.Pod, node string, requests resources.Vector)
 	var best *place
 	p.each(pod, func(one *place) {
 		free := one.takenBy == "" || one.takenBy == pod.UID
-		if one.Node == node && free && requests.FitsIn(one.Requests) && (best == nil || one.suits(pod) > best.suits(pod)) {
+		if one.Node == node && free && requests.FitsIn(one.Requests) && (best == nil || one.rank(pod) > best.rank(pod)) {
 			best = one
 		}
 	})
 	return best
 }
 
-// suits ranks the places that a pod may take: the one it has, its own, those for anybody, those of its siblings.
-func (p *place) suits(pod *v1.Pod) int {
+// rank ranks the places that a pod may take: the one it has, its own, those for any replacement, those of its siblings.
+func (p *place) rank(pod *v1.Pod) int {
 	switch {
 	case p.takenBy == pod.UID:
 		return 3

@@ -26,7 +26,7 @@ func placed(node, cpu, app, pod string) reservation.Arrival {
 	return arrival
 }
 
-// bound is the pod on a node, with what it says it took.
+// bound is the pod on a node, with the annotation of what it took.
 func bound(pod *v1.Pod, node, from string) *v1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.NodeName = node
@@ -34,8 +34,8 @@ func bound(pod *v1.Pod, node, from string) *v1.Pod {
 	return pod
 }
 
-// A plan makes room step by step: nobody else may have it, and who may come already must not be kept out by the
-// room that is held for those who come later.
+// A plan makes room step by step: no other pod may have it, and a pod that may already arrive must not be kept out by the
+// room that is held for later arrivals.
 func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 	l := reservation.NewLedger()
 	l.HoldPlan("uid-p", "p", []reservation.Arrival{placed("n1", "1", "a", "a-1"), moved("n1", "3", "b")})
@@ -44,12 +44,12 @@ func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 		pod  *v1.Pod
 		want int64
 	}{
-		"who waits for his place":              {podOf("a", "a-1", "1", 5), 2000},
-		"a sibling, who may come in his stead": {podOf("a", "a-2", "1", 5), 2000},
-		"a replacement":                        {podOf("b", "b-2", "3", 5), 2000},
-		"a stranger":                           {podOf("d", "d", "1", 0), 6000},
-		"of equal priority":                    {podOf("d", "d", "1", 5), 6000},
-		"of higher priority":                   {podOf("d", "d", "1", 6), 0},
+		"a pod that waits for its place": {podOf("a", "a-1", "1", 5), 2000},
+		"a sibling that may replace it":  {podOf("a", "a-2", "1", 5), 2000},
+		"a replacement":                  {podOf("b", "b-2", "3", 5), 2000},
+		"a stranger":                     {podOf("d", "d", "1", 0), 6000},
+		"of equal priority":              {podOf("d", "d", "1", 5), 6000},
+		"of higher priority":             {podOf("d", "d", "1", 6), 0},
 	} {
 		if got := held(l, c.pod, "n1"); got != c.want || held(l, c.pod, "n2") != 0 {
 			t.Errorf("%s: %d held, want %d", name, got, c.want)
@@ -57,7 +57,7 @@ func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 	}
 }
 
-// Who arrives takes one place, and its room is no longer held.
+// An arriving pod takes one place, whose room is no longer held.
 func TestArrivalTakesOnePlaceOfThePlan(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
 	l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a"), moved("n1", "1", "a"), moved("n2", "1", "a")})
@@ -77,8 +77,8 @@ func TestArrivalTakesOnePlaceOfThePlan(t *testing.T) {
 	}
 }
 
-// A process that begins to lead knows the plan from its object and the arrivals from the pods alone, in whatever
-// order it hears of them.
+// A process that begins to lead knows the plan from its object and the arrivals from the pods alone, in whatever order it
+// sees them.
 func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 	record := planOf(t, "p", packingplan.Status{
 		Phase:   packingplan.Executing,
@@ -89,13 +89,13 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 			{Pod: "ns/old", PodUID: "old", OwnerUID: "rs-c", Class: "of a former version", FromNode: "n2", ToNode: "n1"}},
 	})
 	arrived := bound(podOf("b", "b-2", "1500m", 5), "n1", "p")
-	for name, hear := range map[string][]func(*reservation.Ledger){
-		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.See(arrived) }},
-		"first the pod":  {func(l *reservation.Ledger) { l.See(arrived) }, func(l *reservation.Ledger) { hold(l, record) }},
+	for name, updates := range map[string][]func(*reservation.Ledger){
+		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.Observe(arrived) }},
+		"first the pod":  {func(l *reservation.Ledger) { l.Observe(arrived) }, func(l *reservation.Ledger) { hold(l, record) }},
 	} {
 		l := reservation.NewLedger()
-		for _, heard := range hear {
-			heard(l)
+		for _, update := range updates {
+			update(l)
 		}
 		if got := held(l, podOf("d", "d", "1", 5), "n1"); got != 3000 {
 			t.Errorf("%s: %d held, want that of the two who have not come", name, got)
@@ -107,7 +107,7 @@ func hold(l *reservation.Ledger, record *packingplan.Record) {
 	l.HoldPlan(record.UID(), record.Name(), reservation.ArrivalsOf(record))
 }
 
-// What is heard of a plan after its end must not hold room that nobody ends.
+// An update of a plan after its end must not hold room that would never be released.
 func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
 	arrivals := []reservation.Arrival{moved("n1", "1", "a")}
@@ -117,14 +117,14 @@ func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 
 	l.EndPlan("uid-p")
 	l.HoldPlan("uid-p", "p", arrivals)
-	l.See(bound(podOf("a", "a-1", "1", 5), "n1", "p"))
+	l.Observe(bound(podOf("a", "a-1", "1", 5), "n1", "p"))
 
 	if before != 1000 || held(l, stranger, "n1") != 0 || !l.Empty() {
 		t.Errorf("%d held before its end, %d after it", before, held(l, stranger, "n1"))
 	}
 }
 
-// A plan's own room must not stand in the way of its rehearsal, nor count for the next snapshot.
+// A plan's own room must not count in its rehearsal, nor in the next snapshot.
 func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
 	l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a")})
@@ -132,22 +132,22 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 
 	rehearsed, _ := l.For(stranger, true).Held("n1")
 
-	if rehearsed.CPUMilli != 2000 || held(l, stranger, "n1") != 3000 || l.Standing()["n1"].CPUMilli != 2000 {
-		t.Errorf("rehearsal %v, live %d, standing %v", rehearsed, held(l, stranger, "n1"), l.Standing())
+	if rehearsed.CPUMilli != 2000 || held(l, stranger, "n1") != 3000 || l.HeldByNode()["n1"].CPUMilli != 2000 {
+		t.Errorf("rehearsal %v, live %d, standing %v", rehearsed, held(l, stranger, "n1"), l.HeldByNode())
 	}
 }
 
-// The longest name that Kubernetes accepts is no reason not to hold a plan's room, nor to end it.
+// The room of a plan with the longest name that Kubernetes accepts is held and released.
 func TestPlanWithTheLongestNameHasItsRoom(t *testing.T) {
 	l, name := reservation.NewLedger(), strings.Repeat("a", 253)
 	l.HoldPlan("uid-p", name, []reservation.Arrival{moved("n1", "1", "a")})
 
 	taken, ok := l.Take(podOf("a", "a-1", "1", 5), "n1")
-	told, read := reservation.TakenBy(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
+	parsed, read := reservation.TakenBy(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Annotations: map[string]string{reservation.AllocatedAnnotation: taken.Text()}}})
 
-	if !ok || !read || told.Name != name {
-		t.Errorf("took %v %t, read %v %t", taken, ok, told, read)
+	if !ok || !read || parsed.Name != name {
+		t.Errorf("took %v %t, read %v %t", taken, ok, parsed, read)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// DefaultTTL is how long a reservation lasts that says nothing about it.
+// DefaultTTL is how long a reservation lasts by default.
 const DefaultTTL = 24 * time.Hour
 
 // objectType is what the API calls the objects.
@@ -28,7 +28,7 @@ type Record struct {
 // Requests is what the reservation is to hold.
 func (r *Record) Requests() resources.Vector { return resources.OfPod(r.Pod()) }
 
-// Pod is the pod that stands for the reservation where plugins are asked about it.
+// Pod is the pod with which plugins choose a node for the reservation.
 func (r *Record) Pod() *v1.Pod {
 	pod := &v1.Pod{}
 	if r.Spec.Template != nil {
@@ -51,7 +51,7 @@ func (r *Record) Wanted() string {
 	return r.Spec.Template.Spec.NodeName
 }
 
-// Priority is that of the template's pod. Pods of a higher one are not kept out.
+// Priority is that of the template's pod. Pods of higher priority are not kept out.
 func (r *Record) Priority() int32 {
 	if r.Spec.Template == nil || r.Spec.Template.Spec.Priority == nil {
 		return 0
@@ -72,7 +72,7 @@ func (r *Record) Expiry() (at time.Time, ok bool) {
 	return r.Created().Add(r.Spec.TTL.Duration), true
 }
 
-// Set notes a condition. The time of its transition is that of the last change.
+// Set sets a condition. Its transition time is that of the last change.
 func (s *Status) Set(condition string, holds bool, reason, message string, now time.Time) {
 	status := metav1.ConditionFalse
 	if holds {
@@ -106,13 +106,12 @@ func (s *Status) Condition(condition string) *Condition {
 	return nil
 }
 
-// NewInformer watches the reservations. It holds *Record, which nobody may change: Read makes one of the
-// caller's own.
+// NewInformer watches the reservations. It holds *Record values, which must not be changed: Read makes a copy.
 func NewInformer(client dynamic.Interface) cache.SharedIndexInformer {
 	return customobject.NewInformer(objectType, client, Read)
 }
 
-// Read reads an object of the API or a record, which must not be changed any more.
+// Read reads an object of the API or a record, which must not be changed afterwards.
 func Read(object any) (*Record, error) {
 	read, err := customobject.Read[Spec, Status](objectType, object)
 	if err != nil {
@@ -131,7 +130,7 @@ func (r *Record) Copy() *Record {
 	return &copied
 }
 
-// DeepCopy is a status of its own.
+// DeepCopy is an independent copy.
 func (s *Status) DeepCopy() *Status {
 	copied := *s
 	copied.Conditions = slices.Clone(s.Conditions)
@@ -140,5 +139,5 @@ func (s *Status) DeepCopy() *Status {
 	return &copied
 }
 
-// Equal says whether both mean the same, the times of probes aside.
+// Equal says whether both are semantically equal.
 func (s *Status) Equal(other *Status) bool { return equality.Semantic.DeepEqual(s, other) }

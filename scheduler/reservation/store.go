@@ -20,12 +20,12 @@ func NewStore(client dynamic.Interface) *Store {
 	return &Store{customobject.NewStore[Spec, Status](objectType, client)}
 }
 
-// WriteStatus writes the record's status, unless somebody changed the object meanwhile.
+// WriteStatus writes the record's status, unless the object has been changed meanwhile.
 func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
 	return s.objects.WriteStatus(ctx, &record.Object)
 }
 
-// Delete removes the object; one that is gone already is fine, also if there is a namesake now.
+// Delete removes the object. It is no error if the object is gone, or another one has its name by now.
 func (s *Store) Delete(ctx context.Context, record *Record) error {
 	uid := record.UID()
 	err := s.objects.Delete(ctx, record.Name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})

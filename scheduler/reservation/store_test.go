@@ -14,7 +14,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// overtaken is a store whose objects somebody else always changes first, and the calls to the API.
+// overtaken is a store whose objects are always changed just before a write, and the calls to the API.
 func overtaken(t *testing.T) (store *reservation.Store, record *reservation.Record, calls func() []clienttesting.Action) {
 	t.Helper()
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
@@ -27,8 +27,7 @@ func overtaken(t *testing.T) (store *reservation.Store, record *reservation.Reco
 	return reservation.NewStore(client), reserved(t, "r", "n1", "1", "a"), client.Actions
 }
 
-// What is written was decided from the object as it was seen: once it has changed, the keeper has
-// to look again.
+// A status is computed from the object as it was seen: if the object has changed, the controller has to sync again.
 func TestStatusOfAReservationThatHasChangedIsNotWritten(t *testing.T) {
 	store, record, calls := overtaken(t)
 
@@ -40,7 +39,7 @@ func TestStatusOfAReservationThatHasChangedIsNotWritten(t *testing.T) {
 }
 
 // By the time a reservation is collected, another one may have its name.
-func TestNamesakeOfACollectedReservationIsNotDeleted(t *testing.T) {
+func TestReservationWithTheNameOfACollectedOneIsNotDeleted(t *testing.T) {
 	store, record, calls := overtaken(t)
 
 	if err := store.Delete(context.Background(), record); err != nil {

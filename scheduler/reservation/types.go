@@ -12,10 +12,10 @@ var Resource = schema.GroupVersionResource{Group: "stowage.dev", Version: "v1alp
 // Kind is the kind of the objects.
 const Kind = "Reservation"
 
-// AllocatedAnnotation is where a pod says which reservation, or room of a plan, it took from.
+// AllocatedAnnotation names the reservation or the plan that a pod took room from.
 const AllocatedAnnotation = "stowage.dev/reservation-allocated"
 
-// Phase is how far a reservation has come.
+// Phase is the state of a reservation.
 type Phase string
 
 // Phases (seed 001, ReservationPhase).
@@ -30,9 +30,9 @@ const (
 	Failed Phase = "Failed"
 )
 
-// Spec is what is to be held, and for whom.
+// Spec is what to hold, and for which pods.
 type Spec struct {
-	// Template says what a pod would need; template.spec.nodeName, where.
+	// Template is a pod with the room to hold; its spec.nodeName may name the node.
 	Template *v1.PodTemplateSpec `json:"template,omitempty"`
 	// Owners are alternatives.
 	Owners []Owner `json:"owners,omitempty"`
@@ -50,13 +50,13 @@ type Owner struct {
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 }
 
-// ControllerReference is a controller of pods of one namespace, or of any if that is left out.
+// ControllerReference is a controller of pods in one namespace, or in any if that is left out.
 type ControllerReference struct {
 	metav1.OwnerReference `json:",inline"`
 	Namespace             string `json:"namespace,omitempty"`
 }
 
-// Status is what came of it.
+// Status is the observed state.
 type Status struct {
 	Phase         Phase                `json:"phase,omitempty"`
 	Conditions    []Condition          `json:"conditions,omitempty"`
@@ -79,7 +79,7 @@ const (
 	ReasonNodeGone      = "NodeGone"
 )
 
-// Condition says why a reservation is where it is.
+// Condition is one aspect of a reservation's state.
 type Condition struct {
 	Type               string                 `json:"type"`
 	Status             metav1.ConditionStatus `json:"status"`

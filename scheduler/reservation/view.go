@@ -9,19 +9,19 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// View is what is reserved as it concerns one pod. It costs what there is for the pod itself, and on a node
-// what is reserved on that node. What is held is looked up when it is asked for.
+// View is what is reserved from the point of view of one pod. Its cost grows with what is reserved for the pod, and per
+// node with what is reserved on that node. Held room is looked up on demand.
 type View struct {
 	ledger    *Ledger
 	pod       types.UID
 	priority  int32
 	rehearsal bool
-	// own are the reservations that the pod owns, plans those that expect it.
+	// own are the reservations that the pod owns, plans the plans that expect it.
 	own, plans sets.Set[types.UID]
 	offers     map[string][]Offer
 }
 
-// Offer is what is left of a reservation, or of a plan's place, that a pod may take from.
+// Offer is what is left of a reservation, or a plan's place, that a pod may take from.
 type Offer struct {
 	Name           string
 	Capacity, Left resources.Vector
@@ -29,7 +29,7 @@ type Offer struct {
 	uid types.UID
 }
 
-// For is the view of a pod. In a rehearsal the room of plans does not count: the plan itself is what is tried.
+// For is the view of a pod. In a rehearsal the room of plans does not count: the plan itself is being tried.
 func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 	v := &View{ledger: l, pod: pod.UID, priority: corev1helpers.PodPriority(pod), rehearsal: rehearsal,
 		own: sets.New[types.UID](), plans: sets.New[types.UID]()}
@@ -60,8 +60,8 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 	return v
 }
 
-// offer is what is left of a reservation, and whether that is enough. A reservation holds room, which several
-// pods may share; how many a node takes is its own limit.
+// offer is what is left of a reservation, and whether that is enough. Several pods may share a reservation; the number of
+// pods is only limited by the node.
 func (l *Ledger) offer(one *entry, requests resources.Vector) (offer Offer, enough bool) {
 	requests.Pods = 0
 	left := l.left(one)
@@ -75,11 +75,11 @@ func (v *View) addOffer(node string, offer Offer) {
 	v.offers[node] = append(v.offers[node], offer)
 }
 
-// Offers are what the pod may take from on each node, and that have enough left.
+// Offers are the offers on each node that have enough left for the pod.
 func (v *View) Offers() map[string][]Offer { return v.offers }
 
-// KeepsOut says whether any room is held against the pod, on whatever node.
-func (v *View) KeepsOut() bool {
+// IsRestricted says whether any room is held against the pod, on whatever node.
+func (v *View) IsRestricted() bool {
 	l := v.ledger
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -105,9 +105,9 @@ func (v *View) KeepsOut() bool {
 	return false
 }
 
-// Held is the room on the node that the pod must leave alone: that of reservations which are not for it, and of
-// plans that do not expect it, unless its priority is higher than theirs. The pods of a plan do not stand in each
-// other's way: the plan sees to their order.
+// Held is the room on the node that the pod must not take: that of reservations that are not for it, and of plans that do
+// not expect it, unless its priority is higher than theirs. The pods of a plan do not block each other: the plan decides
+// their order.
 func (v *View) Held(node string) (held resources.Vector, some bool) {
 	l := v.ledger
 	l.mu.RLock()
@@ -133,7 +133,7 @@ func (v *View) Held(node string) (held resources.Vector, some bool) {
 	return held, some
 }
 
-// passes says that a reservation does not keep the pod out.
+// passes says that a reservation does not restrict the pod.
 func (v *View) passes(one *entry) bool {
 	return one.open && v.own.Has(one.uid) || v.priority > one.priority || one.uid == v.pod
 }

@@ -11,12 +11,12 @@ const (
 	// largestRequest is more of anything than a machine has (a pebibyte, or as many cores). A plan that moves
 	// pods of no more than that cannot overflow: 4,000 of them are less than 2^63.
 	largestRequest = 1 << 50
-	// largestTold is the largest amount that the contract allows.
-	largestTold = 1 << 60
+	// contractLimit is the largest amount in the contract.
+	contractLimit = 1 << 60
 )
 
-// Countable says whether sums of what the pod asks for stay within 64 bits. Kubernetes accepts larger
-// requests, of which the scheduler counts whatever is left after the overflow.
+// Countable says whether sums of the pod's requests stay within 64 bits. Kubernetes accepts larger requests, of which
+// the scheduler counts what is left after the overflow.
 func Countable(pod *v1.Pod) bool {
 	for name, quantity := range requestsOf(pod) {
 		largest := resource.NewQuantity(largestRequest, resource.BinarySI)
@@ -50,5 +50,5 @@ func negative(a int64) int64 {
 	return -a
 }
 
-// told is the amount as the contract allows it.
-func told(amount int64) int64 { return min(max(0, amount), largestTold) }
+// inContractRange is the amount as the contract allows it.
+func inContractRange(amount int64) int64 { return min(max(0, amount), contractLimit) }

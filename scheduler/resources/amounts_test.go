@@ -15,7 +15,7 @@ func asking(name v1.ResourceName, amount string) *v1.Pod {
 		Requests: v1.ResourceList{name: resource.MustParse(amount)}}}}}}
 }
 
-// A sum that wraps round would make room where there is none.
+// A sum that overflows would show room where there is none.
 func TestSumsEndAtTheEndsOfTheRange(t *testing.T) {
 	most := resources.Vector{MemoryBytes: math.MaxInt64, Extended: map[string]int64{"x": math.MaxInt64}}
 	least := resources.Vector{MemoryBytes: math.MinInt64, Extended: map[string]int64{"x": math.MinInt64}}
@@ -54,9 +54,9 @@ func TestRequestsBeyondAnyMachineAreNotCountable(t *testing.T) {
 
 // The optimiser refuses amounts beyond 2^60, of a node or a reservation as of a pod.
 func TestAmountsAreToldInTheContractsRange(t *testing.T) {
-	told := resources.Vector{CPUMilli: math.MaxInt64, MemoryBytes: -1, Extended: map[string]int64{"x": math.MaxInt64}}.Message()
+	message := resources.Vector{CPUMilli: math.MaxInt64, MemoryBytes: -1, Extended: map[string]int64{"x": math.MaxInt64}}.Message()
 
-	if told.CpuMilli != 1<<60 || told.MemoryBytes != 0 || told.Extended["x"] != 1<<60 {
-		t.Errorf("told %v", told)
+	if message.CpuMilli != 1<<60 || message.MemoryBytes != 0 || message.Extended["x"] != 1<<60 {
+		t.Errorf("message %v", message)
 	}
 }

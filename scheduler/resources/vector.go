@@ -122,7 +122,7 @@ func (v Vector) ShortOf(free Vector) string {
 	return ""
 }
 
-// List is the vector as a resource list, without what there is nothing of.
+// List is the vector as a resource list, without zero amounts.
 func (v Vector) List() v1.ResourceList {
 	list := v1.ResourceList{}
 	set := func(name v1.ResourceName, quantity *resource.Quantity) {
@@ -139,7 +139,7 @@ func (v Vector) List() v1.ResourceList {
 	return list
 }
 
-// bytes is an amount as people wrote it: in powers of two if it is whole Mi, else in powers of ten.
+// bytes is a readable amount: in powers of two if it is whole Mi, else in powers of ten.
 func bytes(amount int64) *resource.Quantity {
 	if amount%(1<<20) == 0 {
 		return resource.NewQuantity(amount, resource.BinarySI)
@@ -150,21 +150,21 @@ func bytes(amount int64) *resource.Quantity {
 // Message is the vector in the contract's form and range.
 func (v Vector) Message() *contract.Resources {
 	message := &contract.Resources{
-		CpuMilli:              told(v.CPUMilli),
-		MemoryBytes:           told(v.MemoryBytes),
-		EphemeralStorageBytes: told(v.EphemeralStorageBytes),
-		Pods:                  told(v.Pods),
+		CpuMilli:              inContractRange(v.CPUMilli),
+		MemoryBytes:           inContractRange(v.MemoryBytes),
+		EphemeralStorageBytes: inContractRange(v.EphemeralStorageBytes),
+		Pods:                  inContractRange(v.Pods),
 	}
 	if len(v.Extended) > 0 {
 		message.Extended = make(map[string]int64, len(v.Extended))
 		for name, value := range v.Extended {
-			message.Extended[name] = told(value)
+			message.Extended[name] = inContractRange(value)
 		}
 	}
 	return message
 }
 
-// AtLeastNothing is the vector with nothing in the place of every negative amount.
+// AtLeastNothing is the vector with zero in place of every negative amount.
 func (v Vector) AtLeastNothing() Vector {
 	amounts := Vector{
 		CPUMilli:              max(0, v.CPUMilli),
@@ -183,8 +183,7 @@ func (v Vector) AtLeastNothing() Vector {
 	return amounts
 }
 
-// ShareOf is the mean share that the vector takes of a capacity, over the resources of which
-// there is any.
+// ShareOf is the mean share of a capacity that the vector takes, over the resources that the capacity has.
 func (v Vector) ShareOf(capacity Vector) float64 {
 	sum, count := 0.0, 0
 	share := func(amount, of int64) {

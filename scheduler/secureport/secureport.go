@@ -12,29 +12,29 @@ import (
 // ErrClosed says that the scheduler serves nothing.
 var ErrClosed = errors.New("the scheduler has no secure port; give it one with --secure-port")
 
-// Add has the requests for one path answered by the handler, which authenticates and authorises them itself.
-// All others stay the stock scheduler's. It must be called before the scheduler runs.
+// Add makes the handler answer the requests for one path. The handler authenticates and authorises them itself. The
+// stock scheduler answers all others. Add must be called before the scheduler runs.
 func Add(to *config.CompletedConfig, path string, handler http.Handler) error {
 	if to.SecureServing == nil || to.Authentication.Authenticator == nil {
 		return ErrClosed
 	}
-	listener := &introducing{Listener: to.SecureServing.Listener}
+	listener := &bootstrapListener{Listener: to.SecureServing.Listener}
 	to.SecureServing.Listener = listener
-	to.Authentication.Authenticator = meeting(to.Authentication.Authenticator, func(server *http.Server) {
+	to.Authentication.Authenticator = captureServer(to.Authentication.Authenticator, func(server *http.Server) {
 		server.Handler = beside(server.Handler, path, handler)
-		listener.met.Store(true)
+		listener.reached.Store(true)
 	})
 	return nil
 }
 
-// meeting calls met with the server of the first request. It asks the authenticator about every request: no
-// other part of the stock scheduler that can be exchanged sees them.
-func meeting(before authenticator.Request, met func(*http.Server)) authenticator.Request {
+// captureServer wraps the authenticator, and calls captured with the server of the first request. Of the parts of the
+// stock scheduler that can be replaced, only the authenticator sees requests.
+func captureServer(before authenticator.Request, captured func(*http.Server)) authenticator.Request {
 	var once sync.Once
 	return authenticator.RequestFunc(func(request *http.Request) (*authenticator.Response, bool, error) {
 		once.Do(func() {
 			if server, ok := request.Context().Value(http.ServerContextKey).(*http.Server); ok {
-				met(server)
+				captured(server)
 			}
 		})
 		return before.AuthenticateRequest(request)

@@ -21,7 +21,7 @@ import (
 
 const ownPath = "/own"
 
-// scheduler is as far as a secure port goes: a port, and handlers behind an authenticator.
+// scheduler has only a secure port, and handlers behind an authenticator.
 type scheduler struct {
 	t         *testing.T
 	completed config.CompletedConfig
@@ -55,7 +55,7 @@ func says(text string) http.Handler {
 	return http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, text) })
 }
 
-// serve does as the stock scheduler's Run, whose handler refuses everybody it does not know.
+// serve does what the stock scheduler's Run does, whose handler refuses unknown users.
 func (s *scheduler) serve() {
 	s.t.Helper()
 	stock := filters.WithAuthentication(says("open"), s.completed.Authentication.Authenticator, says("stock"), nil, nil)
@@ -109,8 +109,8 @@ func (a *asking) Accept() (net.Conn, error) {
 	return a.Listener.Accept()
 }
 
-// The port is opened when the handler is in its place: also the first request gets the right answer.
-func TestNobodyIsLetInBeforeTheHandlerIsThere(t *testing.T) {
+// The port is opened once the handler is in place: even the first request gets the right answer.
+func TestNoConnectionIsAcceptedBeforeTheHandlerIsThere(t *testing.T) {
 	s := newScheduler(t)
 	port := &asking{Listener: s.completed.SecureServing.Listener}
 	s.completed.SecureServing.Listener = port
@@ -138,7 +138,7 @@ func TestNobodyIsLetInBeforeTheHandlerIsThere(t *testing.T) {
 	}
 }
 
-// A scheduler without a port, or one that serves in an unknown way, says so instead of serving half.
+// A scheduler without a port, or one that serves in an unknown way, returns an error.
 func TestPortThatCannotBeSharedIsAnError(t *testing.T) {
 	none := (&config.Config{}).Complete()
 	if err := secureport.Add(&none, ownPath, says("own")); !errors.Is(err, secureport.ErrClosed) {
@@ -157,7 +157,7 @@ func TestPortThatCannotBeSharedIsAnError(t *testing.T) {
 	asksNobody := &http.Server{Handler: says("open"), ReadHeaderTimeout: time.Second}
 	err = asksNobody.Serve(tls.NewListener(s.completed.SecureServing.Listener,
 		&tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}))
-	if !errors.Is(err, secureport.ErrNotMet) {
-		t.Errorf("a server that asks nobody: %v", err)
+	if !errors.Is(err, secureport.ErrNotReached) {
+		t.Errorf("a server without an authenticator: %v", err)
 	}
 }

@@ -23,13 +23,12 @@ var (
 	namespaceResource = v1.SchemeGroupVersion.WithResource("namespaces")
 )
 
-// api stands in for the API server: an object tracker that numbers its versions, counts its events and
-// binds pods.
+// api replaces the API server: an object tracker that numbers its versions, counts its events and binds pods.
 type api struct {
 	clienttesting.ObjectTracker
 	client  *fake.Clientset
-	pods    *ledger
-	nodes   *ledger
+	pods    *eventCounter
+	nodes   *eventCounter
 	version atomic.Int64
 	// preempted are the pods that the scheduler has removed.
 	preempted victims
@@ -42,8 +41,8 @@ func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	a := &api{
 		ObjectTracker: clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder()),
 		client:        &fake.Clientset{},
-		pods:          newLedger(),
-		nodes:         newLedger(),
+		pods:          newEventCounter(),
+		nodes:         newEventCounter(),
 		bound:         bound,
 		now:           now,
 	}
@@ -86,8 +85,8 @@ func (a *api) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	return true, binding, nil
 }
 
-// start stamps a pod as its kubelet would. Preemption goes by the stamps when all else is equal; without one it
-// takes the wall clock's time, which is another with every look.
+// start sets a pod's start time as its kubelet would. Preemption compares start times when all else is equal; without
+// one it uses the wall clock, whose time differs with every call.
 func (a *api) start(pod *v1.Pod) {
 	if pod.Status.StartTime == nil {
 		pod.Status.StartTime = &metav1.Time{Time: a.now()}
@@ -138,7 +137,7 @@ func (a *api) Delete(
 	return nil
 }
 
-// remove does what Delete does for those who are not the scheduler: nobody was preempted.
+// remove deletes an object that the scheduler did not delete: it is not a preemption.
 func (a *api) remove(
 	gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions,
 ) error {
@@ -149,8 +148,8 @@ func (a *api) remove(
 	return err
 }
 
-// counted gives the object its next version before the change and counts the event after it. The
-// scheduler takes an update without a new version for a repetition and drops it.
+// counted gives the object its next version before the change and counts the event after it. The scheduler drops an
+// update without a new version as a repetition.
 func (a *api) counted(gvr schema.GroupVersionResource, object runtime.Object, change func() error) error {
 	accessor, err := meta.Accessor(object)
 	if err != nil {

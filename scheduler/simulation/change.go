@@ -22,8 +22,8 @@ type Change struct {
 	PodGone string `json:"podGone,omitempty"`
 }
 
-func (change *Change) faults(path string, instance *Instance) []error {
-	var faults []error
+func (change *Change) validate(path string, instance *Instance) []error {
+	var errs []error
 	kinds := 0
 	for _, given := range []bool{change.Node != nil, change.NodeGone != "", change.PodGone != ""} {
 		if given {
@@ -31,22 +31,22 @@ func (change *Change) faults(path string, instance *Instance) []error {
 		}
 	}
 	if kinds != 1 {
-		faults = append(faults, fmt.Errorf("%s: must have one of node, nodeGone and podGone", path))
+		errs = append(errs, fmt.Errorf("%s: must have one of node, nodeGone and podGone", path))
 	}
 	if change.After < 0 || change.After > len(instance.Pods) {
-		faults = append(faults, fmt.Errorf("%s.after: %d is not a number of the instance's pods", path, change.After))
+		errs = append(errs, fmt.Errorf("%s.after: %d is not a number of the instance's pods", path, change.After))
 	}
 	if change.Node != nil {
 		if change.Node.Name == "" {
-			faults = append(faults, fmt.Errorf("%s.node.metadata.name: missing", path))
+			errs = append(errs, fmt.Errorf("%s.node.metadata.name: missing", path))
 		}
-		faults = append(faults, quantityFaults(path+".node.status.allocatable", change.Node.Status.Allocatable)...)
-		faults = append(faults, quantityFaults(path+".node.status.capacity", change.Node.Status.Capacity)...)
+		errs = append(errs, validateQuantities(path+".node.status.allocatable", change.Node.Status.Allocatable)...)
+		errs = append(errs, validateQuantities(path+".node.status.capacity", change.Node.Status.Capacity)...)
 	}
-	return faults
+	return errs
 }
 
-// change makes the changes that are due before the pod of that number arrives, and lets the scheduler rest.
+// change makes the changes that are due before the pod of that number arrives, and lets the scheduler settle.
 func (r *run) change(changes []Change, after int) error {
 	for i := range changes {
 		if changes[i].After != after {
@@ -55,10 +55,10 @@ func (r *run) change(changes []Change, after int) error {
 		if err := r.apply(&changes[i]); err != nil {
 			return fmt.Errorf("changes[%d]: %w", i, err)
 		}
-		if err := r.api.nodes.settle(r.ctx); err != nil {
+		if err := r.api.nodes.wait(r.ctx); err != nil {
 			return err
 		}
-		if err := r.rest(); err != nil {
+		if err := r.settle(); err != nil {
 			return err
 		}
 	}

@@ -44,15 +44,15 @@ func TestAPendingPodIsTriedAgainAfterAChange(t *testing.T) {
 	expectNodes(t, result, map[string]string{"b": "node-000"})
 }
 
-// TestFaultsOfChangesAreToldTogether: who repairs a file wants to do it once.
-func TestFaultsOfChangesAreToldTogether(t *testing.T) {
+// TestErrorsOfChangesAreReportedTogether: one run should be enough to find all errors of a file.
+func TestErrorsOfChangesAreReportedTogether(t *testing.T) {
 	_, results := stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"Never","changes":[{"after":1,"podGone":"a"},`+
 		`{"after":0},{"after":0,"node":{"metadata":{}}}]}`)
-	for _, fault := range []string{
+	for _, want := range []string{
 		`arrival: "Never" is neither`, "changes[0].after: 1", "changes[1]: must have one of", "changes[2].node.metadata.name",
 	} {
-		if !strings.Contains(results[0].Error, fault) {
-			t.Errorf("the error should contain %s:\n%s", fault, results[0].Error)
+		if !strings.Contains(results[0].Error, want) {
+			t.Errorf("the error should contain %s:\n%s", want, results[0].Error)
 		}
 	}
 	_, results = stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"AtOnce","changes":[{"after":0,"podGone":"a"}]}`)
@@ -78,6 +78,6 @@ func TestPodsMayArriveAtOnce(t *testing.T) {
 // TestNothingIsMeasuredUnasked: results of equal instances are compared byte by byte.
 func TestNothingIsMeasuredUnasked(t *testing.T) {
 	if m := place(t, "deterministic", randomInstance(1)).Measurement; m != nil {
-		t.Errorf("nobody asked for %+v", m)
+		t.Errorf("unexpected measurement %+v", m)
 	}
 }

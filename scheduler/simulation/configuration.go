@@ -23,16 +23,15 @@ func LoadConfiguration(path string) (*config.KubeSchedulerConfiguration, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if faults := validation.ValidateKubeSchedulerConfiguration(configuration); faults != nil {
-		return nil, fmt.Errorf("%s: %w", path, utilerrors.NewAggregate(faults.Errors()))
+	if invalid := validation.ValidateKubeSchedulerConfiguration(configuration); invalid != nil {
+		return nil, fmt.Errorf("%s: %w", path, utilerrors.NewAggregate(invalid.Errors()))
 	}
 	return configuration, nil
 }
 
-// SetFeatureGates turns off, for the whole process, what would make an outcome depend on time:
-// opportunistic batching reuses a ranking of nodes for half a second of wall clock, and asynchronous
-// preemption deletes its victims after the attempt is over. The overrides, as in "Name=true,Other=false", have the
-// last word.
+// SetFeatureGates turns off, for the whole process, what would make an outcome depend on time: opportunistic batching
+// reuses a ranking of nodes for half a second of wall clock, and asynchronous preemption deletes its victims after the
+// attempt is over. The overrides, as in "Name=true,Other=false", take precedence.
 func SetFeatureGates(overrides string) error {
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
 		string(features.OpportunisticBatching):    false,

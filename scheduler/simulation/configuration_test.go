@@ -11,10 +11,10 @@ import (
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
-// TestABrokenConfigurationNamesFileAndField: the reader must not have to search for the fault.
+// TestABrokenConfigurationNamesFileAndField: the reader must not have to search for the error.
 func TestABrokenConfigurationNamesFileAndField(t *testing.T) {
 	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-	for fault, text := range map[string]string{
+	for want, text := range map[string]string{
 		`unknown field "parallel"`: head + "parallel: 1\n",
 		"parallelism":              head + "parallelism: -1\n",
 		"percentageOfNodesToScore": head + "percentageOfNodesToScore: 101\n",
@@ -26,8 +26,8 @@ func TestABrokenConfigurationNamesFileAndField(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := simulation.LoadConfiguration(path)
-		if err == nil || !strings.Contains(err.Error(), fault) || !strings.HasPrefix(err.Error(), path) {
-			t.Errorf("want an error with %s and %q, got %v", path, fault, err)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), path) {
+			t.Errorf("want an error with %s and %q, got %v", path, want, err)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestAnUnknownPluginIsFoundBeforeTheFirstInstance(t *testing.T) {
 	}
 }
 
-// TestTheOptimizerIsRefused: its moves need a cluster, and leaving them out would be a silent lie.
+// TestTheOptimizerIsRefused: its moves need a cluster, and leaving them out silently would give wrong results.
 func TestTheOptimizerIsRefused(t *testing.T) {
 	for _, profile := range []string{"optimizer", "optimizer-deterministic"} {
 		configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, profile+".yaml"))

@@ -11,47 +11,47 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler"
 )
 
-// newInformerFactory returns the scheduler's own informer factory, with the informers of pods and
-// nodes keeping the books.
-func newInformerFactory(client kubernetes.Interface, pods, nodes *ledger) informers.SharedInformerFactory {
+// newInformerFactory returns the scheduler's own informer factory, with informers of pods and nodes that count the
+// events that have been handled.
+func newInformerFactory(client kubernetes.Interface, pods, nodes *eventCounter) informers.SharedInformerFactory {
 	podInformer := scheduler.NewInformerFactory(client, 0).Core().V1().Pods().Informer()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	factory.InformerFor(&v1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
-		return bookkeepingInformer{podInformer, pods}
+		return countingInformer{podInformer, pods}
 	})
 	factory.InformerFor(&v1.Node{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-		return bookkeepingInformer{coreinformers.NewNodeInformer(client, resync, indexers), nodes}
+		return countingInformer{coreinformers.NewNodeInformer(client, resync, indexers), nodes}
 	})
 	return factory
 }
 
-// bookkeepingInformer enters in a ledger what its handlers have dealt with.
-type bookkeepingInformer struct {
+// countingInformer counts the events that its handlers have handled.
+type countingInformer struct {
 	cache.SharedIndexInformer
-	ledger *ledger
+	counter *eventCounter
 }
 
-func (i bookkeepingInformer) AddEventHandler(
+func (i countingInformer) AddEventHandler(
 	handler cache.ResourceEventHandler,
 ) (cache.ResourceEventHandlerRegistration, error) {
 	return i.SharedIndexInformer.AddEventHandler(i.counted(handler))
 }
 
-func (i bookkeepingInformer) AddEventHandlerWithResyncPeriod(
+func (i countingInformer) AddEventHandlerWithResyncPeriod(
 	handler cache.ResourceEventHandler, resync time.Duration,
 ) (cache.ResourceEventHandlerRegistration, error) {
 	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.counted(handler), resync)
 }
 
-func (i bookkeepingInformer) AddEventHandlerWithOptions(
+func (i countingInformer) AddEventHandlerWithOptions(
 	handler cache.ResourceEventHandler, options cache.HandlerOptions,
 ) (cache.ResourceEventHandlerRegistration, error) {
 	return i.SharedIndexInformer.AddEventHandlerWithOptions(i.counted(handler), options)
 }
 
-func (i bookkeepingInformer) counted(handler cache.ResourceEventHandler) cache.ResourceEventHandler {
-	return countedHandler{handler, i.ledger.enlist()}
+func (i countingInformer) counted(handler cache.ResourceEventHandler) cache.ResourceEventHandler {
+	return countedHandler{handler, i.counter.addHandler()}
 }
 
 // countedHandler calls done after each event.

@@ -17,15 +17,15 @@ type Instance struct {
 	Nodes []v1.Node `json:"nodes"`
 	// Pods are in the order of arrival.
 	Pods []v1.Pod `json:"pods"`
-	// Objects are whatever else the scheduler looks at: Services and ReplicaSets, by which it spreads
-	// pods that do not say how, PodDisruptionBudgets, bound PersistentVolumeClaims with their volumes.
+	// Objects are the other objects that the scheduler reads: Services and ReplicaSets, by which it spreads pods by
+	// default, PodDisruptionBudgets, bound PersistentVolumeClaims with their volumes.
 	Objects []Object `json:"objects,omitempty"`
 	// Changes happen while the pods arrive.
 	Changes []Change `json:"changes,omitempty"`
 	// Arrival is how the pods arrive; InTurn if it is left out.
 	Arrival Arrival `json:"arrival,omitempty"`
-	// Replace brings preempted pods back, under other names, as their controllers would. Their placement is then
-	// that of whoever stands for them at the end.
+	// Replace replaces preempted pods under other names, as their controllers would. Their placement is then that of
+	// their last replacement.
 	Replace bool `json:"replace,omitempty"`
 	// Measure asks for a measurement.
 	Measure bool `json:"measure,omitempty"`
@@ -35,13 +35,13 @@ type Instance struct {
 type Arrival string
 
 const (
-	// InTurn: each arrives when the scheduler has come to rest after the one before.
+	// InTurn: each arrives when the scheduler has settled after the one before.
 	InTurn Arrival = "InTurn"
 	// AtOnce: all arrive before the scheduler tries the first of them.
 	AtOnce Arrival = "AtOnce"
 )
 
-// Result is what became of one instance.
+// Result is the result of one instance.
 type Result struct {
 	ID string `json:"id"`
 	// Placements maps namespace/name of every pod to its node, or to "" if it is pending.
@@ -54,17 +54,16 @@ type Result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// ParseInstance reads an instance from JSON. Unknown fields are errors, and all faults are reported
-// together.
+// ParseInstance reads an instance from JSON. Unknown fields are errors, and all errors are reported together.
 func ParseInstance(data []byte) (Instance, error) {
 	var instance Instance
-	faults, err := kjson.UnmarshalStrict(data, &instance)
+	errs, err := kjson.UnmarshalStrict(data, &instance)
 	if err != nil {
 		return Instance{ID: instance.ID}, fmt.Errorf("not an instance in JSON: %w", err)
 	}
 	instance.complete()
-	faults = append(faults, instance.faults()...)
-	return instance, errors.Join(faults...)
+	errs = append(errs, instance.validate()...)
+	return instance, errors.Join(errs...)
 }
 
 // complete fills in the namespace of pods that name none.
@@ -76,56 +75,56 @@ func (instance *Instance) complete() {
 	}
 }
 
-// faults lists what would keep the instance from existing in a cluster.
-func (instance *Instance) faults() []error {
-	var faults []error
+// validate lists why the instance could not exist in a cluster.
+func (instance *Instance) validate() []error {
+	var errs []error
 	if instance.ID == "" {
-		faults = append(faults, errors.New("id: missing; give the instance a name"))
+		errs = append(errs, errors.New("id: missing; give the instance a name"))
 	}
 	nodes := map[string]bool{}
 	for i := range instance.Nodes {
 		node := &instance.Nodes[i]
 		path := fmt.Sprintf("nodes[%d]", i)
-		faults = append(faults, nameFaults(path, node.Name, node.Name, nodes)...)
-		faults = append(faults, quantityFaults(path+".status.allocatable", node.Status.Allocatable)...)
-		faults = append(faults, quantityFaults(path+".status.capacity", node.Status.Capacity)...)
+		errs = append(errs, validateName(path, node.Name, node.Name, nodes)...)
+		errs = append(errs, validateQuantities(path+".status.allocatable", node.Status.Allocatable)...)
+		errs = append(errs, validateQuantities(path+".status.capacity", node.Status.Capacity)...)
 	}
 	pods := map[string]bool{}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
 		path := fmt.Sprintf("pods[%d]", i)
-		faults = append(faults, nameFaults(path, pod.Name, key(pod), pods)...)
+		errs = append(errs, validateName(path, pod.Name, key(pod), pods)...)
 		if pod.Spec.NodeName != "" && !nodes[pod.Spec.NodeName] {
-			faults = append(faults, fmt.Errorf(
+			errs = append(errs, fmt.Errorf(
 				"%s.spec.nodeName: the instance has no node %q", path, pod.Spec.NodeName))
 		}
 		for j, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			faults = append(faults, quantityFaults(
+			errs = append(errs, validateQuantities(
 				fmt.Sprintf("%s container %d requests", path, j), container.Resources.Requests)...)
 		}
 	}
-	return append(faults, instance.courseFaults()...)
+	return append(errs, instance.validateSequence()...)
 }
 
-// courseFaults lists what is wrong with how things happen.
-func (instance *Instance) courseFaults() []error {
-	var faults []error
+// validateSequence lists what is wrong with the arrival and the changes.
+func (instance *Instance) validateSequence() []error {
+	var errs []error
 	switch instance.Arrival {
 	case "", InTurn:
 	case AtOnce:
 		if len(instance.Changes) > 0 {
-			faults = append(faults, fmt.Errorf("changes: none can happen between pods that arrive %s", AtOnce))
+			errs = append(errs, fmt.Errorf("changes: none can happen between pods that arrive %s", AtOnce))
 		}
 	default:
-		faults = append(faults, fmt.Errorf("arrival: %q is neither %s nor %s", instance.Arrival, InTurn, AtOnce))
+		errs = append(errs, fmt.Errorf("arrival: %q is neither %s nor %s", instance.Arrival, InTurn, AtOnce))
 	}
 	for i := range instance.Changes {
-		faults = append(faults, instance.Changes[i].faults(fmt.Sprintf("changes[%d]", i), instance)...)
+		errs = append(errs, instance.Changes[i].validate(fmt.Sprintf("changes[%d]", i), instance)...)
 	}
-	return faults
+	return errs
 }
 
-func nameFaults(path, name, key string, seen map[string]bool) []error {
+func validateName(path, name, key string, seen map[string]bool) []error {
 	if name == "" {
 		return []error{fmt.Errorf("%s.metadata.name: missing", path)}
 	}
@@ -136,14 +135,14 @@ func nameFaults(path, name, key string, seen map[string]bool) []error {
 	return nil
 }
 
-func quantityFaults(path string, resources v1.ResourceList) []error {
-	var faults []error
+func validateQuantities(path string, resources v1.ResourceList) []error {
+	var errs []error
 	for name, quantity := range resources {
 		if quantity.Sign() < 0 {
-			faults = append(faults, fmt.Errorf("%s.%s: %s is negative", path, name, quantity.String()))
+			errs = append(errs, fmt.Errorf("%s.%s: %s is negative", path, name, quantity.String()))
 		}
 	}
-	return faults
+	return errs
 }
 
 func key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }

@@ -11,10 +11,10 @@ import (
 
 // Measurement is what one instance took, by this process's clock.
 type Measurement struct {
-	// PodsSeconds is the time from the arrival of the first pod until the scheduler came to rest after the last.
-	// Nodes, and pods that are placed already, are there before it begins.
+	// PodsSeconds is the time from the arrival of the first pod until the scheduler has settled after the last. Nodes,
+	// and pods that are already placed, are created before that.
 	PodsSeconds float64 `json:"podsSeconds"`
-	// CPUSeconds is the processor time that the process used in that time, which a busy machine makes no longer.
+	// CPUSeconds is the processor time that the process used in that time. It does not grow on a busy machine.
 	CPUSeconds float64 `json:"cpuSeconds"`
 	// Arrived is how many pods arrived in that time.
 	Arrived int `json:"arrived"`
@@ -56,8 +56,8 @@ func (m measuring) end(arrived int) *Measurement {
 
 const countersPrefix = "stowage_"
 
-// counters reads the counters of Stowage's plugins. Metrics that cannot be read are left out: they are beside the
-// point of a simulation.
+// counters reads the counters of Stowage's plugins. Metrics that cannot be read are left out: a simulation does not need
+// them.
 func counters() map[string]float64 {
 	values := map[string]float64{}
 	families, _ := legacyregistry.DefaultGatherer.Gather()

@@ -15,7 +15,7 @@ import (
 // decoder knows every built-in kind and refuses unknown fields.
 var decoder = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 
-// clusterScoped are the kinds without a namespace that the scheduler looks at.
+// clusterScoped are the kinds without a namespace that the scheduler reads.
 var clusterScoped = sets.New("CSIDriver", "CSINode", "DeviceClass", "Namespace", "PersistentVolume", "PriorityClass",
 	"ResourceSlice", "StorageClass", "VolumeAttachment")
 
@@ -24,8 +24,8 @@ type Object struct {
 	runtime.Object
 }
 
-// UnmarshalJSON reads the object that apiVersion and kind announce. Nodes and pods have lists of their
-// own, since their order matters.
+// UnmarshalJSON reads the object of the given apiVersion and kind. Nodes and pods have their own lists, since their order
+// matters.
 func (o *Object) UnmarshalJSON(data []byte) error {
 	object, kind, err := decoder.Decode(data, nil, nil)
 	if err != nil {

@@ -14,54 +14,53 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// policyConsolidate is for questions only: the plugin carries no such plan out.
+// policyConsolidate is for questions only: the plugin never carries such a plan out.
 const policyConsolidate priorityoptimizer.Policy = "Consolidate"
 
-// Question asks what the scheduler says to plans for a cluster in which nothing is scheduled.
+// Question asks for the scheduler's verdicts on plans for a cluster in which no pods are scheduled.
 type Question struct {
 	Instance
-	// Policy is Strict, as it is without one, Paper, or Consolidate.
+	// Policy is Strict, the default, Paper or Consolidate.
 	Policy priorityoptimizer.Policy `json:"policy,omitempty"`
-	// Arguments are those of the plugin PriorityOptimizer, whose rules say who may be disturbed; what is
-	// left out has its default.
+	// Arguments are those of the plugin PriorityOptimizer, whose rules say which pods may be disrupted; what is left out
+	// has its default.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Forbidden are what earlier rehearsals refused.
 	Forbidden []ForbiddenPair `json:"forbidden,omitempty"`
-	// Plans are in the contract's JSON form. Without any, the snapshot alone is asked for.
+	// Plans are in the contract's JSON form. Without any, the answer is the snapshot alone.
 	Plans []json.RawMessage `json:"plans,omitempty"`
 }
 
-// ForbiddenPair is a node that refused pods like the one named.
+// ForbiddenPair is a node that refused the class of the named pod.
 type ForbiddenPair struct {
 	// Pod is namespace/name.
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
 }
 
-// ParseQuestion reads a question from JSON. Unknown fields are errors, and all faults are reported
-// together.
+// ParseQuestion reads a question from JSON. Unknown fields are errors, and all errors are reported together.
 func ParseQuestion(data []byte) (Question, error) {
 	var question Question
-	faults, err := kjson.UnmarshalStrict(data, &question)
+	errs, err := kjson.UnmarshalStrict(data, &question)
 	if err != nil {
 		return Question{}, fmt.Errorf("not a question in JSON: %w", err)
 	}
 	question.complete()
-	faults = append(faults, question.Instance.faults()...)
-	return question, errors.Join(append(faults, question.faults()...)...)
+	errs = append(errs, question.Instance.validate()...)
+	return question, errors.Join(append(errs, question.validate()...)...)
 }
 
-// faults lists what is wrong beside the instance.
-func (question *Question) faults() []error {
-	var faults []error
+// validate lists what is wrong outside the instance.
+func (question *Question) validate() []error {
+	var errs []error
 	switch question.Policy {
 	case "", priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate:
 	default:
-		faults = append(faults, fmt.Errorf("policy: %q is none of %s, %s and %s", question.Policy,
+		errs = append(errs, fmt.Errorf("policy: %q is none of %s, %s and %s", question.Policy,
 			priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate))
 	}
 	if _, err := question.arguments(); err != nil {
-		faults = append(faults, fmt.Errorf("arguments: %w", err))
+		errs = append(errs, fmt.Errorf("arguments: %w", err))
 	}
 	pods, nodes := map[string]bool{}, map[string]bool{}
 	for i := range question.Pods {
@@ -72,13 +71,13 @@ func (question *Question) faults() []error {
 	}
 	for i, pair := range question.Forbidden {
 		if !pods[pair.Pod] {
-			faults = append(faults, fmt.Errorf("forbidden[%d].pod: the instance has no pod %q", i, pair.Pod))
+			errs = append(errs, fmt.Errorf("forbidden[%d].pod: the instance has no pod %q", i, pair.Pod))
 		}
 		if !nodes[pair.Node] {
-			faults = append(faults, fmt.Errorf("forbidden[%d].node: the instance has no node %q", i, pair.Node))
+			errs = append(errs, fmt.Errorf("forbidden[%d].node: the instance has no node %q", i, pair.Node))
 		}
 	}
-	return faults
+	return errs
 }
 
 func (question *Question) arguments() (*priorityoptimizer.PriorityOptimizerArgs, error) {
@@ -99,7 +98,7 @@ func (question *Question) policy() plan.Policy {
 	}
 }
 
-// forbid tells the snapshot, unless the pod does not belong there.
+// forbid adds the pair to the snapshot, unless the pod is not in it.
 func (pair ForbiddenPair) forbid(seen *snapshot.Snapshot) {
 	for _, pod := range seen.Pods {
 		if key(pod.Object) == pair.Pod {

@@ -6,7 +6,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// silentRecorder drops the scheduler's events: nobody can read them, and placements say the same.
+// silentRecorder drops the scheduler's events: they cannot be read, and placements contain the same.
 type silentRecorder struct{}
 
 var _ events.EventRecorderLogger = silentRecorder{}

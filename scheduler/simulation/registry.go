@@ -12,9 +12,9 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 )
 
-// withoutOptimizer returns the plugins, with one that refuses to start in the place of PriorityOptimizer.
-// That plugin answers to an optimiser and a cluster, in its own time; here are neither, and a profile that
-// silently did without it would simulate something else.
+// withoutOptimizer returns the plugins, with PriorityOptimizer replaced by one that refuses to start. That plugin needs an
+// optimiser and a cluster, and runs asynchronously; a simulation has neither, and silently leaving the plugin out of a
+// profile would simulate something else.
 func withoutOptimizer(plugins frameworkruntime.Registry) frameworkruntime.Registry {
 	registry := maps.Clone(plugins)
 	if registry == nil {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// victims are the pods that preemption has removed, in that order, until somebody takes them.
+// victims are the pods that preemption has removed, in that order, until they are taken.
 type victims struct {
 	mu   sync.Mutex
 	pods []*v1.Pod
@@ -28,37 +28,37 @@ func (v *victims) take() []*v1.Pod {
 	return taken
 }
 
-// standIns know which pod of the instance a replacement stands for, and which is the last of each.
-type standIns struct {
+// replacements knows which pod of the instance each replacement belongs to, and the last replacement of each pod.
+type replacements struct {
 	original map[string]string
 	last     map[string]string
 	made     map[string]int
 }
 
-func newStandIns() standIns {
-	return standIns{original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
+func newReplacements() replacements {
+	return replacements{original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
 }
 
-// of returns the key of the pod that stands for the one of that key now: often itself.
-func (s standIns) of(key string) string {
-	if last, replaced := s.last[key]; replaced {
+// of returns the key of the last replacement of the pod with that key, or the key itself if it was never replaced.
+func (r replacements) of(key string) string {
+	if last, replaced := r.last[key]; replaced {
 		return last
 	}
 	return key
 }
 
-// replacement returns a pod as the victim was when it arrived, under a name that tells whose place it takes.
-func (s standIns) replacement(victim *v1.Pod) *v1.Pod {
-	original, again := s.original[key(victim)]
+// create returns a pod as the victim was when it arrived, under a name that says which pod it replaces.
+func (r replacements) create(victim *v1.Pod) *v1.Pod {
+	original, again := r.original[key(victim)]
 	if !again {
 		original = key(victim)
 	}
-	s.made[original]++
+	r.made[original]++
 	_, name := splitKey(original)
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       victim.Namespace,
-			Name:            fmt.Sprintf("%s-again-%d", name, s.made[original]),
+			Name:            fmt.Sprintf("%s-again-%d", name, r.made[original]),
 			Labels:          victim.Labels,
 			Annotations:     victim.Annotations,
 			OwnerReferences: victim.OwnerReferences,
@@ -66,18 +66,18 @@ func (s standIns) replacement(victim *v1.Pod) *v1.Pod {
 		Spec: *victim.Spec.DeepCopy(),
 	}
 	pod.Spec.NodeName = ""
-	s.original[key(pod)], s.last[original] = original, key(pod)
+	r.original[key(pod)], r.last[original] = original, key(pod)
 	return pod
 }
 
-// replace lets the controllers of preempted pods bring them back, and tells whether there were any.
+// replace replaces the preempted pods, as their controllers would, and reports whether there were any.
 func (r *run) replace() (bool, error) {
 	gone := r.api.preempted.take()
 	if !r.replaces {
 		return false, nil
 	}
 	for _, victim := range gone {
-		if err := r.storeWaiting(r.standIns.replacement(victim)); err != nil {
+		if err := r.storeWaiting(r.replacements.create(victim)); err != nil {
 			return false, fmt.Errorf("replacing pod %s: %w", key(victim), err)
 		}
 	}

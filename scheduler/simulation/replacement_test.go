@@ -11,8 +11,8 @@ import (
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
-// TestPreemptedPodsComeBackWhereThereIsRoom: their ReplicaSets replace them, and a count of what runs would be too
-// low without.
+// TestPreemptedPodsComeBackWhereThereIsRoom: their ReplicaSets replace them; without that, the count of running pods would
+// be too low.
 func TestPreemptedPodsComeBackWhereThereIsRoom(t *testing.T) {
 	instance := simulation.Instance{
 		ID:    "replaced",
@@ -24,12 +24,12 @@ func TestPreemptedPodsComeBackWhereThereIsRoom(t *testing.T) {
 	result := place(t, "default", instance)
 	expectNodes(t, result, map[string]string{"low": "small", "high": "large"})
 	if !slices.Equal(result.Evicted, []string{"default/low"}) {
-		t.Errorf("low should be told as evicted although it runs again, got %v", result.Evicted)
+		t.Errorf("low should be reported as evicted although it runs again, got %v", result.Evicted)
 	}
 }
 
 // TestAPodIsReplacedAsOftenAsItIsPreempted: the replacement of the first victim is the next victim, and its own
-// replacement stands for the same pod.
+// replacement belongs to the same pod.
 func TestAPodIsReplacedAsOftenAsItIsPreempted(t *testing.T) {
 	result := place(t, "default", simulation.Instance{
 		ID:    "twice",
@@ -44,7 +44,7 @@ func TestAPodIsReplacedAsOftenAsItIsPreempted(t *testing.T) {
 	expectNodes(t, result, map[string]string{"low": "c", "first": "a", "second": "b"})
 }
 
-// TestAReplacementWithoutRoomIsPending: it may push out nobody of its own priority, and the run still ends.
+// TestAReplacementWithoutRoomIsPending: it may not preempt pods of its own priority, and the run still ends.
 func TestAReplacementWithoutRoomIsPending(t *testing.T) {
 	result := place(t, "default", simulation.Instance{
 		ID:      "pending",
@@ -67,8 +67,8 @@ func TestAPodThatIsRemovedOnPurposeStaysAway(t *testing.T) {
 	expectNodes(t, result, map[string]string{"a": "", "b": "node-000"})
 }
 
-// TestPreemptionIsRepeatable: where victims are worth the same, those that started last go, and the wall clock has
-// no say in who did.
+// TestPreemptionIsRepeatable: among equal victims, those that started last are preempted, and their start times must not
+// depend on the wall clock.
 func TestPreemptionIsRepeatable(t *testing.T) {
 	configuration, err := simulation.LoadConfiguration(profileFolder + "/default.yaml")
 	if err != nil {

@@ -20,25 +20,25 @@ import (
 
 const (
 	betweenPods = time.Millisecond
-	// betweenAttempts keeps pods that failed one after the other in that order: the queue sorts pods by when they
-	// came back to it, and takes those of the same moment in any order.
+	// betweenAttempts keeps pods that failed one after the other in that order: the queue sorts pods by the time at which
+	// they came back, and those of the same time in any order.
 	betweenAttempts = time.Microsecond
-	// attemptsPerPod bounds how often a pod may be tried while no other pod is bound. Each binding may
-	// wake all pending pods once; a plugin that wakes them without end would never come to rest.
+	// attemptsPerPod bounds how often a pod may be tried while no other pod is bound. Each binding may wake all pending
+	// pods once; with a plugin that wakes them without end, the scheduler would never settle.
 	attemptsPerPod = 10
 )
 
 // run is one scheduler at work on one instance.
 type run struct {
-	ctx       context.Context
-	cancel    context.CancelFunc
-	api       *api
-	informers informers.SharedInformerFactory
-	scheduler *scheduler.Scheduler
-	clock     *testingclock.FakeClock
-	outcomes  chan outcome
-	replaces  bool
-	standIns  standIns
+	ctx          context.Context
+	cancel       context.CancelFunc
+	api          *api
+	informers    informers.SharedInformerFactory
+	scheduler    *scheduler.Scheduler
+	clock        *testingclock.FakeClock
+	outcomes     chan outcome
+	replaces     bool
+	replacements replacements
 }
 
 // outcome is how one attempt ended: bound or unschedulable if err is nil, else a scheduler's error.
@@ -54,14 +54,14 @@ func (r *run) report(o outcome) {
 	}
 }
 
-// reportFailures makes the scheduler tell of each attempt that failed, after it has dealt with it.
+// reportFailures makes the scheduler report each attempt that failed, after it has handled the failure.
 func (r *run) reportFailures() {
 	handle := r.scheduler.FailureHandler
 	r.scheduler.FailureHandler = func(
 		ctx context.Context, fw framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
 		nominating *fwk.NominatingInfo, start time.Time,
 	) {
-		// Once it is back in the queue, the informer's news of it are written there.
+		// Read now: once the pod is back in the queue, informer events change it there.
 		result := outcome{pod: pod.Pod}
 		handle(ctx, fw, pod, status, nominating, start)
 		if !status.IsRejected() {
@@ -79,7 +79,7 @@ func (r *run) stop() {
 	r.informers.Shutdown()
 }
 
-// prepare stores what must be there before the scheduler looks: namespaces and further objects.
+// prepare creates what must exist before the scheduler starts: namespaces and further objects.
 func (r *run) prepare(instance Instance) error {
 	namespaces := sets.New[string]()
 	for i := range instance.Pods {
@@ -110,7 +110,7 @@ func (r *run) watch() error {
 	return nil
 }
 
-// populate brings in the nodes, then the placed pods, and then lets the others arrive.
+// populate creates the nodes, then the placed pods, and then lets the others arrive.
 func (r *run) populate(instance Instance) (*Measurement, error) {
 	for i := range instance.Nodes {
 		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
@@ -135,7 +135,7 @@ func (r *run) populate(instance Instance) (*Measurement, error) {
 	return measuring.end(arrived), err
 }
 
-// arrive brings in the pods that have no node, and counts them.
+// arrive creates the pods that have no node, and counts them.
 func (r *run) arrive(instance Instance) (arrived int, err error) {
 	add := r.addPod
 	if instance.Arrival == AtOnce {
@@ -157,7 +157,7 @@ func (r *run) arrive(instance Instance) (arrived int, err error) {
 	if err := r.change(instance.Changes, len(instance.Pods)); err != nil {
 		return 0, err
 	}
-	return arrived, r.rest()
+	return arrived, r.settle()
 }
 
 func (r *run) addNode(node *v1.Node) error {
@@ -165,17 +165,17 @@ func (r *run) addNode(node *v1.Node) error {
 	if err := r.api.Create(nodeResource, node, ""); err != nil {
 		return err
 	}
-	return r.api.nodes.settle(r.ctx)
+	return r.api.nodes.wait(r.ctx)
 }
 
 func (r *run) addPod(pod *v1.Pod) error {
 	if err := r.storeWaiting(pod); err != nil {
 		return err
 	}
-	return r.rest()
+	return r.settle()
 }
 
-// storeWaiting stores a pod, unless it is one that the scheduler leaves alone: a terminating one without a node.
+// storeWaiting stores a pod, unless the scheduler would ignore it: a terminating one without a node.
 func (r *run) storeWaiting(pod *v1.Pod) error {
 	if pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil {
 		return nil
@@ -193,14 +193,14 @@ func (r *run) storePod(pod *v1.Pod) error {
 	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
 		return err
 	}
-	return r.api.pods.settle(r.ctx)
+	return r.api.pods.wait(r.ctx)
 }
 
-// rest lets the scheduler work until its queue is empty, every event has been handled, and nobody is to be replaced.
-func (r *run) rest() error {
+// settle lets the scheduler work until its queue is empty, every event has been handled, and no pod has to be replaced.
+func (r *run) settle() error {
 	attempts := 0
 	for {
-		if err := r.api.pods.settle(r.ctx); err != nil {
+		if err := r.api.pods.wait(r.ctx); err != nil {
 			return err
 		}
 		waiting := len(r.scheduler.SchedulingQueue.PodsInActiveQ()) + len(r.scheduler.SchedulingQueue.PodsInBackoffQ())
@@ -211,7 +211,7 @@ func (r *run) rest() error {
 			continue
 		}
 		limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
-		// Nobody takes pods out of the queue but the attempts, so that there are as many as were seen.
+		// Only the attempts take pods out of the queue, so there are as many as were counted.
 		for range waiting {
 			bound, err := r.attempt()
 			if err != nil {
@@ -224,14 +224,14 @@ func (r *run) rest() error {
 			if attempts > limit {
 				return fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
 			}
-			if err := r.api.pods.settle(r.ctx); err != nil {
+			if err := r.api.pods.wait(r.ctx); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// attempt tries the pod at the head of the queue and tells whether it was bound.
+// attempt tries the pod at the head of the queue and reports whether it was bound.
 func (r *run) attempt() (bool, error) {
 	r.clock.Step(betweenAttempts)
 	r.scheduler.ScheduleOne(r.ctx)
@@ -251,7 +251,7 @@ func (r *run) result(instance Instance) (Result, error) {
 	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods))}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
-		current := r.standIns.of(key(pod))
+		current := r.replacements.of(key(pod))
 		namespace, name := splitKey(current)
 		object, err := r.api.Get(podResource, namespace, name)
 		switch {

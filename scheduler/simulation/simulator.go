@@ -19,8 +19,7 @@ type Simulator struct {
 	plugins       frameworkruntime.Registry
 }
 
-// New returns a simulator, after a trial start that finds plugins and arguments that do not exist.
-// Call SetFeatureGates before.
+// New returns a simulator, after a trial start that detects unknown plugins and arguments. Call SetFeatureGates first.
 func New(
 	ctx context.Context, configuration *config.KubeSchedulerConfiguration, plugins frameworkruntime.Registry,
 ) (*Simulator, error) {
@@ -53,12 +52,12 @@ func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) 
 func (s *Simulator) start(parent context.Context, instance Instance) (*run, error) {
 	ctx, cancel := context.WithCancel(parent)
 	r := &run{
-		ctx:      ctx,
-		cancel:   cancel,
-		clock:    testingclock.NewFakeClock(time.Unix(0, 0)),
-		outcomes: make(chan outcome, 1),
-		replaces: instance.Replace,
-		standIns: newStandIns(),
+		ctx:          ctx,
+		cancel:       cancel,
+		clock:        testingclock.NewFakeClock(time.Unix(0, 0)),
+		outcomes:     make(chan outcome, 1),
+		replaces:     instance.Replace,
+		replacements: newReplacements(),
 	}
 	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
 	r.informers = newInformerFactory(r.api.client, r.api.pods, r.api.nodes)

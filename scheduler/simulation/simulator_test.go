@@ -81,9 +81,9 @@ func TestPlacedPodsCountWhereverTheyStandInTheList(t *testing.T) {
 	expectNodes(t, result, map[string]string{"new": "node-001", "old": "node-000"})
 }
 
-// TestPodsOfNobodyStayPending: gated pods and those of another scheduler reach no queue, and nothing may
+// TestPodsOfOtherSchedulersStayPending: gated pods and those of another scheduler reach no queue, and nothing may
 // wait for them.
-func TestPodsOfNobodyStayPending(t *testing.T) {
+func TestPodsOfOtherSchedulersStayPending(t *testing.T) {
 	gated := func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/gate"}} }
 	foreign := func(p *v1.Pod) { p.Spec.SchedulerName = "other" }
 	result := place(t, "deterministic", simulation.Instance{
@@ -109,7 +109,7 @@ func TestPodsAreDefaultedAsTheAPIServerDoes(t *testing.T) {
 	expectNodes(t, result, map[string]string{"a": "node-000", "b": ""})
 }
 
-// TestPreemptionEvictsInTheStockProfile: the stock scheduler makes room, and the result says whose.
+// TestPreemptionEvictsInTheStockProfile: the stock scheduler makes room, and the result names the preempted pods.
 func TestPreemptionEvictsInTheStockProfile(t *testing.T) {
 	instance := simulation.Instance{
 		ID:    "preemption",
@@ -147,7 +147,7 @@ func TestNoGoroutineSurvivesItsInstance(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The last goroutines end on their own after their context has; they are given a moment, not a pause.
+	// The last goroutines end on their own after their context has ended: wait for that, without a sleep.
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
 		runtime.Gosched()

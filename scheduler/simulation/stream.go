@@ -10,9 +10,9 @@ import (
 	"io"
 )
 
-// Stream reads one instance a line and writes one result a line, in the same order. An instance that
-// fails gets a result with an error that names its line, and the rest go on. It returns how many
-// failed; the error is about reading or writing.
+// Stream reads one instance per line and writes one result per line, in the same order. An instance that fails gets a
+// result with an error that names its line, and does not affect the others. It returns how many failed; the error is
+// about reading or writing.
 func (s *Simulator) Stream(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
 	return stream(ctx, in, out, func(number int, line []byte) (any, bool) {
 		result := s.runLine(ctx, number, line)
@@ -20,11 +20,11 @@ func (s *Simulator) Stream(ctx context.Context, in io.Reader, out io.Writer) (fa
 	})
 }
 
-// StreamJudgements does with questions and judgements what Stream does with instances and results.
-func (s *Simulator) StreamJudgements(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
+// StreamAnswers does with questions and answers what Stream does with instances and results.
+func (s *Simulator) StreamAnswers(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
 	return stream(ctx, in, out, func(number int, line []byte) (any, bool) {
-		judgement := s.judgeLine(ctx, number, line)
-		return judgement, judgement.Error != ""
+		answer := s.answerLine(ctx, number, line)
+		return answer, answer.Error != ""
 	})
 }
 
@@ -68,13 +68,13 @@ func (s *Simulator) runLine(ctx context.Context, number int, line []byte) Result
 	return Result{ID: instance.ID, Placements: map[string]string{}, Error: fmt.Sprintf("line %d: %v", number, err)}
 }
 
-func (s *Simulator) judgeLine(ctx context.Context, number int, line []byte) Judgement {
+func (s *Simulator) answerLine(ctx context.Context, number int, line []byte) Answer {
 	question, err := ParseQuestion(line)
 	if err == nil {
-		var judgement Judgement
-		if judgement, err = s.Judge(ctx, question); err == nil {
-			return judgement
+		var answer Answer
+		if answer, err = s.Answer(ctx, question); err == nil {
+			return answer
 		}
 	}
-	return Judgement{ID: question.ID, Error: fmt.Sprintf("line %d: %v", number, err)}
+	return Answer{ID: question.ID, Error: fmt.Sprintf("line %d: %v", number, err)}
 }

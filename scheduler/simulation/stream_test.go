@@ -34,18 +34,18 @@ func TestABadLineIsAnErrorOfThatLineOnly(t *testing.T) {
 	}
 }
 
-// TestFaultsAreReportedTogetherWithTheirFields: who repairs a file wants to do it once.
-func TestFaultsAreReportedTogetherWithTheirFields(t *testing.T) {
+// TestErrorsAreReportedTogetherWithTheirFields: one run should be enough to find all errors of a file.
+func TestErrorsAreReportedTogetherWithTheirFields(t *testing.T) {
 	line := `{"nodes":[{"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"-1"}}},{"metadata":{"name":"n"}}],` +
 		`"pods":[{"metadata":{"name":"p"},"spec":{"nodeName":"m","colour":"red"}},{"metadata":{}}]}`
 	_, results := stream(t, line)
-	for _, fault := range []string{
+	for _, want := range []string{
 		`id: missing`, `nodes[0].status.allocatable.cpu: -1 is negative`, `nodes[1].metadata.name: "n" appears twice`,
 		`pods[0].spec.nodeName: the instance has no node "m"`, `unknown field "pods[0].spec.colour"`,
 		`pods[1].metadata.name: missing`,
 	} {
-		if !strings.Contains(results[0].Error, fault) {
-			t.Errorf("the error should contain %s:\n%s", fault, results[0].Error)
+		if !strings.Contains(results[0].Error, want) {
+			t.Errorf("the error should contain %s:\n%s", want, results[0].Error)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestNoNodesMeansNoPlacements(t *testing.T) {
 	}
 }
 
-// TestABrokenOutputEndsTheStream: results that nobody gets are not worth computing.
+// TestABrokenOutputEndsTheStream: results that cannot be written are not worth computing.
 func TestABrokenOutputEndsTheStream(t *testing.T) {
 	simulator := simulatorOf(t, profileFolder+"/deterministic.yaml")
 	_, err := simulator.Stream(context.Background(), strings.NewReader(goodLine), brokenWriter{})
@@ -112,9 +112,9 @@ func TestServicesSpreadTheirPods(t *testing.T) {
 	}
 }
 
-// TestObjectsAreChecked: a Service that is misspelt would change placements without a word.
+// TestObjectsAreChecked: a misspelt Service would silently change placements.
 func TestObjectsAreChecked(t *testing.T) {
-	for object, fault := range map[string]string{
+	for object, want := range map[string]string{
 		`{"kind":"Service","metadata":{"name":"s"}}`:                                     "apiVersion",
 		`{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spek":{}}`:         "spek",
 		`{"apiVersion":"v1","kind":"Servise","metadata":{"name":"s"}}`:                   "Servise",
@@ -123,8 +123,8 @@ func TestObjectsAreChecked(t *testing.T) {
 		`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"something"}}`: "Thing",
 	} {
 		failed, results := stream(t, `{"id":"i","nodes":[],"pods":[],"objects":[`+object+`]}`)
-		if failed != 1 || !strings.Contains(results[0].Error, fault) {
-			t.Errorf("want an error with %q, got %q", fault, results[0].Error)
+		if failed != 1 || !strings.Contains(results[0].Error, want) {
+			t.Errorf("want an error with %q, got %q", want, results[0].Error)
 		}
 	}
 }

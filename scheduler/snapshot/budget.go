@@ -16,10 +16,10 @@ import (
 // Budget is a disruption budget.
 type Budget struct {
 	Namespace, Name string
-	// Allowed is how many of its pods may be disturbed, all in all.
+	// Allowed is how many of its pods may be disrupted in total.
 	Allowed  int32
 	selector labels.Selector
-	// message is nil if the budget cannot be told; it is spent then.
+	// message is nil if the budget cannot be sent; then it allows no disruptions.
 	message *contract.DisruptionBudget
 }
 
@@ -53,7 +53,7 @@ func budgetOf(object *policyv1.PodDisruptionBudget) *Budget {
 		}}
 	var err error
 	if one.selector, err = metav1.LabelSelectorAsSelector(object.Spec.Selector); err != nil {
-		// Fail closed: a budget that cannot be read covers its whole namespace and is spent.
+		// Fail closed: a budget that cannot be read covers its whole namespace and allows no disruptions.
 		one.selector = labels.Everything()
 		one.shrink()
 	} else if _, some := marshalled(one.message); !some {
@@ -64,7 +64,7 @@ func budgetOf(object *policyv1.PodDisruptionBudget) *Budget {
 
 func (b *Budget) weight() int { return proto.Size(b.message) }
 
-// shrink keeps the budget from the optimiser. Nobody moves its pods then, so that it need not know.
+// shrink leaves the budget out of the message. Its pods are immovable then, so the optimiser does not need it.
 func (b *Budget) shrink() { b.Allowed, b.message = 0, nil }
 
 // of are the budgets that cover the pod.

@@ -14,9 +14,9 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Cache keeps from one snapshot to the next what depends on a single object alone. Informers never change an
-// object, they replace it, so that an object is known by its address. Each Build forgets what it did not meet.
-// The zero value is ready for use, by several goroutines too.
+// Cache keeps results that depend on a single object from one snapshot to the next. Informers never change an object,
+// they replace it, so an object is identified by its address. Each Build drops the objects that it did not see. The zero
+// value is ready for use, also by several goroutines.
 type Cache struct {
 	mu    sync.Mutex
 	pods  map[types.UID]*known
@@ -29,7 +29,7 @@ type Cache struct {
 	round   uint64
 }
 
-// known is what is kept of a pod.
+// known is what is cached for a pod.
 type known struct {
 	pod *v1.Pod
 	// controller is nil if it has none.
@@ -43,7 +43,7 @@ type known struct {
 	round   uint64
 }
 
-// knownNode is what is kept of a node.
+// knownNode is what is cached for a node.
 type knownNode struct {
 	node        *v1.Node
 	allocatable resources.Vector
@@ -53,7 +53,7 @@ type knownNode struct {
 	round       uint64
 }
 
-// begin opens a round; end closes it. In between the cache is locked.
+// begin starts a round and locks the cache; end ends both.
 func (c *Cache) begin() {
 	c.mu.Lock()
 	c.round++
@@ -76,7 +76,7 @@ func (c *Cache) end() {
 	c.mu.Unlock()
 }
 
-// of is what is known of the pods, in the order of a message. Most have their places in it from the last round.
+// of returns what is cached for the pods, in the order of a message. Most keep their places from the last round.
 func (c *Cache) of(pods []*v1.Pod) []*known {
 	var added []*known
 	for _, pod := range pods {
@@ -110,7 +110,7 @@ func (c *Cache) ofNode(node *v1.Node) *knownNode {
 	if found == nil || found.node != node {
 		message := nodeMessage(node)
 		if _, some := marshalled(message); !some {
-			// Kubernetes looks at no names of a node's resources. Nobody comes to such a node.
+			// Kubernetes does not validate the names of a node's resources. No pods are sent to such a node.
 			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true}
 		}
 		found = &knownNode{node: node, allocatable: resources.OfList(node.Status.Allocatable), message: message,
@@ -121,7 +121,7 @@ func (c *Cache) ofNode(node *v1.Node) *knownNode {
 	return found
 }
 
-// use makes the labels those by which classes are told apart.
+// use sets the labels that distinguish classes.
 func (c *Cache) use(labels sets.Set[string]) Classes {
 	if c.version == 0 || !c.classes.labels.Equal(labels) {
 		c.classes = Classes{labels}

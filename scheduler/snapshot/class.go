@@ -16,10 +16,9 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Classes tell pods apart by all that matters to where they may run. Of their labels only those matter that
-// some selector of the cluster reads: labels such as the name of a StatefulSet's pod would else make a class
-// of every pod. So one value of Classes belongs to one snapshot, and to whatever is planned by it. The zero
-// value reads no label.
+// Classes distinguishes pods by everything that decides where they may run. Of their labels only those count that some
+// selector of the cluster reads: otherwise labels such as the name of a StatefulSet's pod would make a class of every
+// pod. So a value of Classes belongs to one snapshot and its plans. The zero value reads no labels.
 type Classes struct {
 	labels sets.Set[string]
 }
@@ -38,7 +37,7 @@ func (c Classes) id(spec string, labels map[string]string) string {
 	return hex.EncodeToString(digest.Sum(nil)[:8])
 }
 
-// read are those of the labels that identify a class.
+// read are the labels that identify a class.
 func (c Classes) read(labels map[string]string) map[string]string {
 	var read map[string]string
 	for key, value := range labels {
@@ -52,8 +51,8 @@ func (c Classes) read(labels map[string]string) map[string]string {
 	return read
 }
 
-// identity is all of a pod but its labels that matters to where it may run, in a form that marshals the same
-// way each time. Names and UIDs of pods are not in it: a replacement must hash to the same class.
+// identity is everything of a pod, except its labels, that decides where it may run, in a form that marshals
+// deterministically. It has no names and UIDs of pods: a replacement must hash to the same class.
 type identity struct {
 	Namespace     string
 	Owner         *metav1.OwnerReference
@@ -83,9 +82,9 @@ type hostPort struct {
 // specOf is a digest of the pod's identity.
 func specOf(pod *v1.Pod) string { return digestOf(pod, identityOf(pod)) }
 
-// LikenessOf is the same for pods of which one cannot be scheduled where the other cannot, but for what their labels
-// and their owners mean to others.
-func LikenessOf(pod *v1.Pod) string {
+// SignatureOf is the pod's scheduling signature: where one pod is unschedulable, so is another with the same signature,
+// apart from rules that read labels or owners.
+func SignatureOf(pod *v1.Pod) string {
 	id := identityOf(pod)
 	id.Owner = nil
 	return digestOf(pod, id)

@@ -15,7 +15,7 @@ import (
 type class struct {
 	message *contract.PodClass
 	budgets []*Budget
-	// digest is of the message, size its length.
+	// digest is that of the message, size its length.
 	digest [sha256.Size]byte
 	size   int
 }
@@ -41,7 +41,7 @@ func (c *classes) of(id string, pod *v1.Pod) *class {
 	return found
 }
 
-// messages are those of all classes, in order, and fit to be sent.
+// messages are those of all classes, in order, within the size limits.
 func (c *classes) messages() []*contract.PodClass {
 	all := slices.SortedFunc(maps.Values(c.found), func(a, b *class) int {
 		return cmp.Compare(a.message.Id, b.message.Id)
@@ -63,7 +63,7 @@ func (c *class) seal() bool {
 func (c *class) weight() int { return c.size }
 func (c *class) shrink()     { c.strip(tooLarge) }
 
-// strip leaves of the message what others must know of pods that nobody moves: the room that they take.
+// strip reduces the message to what is needed about pods that are never moved: the room that they take.
 func (c *class) strip(need string) {
 	of := c.message
 	c.message = &contract.PodClass{

@@ -18,9 +18,9 @@ func labelled(key, value string) func(*v1.Pod) {
 	return func(pod *v1.Pod) { pod.Labels = map[string]string{key: value} }
 }
 
-// Each pod of a StatefulSet has its name as a label. Were that a class of its own, 10,000 pods would be 10,000
-// classes; but what a selector reads tells pods apart.
-func TestOnlyLabelsThatASelectorReadsTellClassesApart(t *testing.T) {
+// Each pod of a StatefulSet has its name as a label. If each made a class of its own, 10,000 pods would be 10,000 classes;
+// but labels that a selector reads must distinguish pods.
+func TestOnlyLabelsThatASelectorReadsDistinguishClasses(t *testing.T) {
 	const key = "statefulset.kubernetes.io/pod-name"
 	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: key, Operator: metav1.LabelSelectorOpExists}}}
@@ -28,12 +28,12 @@ func TestOnlyLabelsThatASelectorReadsTellClassesApart(t *testing.T) {
 	demanding := func(affinity v1.Affinity) *v1.Pod {
 		return aPod("reads", "n1", func(pod *v1.Pod) { pod.Spec.Affinity = &affinity })
 	}
-	nobody := snapshot.Input{}
+	unread := snapshot.Input{}
 	for name, c := range map[string]struct {
 		input snapshot.Input
 		want  int
 	}{
-		"nobody":   {nobody, 1},
+		"none":     {unread, 1},
 		"a budget": {snapshot.Input{Budgets: []*policyv1.PodDisruptionBudget{{Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}}}}, 3},
 		"an owner": {snapshot.Input{Labels: sets.New(key)}, 3},
 		"affinity": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAffinity: &v1.PodAffinity{
@@ -68,7 +68,7 @@ func TestOnlyLabelsThatASelectorReadsTellClassesApart(t *testing.T) {
 	}
 }
 
-// A snapshot from a cache must be the one that would be taken without; what has changed is a new object.
+// A snapshot with a cache must be the same as without; an object that has changed is a new object.
 func TestACachedSnapshotIsAFreshOne(t *testing.T) {
 	cache := &snapshot.Cache{}
 	reads := func(pod *v1.Pod) {

@@ -6,11 +6,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// cordon is how the scheduler sees that a node is unschedulable.
+// cordon is the taint of an unschedulable node.
 var cordon = v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}
 
-// Takes says whether the node is open to the pod at all. Whether the pod fits is for the
-// scheduler's plugins to say.
+// Takes says whether the node accepts the pod despite a cordon. Whether the pod fits is for the scheduler's plugins to
+// decide.
 func (n *Node) Takes(pod *Pod) bool {
 	return !n.Cordoned ||
 		corev1helpers.TolerationsTolerateTaint(klog.Background(), pod.Object.Spec.Tolerations, &cordon, false)

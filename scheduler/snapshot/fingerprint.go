@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fingerprint is equal for equal states, whatever the pods are called. It is of all that was told to the
-// optimiser, with what was forbidden, pinned and dropped since the snapshot was taken.
+// Fingerprint is equal for equal states, whatever the names of the pods are. It covers everything that the optimiser
+// gets, with what was forbidden, pinned and dropped since the snapshot was taken.
 func (s *Snapshot) Fingerprint() string { return s.FingerprintAfter(nil) }
 
 // FingerprintAfter is the fingerprint of the state in which the given pods have the given nodes
@@ -54,8 +54,8 @@ func (s *Snapshot) nodeLines() []string {
 	return lines
 }
 
-// classLines are what the optimiser is told of the classes, with the budgets that cover them: others cannot
-// change an answer.
+// classLines are what the optimiser gets about the classes, with the budgets that cover them: other budgets cannot change
+// an answer.
 func (s *Snapshot) classLines() []string {
 	lines := make([]string, 0, len(s.classes))
 	for _, id := range slices.Sorted(maps.Keys(s.classes)) {

@@ -10,9 +10,9 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
-// What the objects of a kind may weigh in a message, in bytes: one of them, and all together. The optimiser
-// takes requests of 64 MiB, and Kubernetes takes selectors and labels up to the size of an object, so that a
-// few dozens would keep it from everybody. People write a hundredth of this.
+// The largest size of objects in a message, in bytes: of one object, and of all objects of a kind. The optimiser accepts
+// requests of 64 MiB, and Kubernetes accepts selectors and labels up to the size of an object, so a few dozen of them
+// would make every request fail. Real objects are about a hundredth of this.
 const (
 	largestObject     = 64 << 10
 	largestClasses    = 16 << 20
@@ -21,14 +21,14 @@ const (
 	largestNamespaces = 4 << 20
 )
 
-// weighed is a part of the message that can do with less.
+// weighed is a part of the message that can be reduced.
 type weighed interface {
 	weight() int
-	// shrink leaves out what is not needed to plan for others, and is called once at most.
+	// shrink leaves out what is not needed to plan for other pods. It is called once at most.
 	shrink()
 }
 
-// fit shrinks what is too large by itself, and then the largest until all of them weigh no more than the limit.
+// fit shrinks the parts that are too large, and then the largest ones until their total is within the limit.
 func fit[T weighed](all []T, limit int) {
 	byWeight := slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(b.weight(), a.weight()) })
 	total := 0
@@ -45,8 +45,8 @@ func fit[T weighed](all []T, limit int) {
 	}
 }
 
-// marshalled is the message in bytes; some is false if it has strings that are no text. Kubernetes takes such
-// bytes where it looks for no text.
+// marshalled is the message in bytes; some is false if it has strings that are not UTF-8, which Kubernetes accepts in
+// fields that it does not validate.
 func marshalled(message proto.Message) (encoded []byte, some bool) {
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	return encoded, err == nil

@@ -18,7 +18,7 @@ func selectedLabels(input Input, pods []*known) sets.Set[string] {
 	return keys
 }
 
-// labelsReadBy are the keys of the labels that the pod's own selectors read, of itself and of others.
+// labelsReadBy are the keys of the labels that the pod's own selectors read, of the pod itself and of others.
 func labelsReadBy(pod *v1.Pod) []string {
 	if pod.Spec.Affinity == nil && len(pod.Spec.TopologySpreadConstraints) == 0 {
 		return nil
@@ -36,7 +36,7 @@ func labelsReadBy(pod *v1.Pod) []string {
 	return keys.UnsortedList()
 }
 
-// podAffinityTerms are all of the pod's terms about other pods, hard and soft, for and against.
+// podAffinityTerms are all terms of the pod's affinity and anti-affinity to other pods, required and preferred.
 func podAffinityTerms(pod *v1.Pod) []v1.PodAffinityTerm {
 	var terms []v1.PodAffinityTerm
 	add := func(required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {

@@ -31,7 +31,7 @@ func podMessage(pod *Pod, now time.Time) *contract.Pod {
 
 // comparePods is the order of pods in a message.
 func comparePods(a, b *v1.Pod) int {
-	// One after the other: most pods differ in their names, and there are many of them.
+	// Not cmp.Or, which evaluates all comparisons: there are many pods, and most differ in their names.
 	if order := strings.Compare(a.Namespace, b.Namespace); order != 0 {
 		return order
 	}
@@ -151,7 +151,7 @@ func (c *classes) affinityMessages(terms []v1.PodAffinityTerm) []*contract.PodAf
 	return messages
 }
 
-// noNamespace stands for a selector that matches none: an empty list would mean the pod's own.
+// noNamespace represents a selector that matches no namespace: an empty list would mean the pod's own.
 const noNamespace = "no namespace matches"
 
 func (c *classes) namespacesOf(term v1.PodAffinityTerm) []string {

@@ -70,8 +70,8 @@ func onlyClass(volumes snapshot.Volumes, changes ...func(*v1.Pod)) *contract.Pod
 	return s.Message.PodClasses[0]
 }
 
-// A bound volume says where it can be reached; the pod is as free as its volumes together.
-func TestBoundVolumesTellTheirNodes(t *testing.T) {
+// A bound volume says where it can be reached; the pod can run where all of its volumes can be reached.
+func TestBoundVolumesRestrictTheirNodes(t *testing.T) {
 	class := onlyClass(theDisks(), mounting("anywhere", "zonal", "plenty"))
 
 	if len(class.Unsupported) != 0 || len(class.VolumeNodeAffinity) != 1 {
@@ -83,8 +83,8 @@ func TestBoundVolumesTellTheirNodes(t *testing.T) {
 	}
 }
 
-// The scheduler shows a volume's node affinity the labels of nodes alone.
-func TestFieldsInTheNodeAffinityOfVolumesAreNotTold(t *testing.T) {
+// The scheduler evaluates a volume's node affinity on the labels of nodes alone.
+func TestFieldsInTheNodeAffinityOfVolumesAreLeftOut(t *testing.T) {
 	if class := onlyClass(theDisks(), mounting("named")); len(class.VolumeNodeAffinity) != 0 {
 		t.Errorf("named: volume affinity = %v", class.VolumeNodeAffinity)
 	}
@@ -94,7 +94,7 @@ func TestFieldsInTheNodeAffinityOfVolumesAreNotTold(t *testing.T) {
 	}
 }
 
-// Where a volume will be, or whether another pod has it, is for the scheduler alone to say.
+// Only the scheduler knows where a volume will be, or whether another pod uses it.
 func TestClaimsThatAreOpenAreUnsupported(t *testing.T) {
 	for _, claim := range []string{"unbound", "lost", "missing", "alone", "deleted", "scarce"} {
 		class := onlyClass(theDisks(), mounting("anywhere", claim))
@@ -107,8 +107,8 @@ func TestClaimsThatAreOpenAreUnsupported(t *testing.T) {
 	}
 }
 
-// Soft terms go to the optimiser, which breaks ties by them.
-func TestSoftTermsAreTold(t *testing.T) {
+// Preferences are sent to the optimiser, which breaks ties by them.
+func TestPreferencesAreSent(t *testing.T) {
 	class := onlyClass(nil, func(p *v1.Pod) {
 		term := v1.WeightedPodAffinityTerm{Weight: 7, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: "zone"}}
 		p.Spec.Affinity = &v1.Affinity{
@@ -132,8 +132,8 @@ func TestSoftTermsAreTold(t *testing.T) {
 	}
 }
 
-// What a pod's loss costs is the users' to say; what they say wrongly costs nothing.
-func TestDeletionCostAndAgeAreTold(t *testing.T) {
+// Users set the deletion cost of a pod; an invalid one counts as 0.
+func TestDeletionCostAndAgeAreSent(t *testing.T) {
 	now := time.Unix(1000, 0)
 	costing := func(cost string) func(*v1.Pod) {
 		return func(p *v1.Pod) { p.Annotations = map[string]string{"controller.kubernetes.io/pod-deletion-cost": cost} }
@@ -158,14 +158,14 @@ func TestDeletionCostAndAgeAreTold(t *testing.T) {
 	}
 }
 
-// Namespace labels are what namespace selectors choose by.
-func TestNamespacesAreToldInOrder(t *testing.T) {
+// Namespace labels are what namespace selectors read.
+func TestNamespacesAreSentInOrder(t *testing.T) {
 	namespaces := []*v1.Namespace{
 		{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"team": "red"}}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
 	}
-	told := snapshot.Build(snapshot.Input{Namespaces: namespaces, Rules: rules()}).Message.Namespaces
-	if len(told) != 2 || told[0].Name != "a" || told[1].Labels["team"] != "red" {
-		t.Errorf("namespaces = %v", told)
+	sent := snapshot.Build(snapshot.Input{Namespaces: namespaces, Rules: rules()}).Message.Namespaces
+	if len(sent) != 2 || sent[0].Name != "a" || sent[1].Labels["team"] != "red" {
+		t.Errorf("namespaces = %v", sent)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// nodeMessage tells a node. One that is being deleted has room for nobody else, whatever they tolerate.
+// nodeMessage is a node in the contract's form. One that is being deleted takes no further pods, whatever they tolerate.
 func nodeMessage(node *v1.Node) *contract.Node {
 	message := &contract.Node{
 		Name:          node.Name,
@@ -30,7 +30,7 @@ func nodeMessage(node *v1.Node) *contract.Node {
 	return message
 }
 
-// NodeState is equal for two looks at a node between which nothing changed that matters.
+// NodeState is equal for two versions of a node that differ in nothing that can change an answer.
 func NodeState(node *v1.Node) string { return nodeLine(nodeMessage(node)) }
 
 // nodeLine is all of a node that can change an answer.
@@ -42,7 +42,7 @@ func nodeLine(node *contract.Node) string {
 	return string(encoded)
 }
 
-// labelled is a node whose labels can be left out where no class reads them.
+// labelled is a node whose labels can be left out if no class reads them.
 type labelled struct {
 	message **contract.Node
 	size    int
@@ -51,7 +51,7 @@ type labelled struct {
 
 func (l *labelled) weight() int { return l.size }
 
-// shrink makes a message of its own: that of the node is kept from snapshot to snapshot.
+// shrink makes a new message: that of the node is kept from snapshot to snapshot.
 func (l *labelled) shrink() {
 	whole := *l.message
 	read := maps.Clone(whole.Labels)

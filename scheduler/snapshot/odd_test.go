@@ -36,9 +36,9 @@ func asking(name v1.ResourceName, amount string) func(*v1.Pod) {
 	}
 }
 
-// Whoever may create a pod could switch the optimiser off for everybody else. Such pods keep their room, no
-// plan touches them, and the reason is told.
-func TestPodsThatNobodyCanPlanForAreUnsupported(t *testing.T) {
+// Any user who may create a pod could otherwise switch the optimiser off for all users. Such pods keep their room, no plan
+// contains them, and the reason is reported.
+func TestPodsThatNoPlanCanContainAreUnsupported(t *testing.T) {
 	many := strings.Repeat("9", 5000)
 	values := make([]string, 3000)
 	for i := range values {
@@ -70,7 +70,7 @@ func TestPodsThatNobodyCanPlanForAreUnsupported(t *testing.T) {
 		}
 		for _, class := range s.Message.PodClasses {
 			if class.Id != s.Pods["uid-sound"].Class && strings.Join(class.Unsupported, " ") != strings.TrimSpace(want) {
-				t.Errorf("%s: the optimiser is told %v", want, class.Unsupported)
+				t.Errorf("%s: the optimiser gets %v", want, class.Unsupported)
 			}
 			if class.Requests.MemoryBytes == 0 {
 				t.Errorf("%s: the room of class %v is not counted", want, class)
@@ -82,7 +82,7 @@ func TestPodsThatNobodyCanPlanForAreUnsupported(t *testing.T) {
 	}
 }
 
-// A volume of which the scheduler cannot read where it is, is nowhere that a plan could know.
+// A volume whose node affinity the scheduler cannot read has no known nodes.
 func TestAVolumeWithAnUnreadableNodeAffinityIsOpen(t *testing.T) {
 	odd := theDisks()
 	odd.volumes["zonal"].Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Operator = v1.NodeSelectorOpGt
@@ -92,7 +92,7 @@ func TestAVolumeWithAnUnreadableNodeAffinityIsOpen(t *testing.T) {
 	}
 }
 
-// The optimiser takes 64 MiB. A few hundred large objects must not keep it from everybody else.
+// The optimiser accepts 64 MiB. A few hundred large objects must not make it unusable.
 func TestTheMessageStaysWithinItsLimitWhateverIsInTheCluster(t *testing.T) {
 	const key = "example.com/pool"
 	large := map[string]string{key: "a"}
@@ -121,16 +121,16 @@ func TestTheMessageStaysWithinItsLimitWhateverIsInTheCluster(t *testing.T) {
 	if size := proto.Size(s.Message); size > 48<<20 {
 		t.Errorf("the message has %d bytes", size)
 	}
-	if told := s.Message.Nodes[0].Labels; len(told) != 1 || told[key] != "a" {
-		t.Errorf("%d labels of a node are told, want the one that pods ask for", len(told))
+	if sent := s.Message.Nodes[0].Labels; len(sent) != 1 || sent[key] != "a" {
+		t.Errorf("%d labels of a node are sent, want the one that pods ask for", len(sent))
 	}
 	if pod := s.Pods["uid-picky"]; pod.Unsupported {
 		t.Errorf("pods of ordinary size are not planned for")
 	}
 }
 
-// A budget that cannot be told protects its pods all the same.
-func TestABudgetThatIsTooLargeIsSpent(t *testing.T) {
+// A budget that cannot be sent still protects its pods.
+func TestABudgetThatIsTooLargeAllowsNothing(t *testing.T) {
 	budget := aBudget("b", "a", 1)
 	var values []string
 	for i := range 3000 {
@@ -143,12 +143,12 @@ func TestABudgetThatIsTooLargeIsSpent(t *testing.T) {
 		Budgets: []*policyv1.PodDisruptionBudget{budget}, Rules: rules()})
 
 	if s.Pods["uid-p"].Immovable != snapshot.DisruptionBudget || len(s.Message.DisruptionBudgets) != 0 {
-		t.Errorf("immovable for %q, told of %d budgets", s.Pods["uid-p"].Immovable, len(s.Message.DisruptionBudgets))
+		t.Errorf("immovable for %q, %d budgets sent", s.Pods["uid-p"].Immovable, len(s.Message.DisruptionBudgets))
 	}
 }
 
-// Pods go, nodes too, and what was learnt of them is remembered for a while: the optimiser refuses a snapshot
-// that forbids what it does not know.
+// Pods and nodes may be deleted while their refusals are still cached: the optimiser refuses a snapshot that forbids
+// unknown pairs.
 func TestWhatHasGoneIsNotForbidden(t *testing.T) {
 	s := build([]*v1.Node{aNode("n1", "4", "8Gi")}, aPod("p", "n1"))
 

@@ -13,31 +13,30 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
-// Rules say which pods this scheduler may touch.
+// Rules say which pods this scheduler may disrupt.
 type Rules struct {
 	SchedulerName       string
 	ProtectedNamespaces sets.Set[string]
-	// Namespaces selects by label the namespaces whose pods may be disturbed; nil selects all.
+	// Namespaces selects by label the namespaces whose pods may be disrupted; nil selects all.
 	Namespaces labels.Selector
-	// MinAge is how long a pod must have run before it is disturbed.
+	// MinAge is how long a pod must have run before it may be disrupted.
 	MinAge time.Duration
-	// MaxGracePeriod is the longest grace period of a pod that may be disturbed; zero: any.
+	// MaxGracePeriod is the longest grace period of a pod that may be disrupted; zero: any.
 	MaxGracePeriod time.Duration
-	// LocalStorage lets pods with data on their node be disturbed.
+	// LocalStorage allows disruptions of pods with data on their node.
 	LocalStorage bool
-	// KeepJobs leaves pods of Jobs alone.
+	// KeepJobs protects pods of Jobs.
 	KeepJobs bool
-	// KeepStatefulSets leaves pods of StatefulSets alone that no disruption budget covers.
+	// KeepStatefulSets protects pods of StatefulSets that no disruption budget covers.
 	KeepStatefulSets bool
-	// KeepSingletons leaves a pod alone that no disruption budget covers and beside which no other of
-	// its controller is ready.
+	// KeepSingletons protects a pod that no disruption budget covers and whose controller has no other ready pod.
 	KeepSingletons bool
-	// KeepNotReady leaves pods alone that are not ready.
+	// KeepNotReady protects pods that are not ready.
 	KeepNotReady bool
 }
 
-// subject is a running pod, and all that rules look at. Of the class they read no more than the
-// priority, and what is unsupported.
+// subject is a running pod with everything that rules read. Of the class they read only the priority and what is
+// unsupported.
 type subject struct {
 	pod *v1.Pod
 	// controller is nil if it has none.
@@ -45,13 +44,13 @@ type subject struct {
 	class      *contract.PodClass
 	namespace  *v1.Namespace
 	budgets    []*Budget
-	// stands are the pods of its controller that are ready, itself too.
-	stands int
-	now    time.Time
-	rules  Rules
+	// ready counts the ready pods of its controller, including itself.
+	ready int
+	now   time.Time
+	rules Rules
 }
 
-// rule is one reason why a running pod may not be disturbed.
+// rule is one reason why a running pod may not be disrupted.
 type rule struct {
 	reason  string
 	applies func(*subject) bool
@@ -74,10 +73,10 @@ var lasting = []rule{
 	{LongGracePeriod, takesLongToEnd},
 }
 
-// unbudgeted are the lasting rules for pods of which no disruption budget says what they can bear.
+// unbudgeted are the lasting rules for pods that no disruption budget covers.
 var unbudgeted = []rule{
 	{StatefulSet, isOfStatefulSet},
-	{Singleton, standsAlone},
+	{Singleton, isSingleton},
 }
 
 // passing are the rules that hold for now.
@@ -90,15 +89,15 @@ var passing = []rule{
 	{DisruptionBudget, isKeptByBudgets},
 }
 
-// What has no known end is looked at again after as long as the pod is there, within these bounds: most pods
-// start soon or not at all.
+// A reason with no known end is checked again after a time equal to the pod's age, within these bounds: most pods start
+// soon or not at all.
 const (
 	lookAgainSoon = 5 * time.Second
 	lookAgainLate = 5 * time.Minute
 )
 
-// passes is when the reason may hold no longer, if nobody tells: that pods have started, and are ready, wakes
-// up nobody who waits for their room. Zero: not by itself, or at no known time.
+// passes is when the reason may end, for reasons whose end causes no event that wakes up waiting pods, such as pods that
+// have started or become ready. Zero: not by itself, or at no known time.
 func (s *subject) passes(reason string) time.Time {
 	switch {
 	case s.now.IsZero():
@@ -111,9 +110,9 @@ func (s *subject) passes(reason string) time.Time {
 	return time.Time{}
 }
 
-// ProtectedNow is why the pod, as the API server shows it now, may not be disturbed, or "". It asks
-// all rules that look at nothing but the pod and its namespace, and leaves disruption budgets to the
-// Eviction API. A namespace that is not known is nil.
+// ProtectedNow is why the pod, as the API server shows it now, may not be disrupted, or "". It checks all rules that
+// depend only on the pod and its namespace, and leaves disruption budgets to the Eviction API. A namespace that is not
+// known is nil.
 func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rules) string {
 	class := &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod)}
 	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), class: class, namespace: namespace, now: now, rules: rules}
@@ -138,7 +137,7 @@ func firstOf(rules []rule, to *subject) string {
 	return ""
 }
 
-// protection is why the running pod may not be disturbed, now and once it is at rest elsewhere.
+// protection is why the running pod may not be disrupted, now and once it has settled on another node.
 func protection(of *subject) (now, atRest string) {
 	atRest = firstOf(lasting, of)
 	if atRest == "" && len(of.budgets) == 0 {

@@ -1,6 +1,6 @@
 package snapshot
 
-// Reasons why a running pod may not be disturbed.
+// Reasons why a running pod may not be disrupted.
 const (
 	Terminating        = "terminating"
 	Binding            = "binding"

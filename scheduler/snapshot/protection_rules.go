@@ -12,13 +12,13 @@ import (
 // DoNotMove is the annotation with which a pod opts out of being moved.
 const DoNotMove = "stowage.dev/do-not-move"
 
-// configSource is the annotation in which a kubelet says where it has a static pod from.
+// configSource is the annotation with the source of a kubelet's pod.
 const configSource = "kubernetes.io/config.source"
 
-// systemCritical is the priority from which pods are the system's own.
+// systemCritical is the lowest priority of system-critical pods.
 const systemCritical = 2_000_000_000
 
-// optOuts are the annotations that forbid a disruption, of other projects.
+// optOuts are annotations of other projects that forbid a disruption.
 var optOuts = map[string]string{
 	"karpenter.sh/do-not-disrupt":                    "true",
 	"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
@@ -27,7 +27,7 @@ var optOuts = map[string]string{
 // replacing are the controllers that create a new pod when one is evicted, free to run anywhere.
 var replacing = sets.New("ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
-// hasForeignScheduler: its replacement would not come back to us.
+// hasForeignScheduler: another scheduler would place its replacement.
 func hasForeignScheduler(s *subject) bool { return s.pod.Spec.SchedulerName != s.rules.SchedulerName }
 
 // isInProtectedNamespace: a namespace that is not known yet cannot be selected.
@@ -55,10 +55,10 @@ func hasOptedOut(s *subject) bool {
 	return false
 }
 
-// needsTheUnsupported: nobody knows where else it could run.
+// needsTheUnsupported: it is not known where else the pod could run.
 func needsTheUnsupported(s *subject) bool { return len(s.class.Unsupported) > 0 }
 
-// hasLocalStorage: what is on the node's disk is lost, or is there only.
+// hasLocalStorage: the data on the node's disk would be lost, or is only available there.
 func hasLocalStorage(s *subject) bool {
 	for i := range s.pod.Spec.Volumes {
 		volume := &s.pod.Spec.Volumes[i]
@@ -77,13 +77,13 @@ func isMirror(s *subject) bool {
 	return mirror
 }
 
-// isStatic: the kubelet would only start it again.
+// isStatic: the kubelet would start the pod again on the same node.
 func isStatic(s *subject) bool {
 	source, given := s.pod.Annotations[configSource]
 	return given && source != "api"
 }
 
-// isBare: nobody would create it anew.
+// isBare: no controller would replace the pod.
 func isBare(s *subject) bool { return s.controller == nil }
 
 func isOfDaemonSet(s *subject) bool {
@@ -98,7 +98,7 @@ func isOfUnknownController(s *subject) bool {
 // isOfJob: a Job may count an eviction as a failure, of which its backoffLimit allows so many.
 func isOfJob(s *subject) bool { return s.rules.KeepJobs && s.controllerKind() == "Job" }
 
-// takesLongToEnd: what asks for so much time has much to put away, and holds up the plan as long.
+// takesLongToEnd: such a pod needs its time to shut down, and the plan would have to wait for it.
 func takesLongToEnd(s *subject) bool {
 	grace := int64(v1.DefaultTerminationGracePeriodSeconds)
 	if asked := s.pod.Spec.TerminationGracePeriodSeconds; asked != nil {
@@ -112,9 +112,9 @@ func isOfStatefulSet(s *subject) bool {
 	return s.rules.KeepStatefulSets && s.controllerKind() == "StatefulSet"
 }
 
-// standsAlone: while it moves, nobody serves in its place.
-func standsAlone(s *subject) bool {
-	others := s.stands
+// isSingleton: while the pod is moved, no other pod serves.
+func isSingleton(s *subject) bool {
+	others := s.ready
 	if isReady(s.pod) {
 		others--
 	}
@@ -139,7 +139,7 @@ func readyPods(pods []*known) map[types.UID]int {
 	return ready
 }
 
-// isReady says whether the pod serves, and goes on to.
+// isReady says whether the pod serves and will continue to.
 func isReady(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) }
 
 func isTerminating(s *subject) bool { return s.pod.DeletionTimestamp != nil }
@@ -147,14 +147,13 @@ func isTerminating(s *subject) bool { return s.pod.DeletionTimestamp != nil }
 // isBinding: the API does not know yet where it runs.
 func isBinding(s *subject) bool { return s.pod.Spec.NodeName == "" }
 
-// hasNotStarted: the Eviction API lets such a pod go whatever its budgets say, so we protect it.
+// hasNotStarted: the Eviction API ignores disruption budgets for such a pod, so this rule protects it.
 func hasNotStarted(s *subject) bool { return s.pod.Status.Phase == v1.PodPending }
 
-// isNotReady: it has not done yet what it was started for the last time.
+// isNotReady: the pod is still starting, or is broken.
 func isNotReady(s *subject) bool { return s.rules.KeepNotReady && !podutil.IsPodReady(s.pod) }
 
-// isTooYoung counts from the pod's start; one that has not started is of no age. Nobody is too young
-// at no time.
+// isTooYoung counts from the pod's start; one that has not started is too young. Without a clock, no pod is.
 func isTooYoung(s *subject) bool {
 	if s.rules.MinAge <= 0 || s.now.IsZero() {
 		return false
@@ -162,8 +161,8 @@ func isTooYoung(s *subject) bool {
 	return s.pod.Status.StartTime == nil || s.now.Sub(s.pod.Status.StartTime.Time) < s.rules.MinAge
 }
 
-// isKeptByBudgets: one of them is spent, or there are two, of which the Eviction API refuses the
-// pods for good.
+// isKeptByBudgets: the budget allows no disruption, or there are two: the Eviction API always refuses pods with more than
+// one budget.
 func isKeptByBudgets(s *subject) bool {
 	return len(s.budgets) > 1 || len(s.budgets) == 1 && s.budgets[0].Allowed < 1
 }

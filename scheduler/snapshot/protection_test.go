@@ -40,8 +40,8 @@ func ready(pod *v1.Pod) {
 
 func inNamespace(name string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Namespace = name } }
 
-// One row a rule, and beside it a pod that the rule only just leaves alone: whoever is disturbed
-// although he must not be has lost something for good.
+// One row per rule, and a pod that the rule only just does not apply to: a pod that is wrongly disrupted may lose
+// something for good.
 func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 	onDisk := v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}
 	inMemory := v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}}
@@ -119,14 +119,14 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 			t.Errorf("row %d: %q, want %q", i, got, c.reason)
 		}
 		if message := s.Message.Pods[0]; message.Movable != (c.reason == "") || message.ImmovableReason != c.reason {
-			t.Errorf("row %d: the optimiser is told movable %t, %q", i, message.Movable, message.ImmovableReason)
+			t.Errorf("row %d: the optimiser gets movable %t, %q", i, message.Movable, message.ImmovableReason)
 		}
 	}
 }
 
-// A disruption budget is the owner's word on what his pods can bear. Where there is none, a pod that nobody
-// stands in for, and one whose replacement waits until it is gone, stay where they are.
-func TestAPodThatNobodyStandsInForIsMovedOnlyUnderABudget(t *testing.T) {
+// With a disruption budget, an owner says which disruptions the pods can bear. Without one, a singleton, and a pod whose
+// replacement waits until it is gone, stay where they are.
+func TestASingletonIsMovedOnlyUnderABudget(t *testing.T) {
 	now := metav1.Now()
 	other := func(changes ...func(*v1.Pod)) *v1.Pod { return aPod("other", "n1", changes...) }
 	foreign := func(pod *v1.Pod) { pod.OwnerReferences[0].UID = "rs-b" }
@@ -164,9 +164,9 @@ func TestAPodThatNobodyStandsInForIsMovedOnlyUnderABudget(t *testing.T) {
 	}
 }
 
-// Nobody tells a waiting pod that others have become old enough to move, so that the question must be asked again at
-// that time; and no earlier than the first of them, or it is asked in vain.
-func TestTheEarliestEndOfAPassingRuleIsTold(t *testing.T) {
+// No event tells a waiting pod that others have become old enough to be moved, so there must be another solve at that
+// time, and not before the first of them is old enough.
+func TestTheEarliestEndOfAPassingRuleIsKept(t *testing.T) {
 	at := func(seconds int) func(*v1.Pod) {
 		return started(metav1.NewTime(noon.Add(time.Duration(seconds-60) * time.Second)))
 	}
@@ -199,8 +199,8 @@ func TestTheEarliestEndOfAPassingRuleIsTold(t *testing.T) {
 	}
 }
 
-// Between a plan and its last eviction a pod's owner may say no, or the pod may become one that must be left
-// alone: whoever evicts asks again, of the pod as it is then.
+// Between a plan and its last eviction a pod's owner may opt out, or the pod may become protected: right before the
+// eviction the rules are checked again on the live pod.
 func TestALivePodIsProtectedByEveryRuleThatNeedsNoMoreThanThePod(t *testing.T) {
 	applied := rules()
 	applied.MinAge = 10 * time.Minute
@@ -236,9 +236,9 @@ func team(name, label string) *v1.Namespace {
 	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": label}}}
 }
 
-// What is learnt after a snapshot was taken must reach both who reads it: the optimiser and the
-// check of its plan.
-func TestAmendmentsReachTheMessageAndTheCheck(t *testing.T) {
+// Constraints that are added after a snapshot was taken must reach both of its readers: the optimiser, and the check of
+// its plan.
+func TestConstraintsOfASolveReachTheMessageAndTheCheck(t *testing.T) {
 	s := build([]*v1.Node{aNode("n1", "4", "8Gi")}, aPod("runs", "n1"), aPod("waits", ""))
 	class := s.Pods["uid-runs"].Class
 
@@ -246,7 +246,7 @@ func TestAmendmentsReachTheMessageAndTheCheck(t *testing.T) {
 	s.Pin("uid-runs", "because")
 	s.Drop("uid-waits")
 	s.Drop("uid-runs")
-	s.Pin("uid-nobody", "because")
+	s.Pin("uid-unknown", "because")
 
 	if pair := s.Message.ForbiddenPairs[0]; pair.ClassId != class || pair.Node != "n1" {
 		t.Errorf("forbidden pair %v", pair)

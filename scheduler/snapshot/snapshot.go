@@ -25,15 +25,15 @@ type Input struct {
 	Pods       []*v1.Pod
 	Budgets    []*policyv1.PodDisruptionBudget
 	Namespaces []*v1.Namespace
-	// Volumes may be nil; then pods with claims are left alone.
+	// Volumes may be nil; then pods with claims are unsupported.
 	Volumes Volumes
-	// Now is what the age of pods is counted to; zero means that it is not told.
+	// Now is the time for the age of pods; zero means that ages are left out.
 	Now time.Time
-	// Reserved are pods of which this scheduler knows the node although the API does not yet.
+	// Reserved are the nodes of pods that this scheduler is binding, by pod.
 	Reserved map[types.UID]string
-	// Labels are further ones that pods are chosen by, as reservations choose their owners.
+	// Labels are further labels that pods are selected by, such as the owners of reservations.
 	Labels sets.Set[string]
-	// Cache may be nil; it saves most of the work if it was given to the snapshot before.
+	// Cache may be nil; it saves most of the work if the previous snapshot used it too.
 	Cache *Cache
 	// Held is the room on each node that is reserved for others.
 	Held  map[string]resources.Vector
@@ -48,9 +48,9 @@ type Node struct {
 	Used resources.Vector
 	// Cordoned nodes take only pods that tolerate it.
 	Cordoned bool
-	// Leaving nodes are being deleted; they take nobody.
+	// Leaving nodes are being deleted; they take no pods.
 	Leaving bool
-	// State is equal for two looks at the node between which nothing changed that matters.
+	// State is equal for two versions of the node that differ in nothing that can change an answer.
 	State string
 }
 
@@ -74,7 +74,7 @@ type Pod struct {
 	message *contract.Pod
 }
 
-// NeverPreempts says that nobody is to be evicted for the pod, whatever its priority.
+// NeverPreempts says that no pod may be evicted for this one, whatever its priority.
 func (p *Pod) NeverPreempts() bool {
 	policy := p.Object.Spec.PreemptionPolicy
 	return policy != nil && *policy == v1.PreemptNever
@@ -86,9 +86,9 @@ type Snapshot struct {
 	Nodes   map[string]*Node
 	Pods    map[types.UID]*Pod
 	Message *contract.Snapshot
-	// Classes tell the classes of pods, also of those that come later.
+	// Classes computes the classes of pods, also of those that come later.
 	Classes Classes
-	// NextChange is when a rule that protects a pod only for now may be over; zero: not by itself.
+	// NextChange is when the first of the rules that protect pods only for now may end; zero: none ends by itself.
 	NextChange time.Time
 
 	classes   map[string]*class
@@ -198,22 +198,22 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 			counted = append(counted, seen{pod, node, found.of(cache.classOf(pod), pod.pod)})
 		}
 	}
-	// Only now are all classes known, and those too large to be told unsupported.
+	// Only now are all classes known, and those that are too large to be sent marked as unsupported.
 	s.Message.PodClasses, s.classes = found.messages(), found.found
 	s.Message.Pods = make([]*contract.Pod, 0, len(counted))
 	ready := readyPods(pods)
 	of := subject{now: input.Now, rules: input.Rules}
 	for _, one := range counted {
 		of.pod, of.controller, of.class, of.budgets = one.pod.pod, one.pod.controller, one.class.message, one.class.budgets
-		of.namespace, of.stands = namespaces[of.pod.Namespace], 0
+		of.namespace, of.ready = namespaces[of.pod.Namespace], 0
 		if of.controller != nil {
-			of.stands = ready[of.controller.UID]
+			of.ready = ready[of.controller.UID]
 		}
 		s.addPod(one, &of)
 	}
 }
 
-// seen is a pod that belongs into the snapshot.
+// seen is a pod that belongs in the snapshot.
 type seen struct {
 	pod   *known
 	node  string
@@ -246,7 +246,7 @@ func (s *Snapshot) addPod(one seen, of *subject) {
 	s.Message.Pods = append(s.Message.Pods, pod.message)
 }
 
-// noteChange keeps the earliest of the moments; zero is none.
+// noteChange keeps the earliest time; zero is none.
 func (s *Snapshot) noteChange(at time.Time) {
 	if !at.IsZero() && (s.NextChange.IsZero() || at.Before(s.NextChange)) {
 		s.NextChange = at
@@ -261,7 +261,7 @@ func nodeOf(pod *v1.Pod, reserved map[types.UID]string) string {
 	return reserved[pod.UID]
 }
 
-// counts says whether a pod belongs into the snapshot: it takes room, or waits for us to place it.
+// counts says whether a pod belongs in the snapshot: it takes room, or waits for this scheduler.
 func counts(pod *v1.Pod, node string, rules Rules) bool {
 	if podutil.IsPodTerminal(pod) {
 		return false

@@ -34,7 +34,7 @@ func TestRequestsAreCountedAsTheSchedulerCountsThem(t *testing.T) {
 	}
 }
 
-// What takes room is counted; what does not, or is not ours to place, is left out.
+// Pods that take room are counted; those that do not, or are not this scheduler's to place, are left out.
 func TestEveryPodThatTakesRoomIsCounted(t *testing.T) {
 	now := metav1.Now()
 	terminating := func(pod *v1.Pod) { pod.DeletionTimestamp = &now }
@@ -64,7 +64,7 @@ func TestEveryPodThatTakesRoomIsCounted(t *testing.T) {
 	}
 }
 
-// The Eviction API refuses pods of spent or of several budgets; a plan must not count on it.
+// The Eviction API refuses pods whose budget is used up, or that have several; a plan must not contain them.
 func TestDisruptionBudgetsMakePodsImmovable(t *testing.T) {
 	budget := func(name string, allowed int32) *policyv1.PodDisruptionBudget { return aBudget(name, "a", allowed) }
 	notStarted := aPod("p", "n1", func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
@@ -89,7 +89,7 @@ func TestDisruptionBudgetsMakePodsImmovable(t *testing.T) {
 	}
 }
 
-// Between Reserve and the informer's news a pod already takes its room.
+// Between Reserve and the informer's update a pod already takes its room.
 func TestPodsBeingBoundTakeTheirRoom(t *testing.T) {
 	pod := aPod("p", "")
 
@@ -104,7 +104,7 @@ func TestPodsBeingBoundTakeTheirRoom(t *testing.T) {
 	}
 }
 
-// A replacement must find the place of the pod it replaces, and a state be known again.
+// A replacement must match the place of the pod that it replaces, and an equal state must be recognised.
 func TestClassAndFingerprintDoNotDependOnNames(t *testing.T) {
 	nodes := []*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}
 
@@ -123,7 +123,7 @@ func TestClassAndFingerprintDoNotDependOnNames(t *testing.T) {
 	}
 }
 
-// The state a plan leads to is known before it is reached, so that it is not asked about again.
+// The state that a plan leads to is known before it is reached, so that no further solve is made for it.
 func TestFingerprintAfterIsThatOfTheStateReached(t *testing.T) {
 	nodes := []*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}
 	before := build(nodes, aPod("a", "n1"), aPod("b", "n2"), aPod("c", ""))
@@ -155,9 +155,9 @@ func TestFingerprintSeesNodeChanges(t *testing.T) {
 	}
 }
 
-// An answer is for all that was told, amendments among it: when a workload is done cooling down, or a claim is
-// bound, the optimiser is asked again.
-func TestFingerprintSeesAllThatIsTold(t *testing.T) {
+// An answer is for the whole message, constraints included: when a workload has cooled down, or a claim is bound, there
+// is another solve.
+func TestFingerprintCoversTheWholeMessage(t *testing.T) {
 	pods := []*v1.Pod{aPod("runs", "n1", mounting("c")), aPod("waits", "")}
 	blue := v1.PodAffinityTerm{TopologyKey: "zone", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}}
 	apart := aPod("apart", "", func(p *v1.Pod) {
@@ -197,8 +197,8 @@ func TestFingerprintSeesAllThatIsTold(t *testing.T) {
 	}
 }
 
-// A budget that covers a pod may change an answer; one that covers nobody, as in a namespace that is being
-// deleted, must not have the optimiser asked again when it goes.
+// A budget that covers a pod may change an answer. The deletion of one that covers no pods, as in a namespace that is
+// being deleted, must not cause another solve.
 func TestFingerprintSeesTheBudgetsThatCoverAPod(t *testing.T) {
 	with := func(app string, allowed int32) string {
 		return snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("p", "n1")},
@@ -207,8 +207,8 @@ func TestFingerprintSeesTheBudgetsThatCoverAPod(t *testing.T) {
 	if with("a", 1) == with("a", 2) {
 		t.Error("what a budget allows does not change the fingerprint")
 	}
-	if with("nobody", 1) != with("nobody", 2) {
-		t.Error("a budget that covers nobody changes the fingerprint")
+	if with("uncovered", 1) != with("uncovered", 2) {
+		t.Error("a budget that covers no pods changes the fingerprint")
 	}
 }
 

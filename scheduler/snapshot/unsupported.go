@@ -8,15 +8,15 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// What pods need beyond the contract. No plan touches them.
+// What pods need beyond the contract. No plan contains such pods.
 const (
 	openVolumes    = "volumes"
 	resourceClaims = "resource-claims"
 	podGroup       = "pod-group"
-	// Kubernetes accepts what the scheduler then cannot read; it says so of the pod itself.
+	// Kubernetes accepts what the scheduler then cannot read; the scheduler reports that on the pod itself.
 	unreadableNodeAffinity = "node-affinity-that-the-scheduler-cannot-read"
 	unreadablePodSelector  = "pod-selector-that-the-scheduler-cannot-read"
-	// uncountable is more of a resource than any machine has, so that sums overflow.
+	// uncountable is more of a resource than any machine has, so sums would overflow.
 	uncountable = "more-than-any-machine-has"
 	notText     = "bytes-that-are-no-text"
 	tooLarge    = "selectors-too-large"
@@ -48,8 +48,7 @@ func hasOpenVolumes(pod *v1.Pod) bool {
 	return false
 }
 
-// readableNodes says whether the scheduler makes sense of every term. Kubernetes takes Gt with a value that is
-// no number.
+// readableNodes says whether the scheduler can read every term. Kubernetes accepts Gt with a value that is not a number.
 func readableNodes(affinity *v1.Affinity) bool {
 	if affinity == nil || affinity.NodeAffinity == nil {
 		return true
@@ -83,8 +82,7 @@ func readable(selector *metav1.LabelSelector) bool {
 	return err == nil
 }
 
-// bindsToNodes says whether the scheduler has anything to decide about the volume. What is made
-// for the pod on whatever node it lands leaves it free.
+// bindsToNodes says whether the volume restricts the pod's node. A volume that is made on the pod's node does not.
 func bindsToNodes(source *v1.VolumeSource) bool {
 	free := source.ConfigMap != nil || source.Secret != nil || source.EmptyDir != nil ||
 		source.Projected != nil || source.DownwardAPI != nil || source.HostPath != nil ||

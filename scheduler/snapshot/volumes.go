@@ -15,7 +15,7 @@ type Volumes interface {
 	Claim(namespace, name string) *v1.PersistentVolumeClaim
 	// Volume returns nil if there is none of that name.
 	Volume(name string) *v1.PersistentVolume
-	// Limited says whether some node takes only so many volumes of the driver.
+	// Limited says whether some node limits the number of the driver's volumes.
 	Limited(driver string) bool
 }
 
@@ -31,9 +31,8 @@ func claimNames(pod *v1.Pod) []string {
 	return names
 }
 
-// volumeAffinity is where the volumes of the claims can be reached. It is not known of claims
-// that are not bound yet, and not enough for those that one pod at a time may use, or of which
-// a node takes only so many.
+// volumeAffinity is where the volumes of the claims can be reached. known is false for claims that are not bound yet, that
+// only one pod at a time may use, or whose number on a node is limited.
 func (c *classes) volumeAffinity(namespace string, claims []string) (selectors []*contract.NodeSelector, known bool) {
 	for _, name := range claims {
 		volume := c.boundVolume(namespace, name)
@@ -52,8 +51,8 @@ func (c *classes) volumeAffinity(namespace string, claims []string) (selectors [
 	return selectors, true
 }
 
-// labelTerms are the terms of a volume's node affinity as the scheduler reads them: it looks at a
-// node's labels alone, so that a term about fields alone holds everywhere, and then there are none.
+// labelTerms are the terms of a volume's node affinity as the scheduler reads them: it reads only the node's labels, so a
+// term about fields alone matches every node, and then there are no terms.
 func labelTerms(selector *v1.NodeSelector) (terms []*contract.NodeSelectorTerm, some bool) {
 	terms = nodeTermMessages(selector)
 	for _, term := range terms {

@@ -22,8 +22,8 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins"
 )
 
-// newCommand has the flags of the stock scheduler. It is not the stock scheduler's own command, since that
-// one keeps the scheduler to itself: between its building and its start the plugins are attached to it.
+// newCommand has the flags of the stock scheduler. The stock scheduler's own command cannot be used: the plugins must be
+// attached to the scheduler after it is built and before it starts.
 func newCommand() *cobra.Command {
 	given := options.NewOptions()
 	triggered := given.Flags.FlagSet("stowage").Bool(triggerFlag, false, triggerUsage)
@@ -31,7 +31,7 @@ func newCommand() *cobra.Command {
 		Use:   "kube-scheduler",
 		Short: "The Kubernetes scheduler with Stowage's plugins",
 		Args:  cobra.NoArgs,
-		// Feature gates must be set before anything looks at them.
+		// Feature gates must be set before they are read.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return given.ComponentGlobalsRegistry.Set() },
 		RunE: func(command *cobra.Command, _ []string) error {
 			verflag.PrintAndExitIfRequested()
@@ -84,7 +84,7 @@ func run(ctx context.Context, given *options.Options, triggered bool) error {
 	return app.Run(ctx, completed, scheduler)
 }
 
-// leaseOf is the lease for which the process stands; nil without an election.
+// leaseOf is the lease of the leader election; nil without an election.
 func leaseOf(completed *config.CompletedConfig) *leadership.Lease {
 	if completed.LeaderElection == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/stowage/stowage/scheduler/secureport"
 )
 
-// Users' requests must not use up what the API server grants the scheduler.
+// Users' requests must not use up the scheduler's own rate limit.
 const (
 	triggerQPS   = 5
 	triggerBurst = 10
@@ -28,12 +28,12 @@ const (
 		"who they are and whether they may create PackingPlans."
 )
 
-var errNobodySolves = errors.New("no profile has the plugin " + priorityoptimizer.Name + ", so that nobody would make the plans")
+var errNoSolver = errors.New("no profile has the plugin " + priorityoptimizer.Name + ", so no plans would be made")
 
 // serveTrigger puts the HTTP trigger on the secure port. Every replica serves it, whether it leads or not.
 func serveTrigger(completed *config.CompletedConfig, installation *plugins.Installation) error {
 	if !installation.MakesPlans() {
-		return fmt.Errorf("--%s: %w", triggerFlag, errNobodySolves)
+		return fmt.Errorf("--%s: %w", triggerFlag, errNoSolver)
 	}
 	limited := rest.CopyConfig(completed.KubeConfig)
 	limited.QPS, limited.Burst = triggerQPS, triggerBurst

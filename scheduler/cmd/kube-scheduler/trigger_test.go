@@ -85,9 +85,9 @@ func TestTriggerIsServedBesideTheSchedulersOwnHandlers(t *testing.T) {
 	}
 }
 
-// A trigger that would serve nothing, or for nobody, is refused at the start.
+// A trigger without a port, or without a plugin that makes plans, is refused at the start.
 func TestTriggerThatCannotWorkIsRefusedAtTheStart(t *testing.T) {
-	if err := run(t.Context(), givenFor(t, "default"), true); !errors.Is(err, errNobodySolves) {
+	if err := run(t.Context(), givenFor(t, "default"), true); !errors.Is(err, errNoSolver) {
 		t.Errorf("without the plugin: %v", err)
 	}
 	if err := run(t.Context(), givenFor(t, "optimizer"), true); !errors.Is(err, secureport.ErrClosed) {

@@ -6,7 +6,7 @@
 // already placed. A further key, objects, may hold what else the scheduler looks at, such as Services.
 //
 // With --judge it reads questions: an instance, and plans for it in the contract's JSON form. It answers
-// with the snapshot that the optimiser would get, and with what the scheduler says to each plan.
+// with the snapshot that the optimiser would get, and with the scheduler's verdict on each plan.
 //
 // An instance may say that its pods arrive all at once, that nodes and pods come and go meanwhile, and that it is
 // to be measured, and that preempted pods come back; see package simulation.
@@ -42,8 +42,8 @@ const (
 
 func main() {
 	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
-	judges := flag.Bool("judge", false, "read questions about plans, and write judgements, in place of placing pods")
-	gates := flag.String("feature-gates", "", "as kube-scheduler takes them; a simulation is else without those that make it depend on time")
+	questions := flag.Bool("judge", false, "read questions about plans and write answers, instead of placing pods")
+	gates := flag.String("feature-gates", "", "as for kube-scheduler; by default, those that make a simulation depend on time are off")
 	cpuProfile := flag.String("cpu-profile", "", "`file` to write a profile to, of what the process spends its time on")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -53,7 +53,7 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	failed, err := profiled(*cpuProfile, func() (int, error) {
-		return simulate(ctx, *configPath, *gates, *judges, os.Stdin, os.Stdout)
+		return simulate(ctx, *configPath, *gates, *questions, os.Stdin, os.Stdout)
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
@@ -83,7 +83,7 @@ func profiled(path string, work func() (int, error)) (failed int, err error) {
 }
 
 func simulate(
-	ctx context.Context, configPath, gates string, judges bool, in io.Reader, out io.Writer,
+	ctx context.Context, configPath, gates string, questions bool, in io.Reader, out io.Writer,
 ) (int, error) {
 	debug.SetGCPercent(gcPercent)
 	klog.SetLogger(logr.Discard())
@@ -101,8 +101,8 @@ func simulate(
 		}
 		return 0, err
 	}
-	if judges {
-		return simulator.StreamJudgements(ctx, in, out)
+	if questions {
+		return simulator.StreamAnswers(ctx, in, out)
 	}
 	return simulator.Stream(ctx, in, out)
 }

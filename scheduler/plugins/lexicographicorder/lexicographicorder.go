@@ -17,7 +17,7 @@ const (
 	nodesKey      = fwk.StateKey("stowage.dev/" + Name)
 )
 
-// Plugin prefers the first by name of the nodes that all other plugins like best.
+// Plugin prefers the first by name of the nodes with the highest total of all other plugins.
 type Plugin struct {
 	handle fwk.Handle
 }
@@ -28,8 +28,7 @@ var (
 	_ fwk.ScoreExtensions = &Plugin{}
 )
 
-// New builds the plugin. It takes no arguments, and refuses to stand beside an extender that
-// prioritises nodes.
+// New builds the plugin. It takes no arguments, and fails if an extender prioritises nodes.
 func New(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 	if args != nil {
 		return nil, fmt.Errorf("%s takes no arguments; remove its entry from pluginConfig", Name)
@@ -47,7 +46,7 @@ func New(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin,
 // Name returns the plugin's name.
 func (*Plugin) Name() string { return Name }
 
-// PreScore keeps the feasible nodes for NormalizeScore, which is told their names only.
+// PreScore keeps the feasible nodes for NormalizeScore, which only gets their names.
 func (*Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
 	state.Write(nodesKey, feasibleNodes(nodes))
 	return nil

@@ -15,11 +15,11 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 )
 
-// A score has 101 values; the promise must hold on both sides of that number and far beyond it.
+// A score has 101 values; the plugin must be exact on both sides of that number and far beyond it.
 var nodeCounts = []int{2, 3, 100, 101, 102, 150, 1000, 10_000}
 
-// TestTiesGoToTheFirstNodeByName checks the promise itself: whatever the other plugins say, the winner
-// is the first by name of the nodes that they like best, and it is alone at the top.
+// TestTiesGoToTheFirstNodeByName: whatever the other plugins score, the only winner is the first by name of the nodes with
+// the highest total.
 func TestTiesGoToTheFirstNodeByName(t *testing.T) {
 	for _, count := range nodeCounts {
 		for seed := range uint64(8) {
@@ -54,8 +54,8 @@ func TestItDecidesAloneWithoutOtherPlugins(t *testing.T) {
 	expectOnlyWinner(t, score(t, nil, nodes), nodeName(0))
 }
 
-// TestASkippedPluginHasNoSay: a plugin that skips a pod in PreScore must not count in our totals either.
-func TestASkippedPluginHasNoSay(t *testing.T) {
+// TestASkippedPluginDoesNotCount: a plugin that skips a pod in PreScore must not count in our totals either.
+func TestASkippedPluginDoesNotCount(t *testing.T) {
 	nodes := shuffledNodes(rand.New(rand.NewPCG(1, 1)), 150)
 	others := []scorer{{name: "Skips", weight: 5, skips: true, points: func(node string) int64 {
 		return int64(strings.Count(node, "9"))
@@ -72,7 +72,7 @@ func TestItTurnsOpportunisticBatchingOff(t *testing.T) {
 	}
 }
 
-// TestAPrioritisingExtenderIsRefused: its scores come after all plugins, out of our sight.
+// TestAPrioritisingExtenderIsRefused: its scores are added after all plugins, which do not see them.
 func TestAPrioritisingExtenderIsRefused(t *testing.T) {
 	_, err := lexicographicorder.New(context.Background(), nil, handleWith{extenders: []fwk.Extender{extender{prioritizes: true}}})
 	if err == nil || !strings.Contains(err.Error(), "prioritizeVerb") {

@@ -8,7 +8,7 @@ import (
 // feasibleNodes are the nodes that passed the filters in one scheduling cycle.
 type feasibleNodes []fwk.NodeInfo
 
-// Clone returns the same nodes: nobody changes them during a cycle.
+// Clone returns the same nodes: they do not change during a cycle.
 func (n feasibleNodes) Clone() fwk.StateData { return n }
 
 // stateWithoutUs is a cycle's state in which our own Score plugin is skipped, so that the framework's
@@ -22,5 +22,5 @@ func (s stateWithoutUs) GetSkipScorePlugins() sets.Set[string] {
 	return s.CycleState.GetSkipScorePlugins().Union(sets.New(Name))
 }
 
-// ShouldRecordPluginMetrics is false: the plugins' durations are recorded when they score in earnest.
+// ShouldRecordPluginMetrics is false: the plugins' durations are recorded when the framework itself scores.
 func (stateWithoutUs) ShouldRecordPluginMetrics() bool { return false }

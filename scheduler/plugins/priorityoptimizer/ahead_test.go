@@ -32,7 +32,7 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 				held: func() map[string]resources.Vector { reads++; return nil },
 			},
 		},
-		clock: clock, began: clock.Now(), records: newRecords(),
+		clock: clock, leadingSince: clock.Now(), records: newRecords(),
 		informer: packingplan.NewInformer(dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())),
 	}
 	l.leads.Store(true)
@@ -47,6 +47,6 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 	l.startDue(t.Context())
 
 	if idle != 0 || first != 1 || reads != 1 {
-		t.Errorf("read %d times while nobody waited, %d at the first pod, %d at the second", idle, first, reads)
+		t.Errorf("read %d times while no pods waited, %d at the first pod, %d at the second", idle, first, reads)
 	}
 }

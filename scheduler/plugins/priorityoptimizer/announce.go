@@ -19,7 +19,7 @@ func (l *loop) announce(record *packingplan.Record, phase packingplan.Phase, mes
 	l.recorder.Eventf(record.Reference(), nil, kind, string(phase), "Plan", "%s", message)
 }
 
-// announceDeparture tells a pod's owner why it was evicted.
+// announceDeparture records an event that says why a pod was evicted.
 func (l *loop) announceDeparture(record *packingplan.Record, departure executor.Departure, to string) {
 	if l.recorder == nil {
 		return

@@ -18,7 +18,7 @@ import (
 
 var podsResource = v1.SchemeGroupVersion.WithResource("pods")
 
-// react plays the API server's part of bindings and evictions.
+// react handles bindings and evictions as the API server does.
 func (c *cluster) react(action clienttesting.Action) (bool, runtime.Object, error) {
 	create, ok := action.(clienttesting.CreateAction)
 	if !ok {
@@ -63,11 +63,11 @@ func (c *cluster) evict(eviction *policyv1.Eviction) error {
 		return apierrors.NewConflict(v1.Resource("pods"), pod.Name, fmt.Errorf("precondition failed"))
 	}
 	c.evicted = append(c.evicted, pod.Name)
-	if c.linger {
+	if c.slowTermination {
 		now := metav1.Now()
 		terminating := pod.DeepCopy()
 		terminating.DeletionTimestamp = &now
-		terminating.Finalizers = []string{"test/lingers"}
+		terminating.Finalizers = []string{"test/slow-termination"}
 		err = c.client.Tracker().Update(podsResource, terminating, pod.Namespace)
 	} else {
 		err = c.client.Tracker().Delete(podsResource, pod.Namespace, pod.Name)
@@ -75,13 +75,13 @@ func (c *cluster) evict(eviction *policyv1.Eviction) error {
 	if err != nil {
 		return err
 	}
-	if c.childless {
+	if c.withoutControllers {
 		return nil
 	}
 	return c.client.Tracker().Add(c.replacement(pod))
 }
 
-// replacement is what the pod's controller creates in its stead.
+// replacement is the pod that the controller creates in place of the given one.
 func (c *cluster) replacement(of *v1.Pod) *v1.Pod {
 	c.names++
 	pod := of.DeepCopy()
@@ -92,10 +92,10 @@ func (c *cluster) replacement(of *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// letGo ends the lingering of terminating pods.
-func (c *cluster) letGo() {
+// endPods removes the terminating pods.
+func (c *cluster) endPods() {
 	c.mu.Lock()
-	c.linger = false
+	c.slowTermination = false
 	c.mu.Unlock()
 	for _, pod := range c.pods() {
 		if pod.DeletionTimestamp != nil {
@@ -104,11 +104,11 @@ func (c *cluster) letGo() {
 	}
 }
 
-// unlessAway is the answer of a server that is not there.
-func (c *cluster) unlessAway(clienttesting.Action) (bool, runtime.Object, error) {
+// unlessDown answers with an error while the API server is down.
+func (c *cluster) unlessDown(clienttesting.Action) (bool, runtime.Object, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.away, nil, errors.New("connection refused")
+	return c.apiDown, nil, errors.New("connection refused")
 }
 
 // named gives a new object a UID of its own.

@@ -13,12 +13,12 @@ import (
 
 const (
 	messageProposed = "nothing was done yet; set spec.mode to Execute to have the plan carried out"
-	messageAborted  = "given up at a user's request"
-	// messageQueueFull is said to whoever asks for one plan too many.
+	messageAborted  = "aborted at a user's request"
+	// messageQueueFull is the message of a user's plan that is refused because too many others wait.
 	messageQueueFull = "too many plans wait for the optimiser; create it again when some of them are done"
 )
 
-// nextApproved is a proposal that a user wants to have carried out.
+// nextApproved is a proposal that a user has approved.
 func (l *loop) nextApproved(all []*packingplan.Record) *packingplan.Record {
 	for _, record := range all {
 		if record.Approved() && !record.Spec.Abort && !l.records.approved.Has(record.UID()) {
@@ -28,33 +28,33 @@ func (l *loop) nextApproved(all []*packingplan.Record) *packingplan.Record {
 	return nil
 }
 
-// carryOutApproved carries a proposal out as it is, if it still is a good plan for the cluster, and what it disturbs
-// still is within the limits.
-func (l *loop) carryOutApproved(ctx context.Context, record *packingplan.Record) {
+// executeApproved carries out a proposal unchanged, if it is still a good plan for the cluster and its disruptions are
+// still within the limits.
+func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) {
 	l.records.approved.Insert(record.UID())
 	record.Status.CompletionTime = nil
-	q := &question{record: record, recalled: true, history: l.history(),
+	session := &solveSession{record: record, fromRecord: true, history: l.history(),
 		answer: &optimizerclient.Answer{Plan: messageOf(&record.Status)}}
 	l.hold.begin(holdMargin)
 	var err error
-	if q.asked, err = l.view.snapshot(record.Status.SnapshotID); err != nil {
+	if session.snapshot, err = l.view.snapshot(record.Status.SnapshotID); err != nil {
 		l.finish(ctx, record, packingplan.Aborted, err.Error())
 		return
 	}
-	l.amend(q)
-	checked, err := plan.Check(q.answer.Plan, q.asked, l.policy())
+	l.applyConstraints(session)
+	checked, err := plan.Check(session.answer.Plan, session.snapshot, l.policy())
 	if err == nil {
-		err = l.unwanted(q, checked)
+		err = l.checkDisruptions(session, checked)
 	}
 	if err != nil {
 		countRefusal(err)
 		l.finish(ctx, record, packingplan.Aborted, "the cluster has changed since: "+err.Error())
 		return
 	}
-	l.begin(ctx, q, checked)
+	l.startPlan(ctx, session, checked)
 }
 
-// abortWaiting closes the plans that a user gives up before anything of them was done.
+// abortWaiting closes the plans that a user aborts before anything was carried out.
 func (l *loop) abortWaiting(ctx context.Context, all []*packingplan.Record) {
 	for _, record := range all {
 		waits := isManual(record) || record.Status.Phase == packingplan.Proposed
@@ -69,17 +69,17 @@ func (l *loop) abortWaiting(ctx context.Context, all []*packingplan.Record) {
 	}
 }
 
-// errAborted ends the solve of a plan that its user gives up.
+// errAborted ends the solve of a plan that its user aborts.
 var errAborted = errors.New(messageAborted)
 
-// solving is the solve under way.
-type solving struct {
+// activeSolve is the solve under way.
+type activeSolve struct {
 	plan   types.UID
 	cancel context.CancelCauseFunc
 }
 
-// abortAsked says whether a user wants the plan to be given up.
-func (l *loop) abortAsked(record *packingplan.Record) bool {
+// abortRequested says whether a user has asked to abort the plan.
+func (l *loop) abortRequested(record *packingplan.Record) bool {
 	shown := l.shown(record)
 	return shown != nil && shown.Spec.Abort
 }

@@ -20,7 +20,7 @@ func (c *cluster) patchPlan(name, patch string) {
 	c.must(err)
 }
 
-// proposed starts figure 1 with a proposal that nobody has approved yet.
+// proposed starts figure 1 with a proposal that has not been approved yet.
 func proposed(t *testing.T) *cluster {
 	c, _ := figureOne(t, answers(solveFigureOne), manual)
 	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
@@ -28,7 +28,7 @@ func proposed(t *testing.T) *cluster {
 	return c
 }
 
-// Who reviews a plan wants that one carried out, not whatever another solve comes up with.
+// A user who has reviewed a plan wants that one to be carried out, not the result of another solve.
 func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 	c := proposed(t)
 	before := c.plansOf()[0].Status
@@ -48,7 +48,7 @@ func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
 	pod := testPod("foreign", 2, 0)
 	pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.nodeOf("two")
 	c.add(pod)
-	c.letTimePass(time.Second)
+	c.advanceClock(time.Second)
 
 	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
 	c.eventually("the plan is aborted", func() bool { return c.phaseOf("what-if") == packingplan.Aborted })
@@ -58,23 +58,23 @@ func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-// An abort is heard in every phase; nobody waits for the plan afterwards.
+// A plan can be aborted in every phase; no pods wait for it afterwards.
 func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 	resting := proposed(t)
 	resting.patchPlan("what-if", `{"spec":{"abort":true}}`)
 	resting.eventually("the proposal is aborted", func() bool { return resting.phaseOf("what-if") == packingplan.Aborted })
 
-	running := lingering(t)
+	running := slowTermination(t)
 	name := running.plansOf()[0].Name()
 	running.patchPlan(name, `{"spec":{"abort":true}}`)
 	running.eventually("the plan is aborted", func() bool { return running.phaseOf(name) == packingplan.Aborted })
-	if running.plugin.running.Load() != nil {
+	if running.plugin.execution.Load() != nil {
 		t.Error("the plan is still running")
 	}
 }
 
-// A plan may be deleted while it is carried out, and another one be given its name: what is asked
-// of that one is not asked of the first.
+// A plan may be deleted while it is carried out, and another one may get its name: a request about the second must not
+// affect the first.
 func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
 	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	l := &loop{Plugin: &Plugin{}, informer: packingplan.NewInformer(client)}
@@ -97,7 +97,7 @@ func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := l.abortAsked(record); got != want {
+		if got := l.abortRequested(record); got != want {
 			t.Errorf("the %s plan: %t, want %t", uid, got, want)
 		}
 	}

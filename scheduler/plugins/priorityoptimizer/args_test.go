@@ -37,7 +37,7 @@ func TestArgsKeepExplicitZeros(t *testing.T) {
 	}
 }
 
-// Whoever edits a profile should need one restart to learn of all faults, not one for each.
+// A user who edits a profile should need one restart to see all errors, not one for each.
 func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := DecodeArgs(rawArgs(`{
 		"apiVersion": "stowage.dev/v9", "kind": "Other", "socket": "relative.sock", "mode": "Sometimes",
@@ -54,7 +54,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 		"settleSeconds", "intervalSeconds", "batchPods", "batchSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
 		"historyLimit", "maxGracePeriodSeconds", "protectedNamespaces[0]", "timeLimit:", "seed"} {
 		if !strings.Contains(err.Error(), field) {
-			t.Errorf("fault of %s is missing in: %v", field, err)
+			t.Errorf("no error about %s in: %v", field, err)
 		}
 	}
 }

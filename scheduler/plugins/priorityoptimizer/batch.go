@@ -13,36 +13,36 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// batch are the pods that nobody places but a plan (mode Batch).
+// batch holds the pods that only a plan may place (mode Batch).
 //
-// A pod is let pass without one where none can be made for it: while the optimiser is away or
-// fails, while plans cannot be recorded, and where the optimiser leaves the pod to the scheduler.
-// From then on it is a pod as in the other modes. A nil batch keeps nobody.
+// A pod is scheduled without a plan where none can be made for it: while the optimiser is unreachable or fails, while
+// plans cannot be recorded, and where the optimiser leaves the pod to the scheduler. From then on it is an ordinary pod,
+// as in the other modes. A nil batch holds no pods.
 type batch struct {
-	room *waitingRoom
+	held *heldSet
 
 	mu       sync.Mutex
 	ordinary sets.Set[types.UID]
 }
 
 func newBatch(clock clock.PassiveClock) *batch {
-	return &batch{room: newWaitingRoom(clock, func(time.Duration) {}), ordinary: sets.New[types.UID]()}
+	return &batch{held: newHeldSet(clock, func(time.Duration) {}), ordinary: sets.New[types.UID]()}
 }
 
-// collects answers whether the pod has to wait for a plan, and takes it into the batch if so.
+// collects says whether the pod has to wait for a plan, and adds it to the batch if so.
 func (p *Plugin) collects(pod *v1.Pod) bool {
 	if p.batch == nil || p.batch.isOrdinary(pod.UID) || p.isPlanned(pod) {
 		return false
 	}
-	p.batch.room.keep(pod)
+	p.batch.held.add(pod)
 	p.trigger.collect(pod.UID)
 	p.wakeUp()
 	return true
 }
 
-// isPlanned says whether the running plan has an open place for the pod, whatever room there is now.
+// isPlanned says whether the active plan has an open place for the pod, whatever room there is now.
 func (p *Plugin) isPlanned(pod *v1.Pod) bool {
-	execution := p.running.Load()
+	execution := p.execution.Load()
 	if execution == nil {
 		return false
 	}
@@ -54,7 +54,7 @@ func (b *batch) size() int {
 	if b == nil {
 		return 0
 	}
-	return b.room.size()
+	return b.held.size()
 }
 
 func (b *batch) isOrdinary(uid types.UID) bool {
@@ -68,19 +68,19 @@ func (b *batch) forget(uid types.UID) {
 	if b == nil {
 		return
 	}
-	b.room.passed(uid)
+	b.held.remove(uid)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ordinary.Delete(uid)
 }
 
-// letPass makes ordinary pods of those that wait and that the condition holds for.
-func (p *Plugin) letPass(why string, which func(*v1.Pod) bool) {
+// scheduleWithoutPlan turns the selected pods of the batch into ordinary pods.
+func (p *Plugin) scheduleWithoutPlan(why string, which func(*v1.Pod) bool) {
 	if p.batch == nil {
 		return
 	}
 	passing := map[string]*v1.Pod{}
-	for uid, pod := range p.batch.room.all() {
+	for uid, pod := range p.batch.held.all() {
 		if which(pod) {
 			passing[uid] = pod
 		}
@@ -94,25 +94,23 @@ func (p *Plugin) letPass(why string, which func(*v1.Pod) bool) {
 	}
 	p.batch.mu.Unlock()
 	for uid := range passing {
-		p.batch.room.passed(types.UID(uid))
+		p.batch.held.remove(types.UID(uid))
 	}
 	p.logger.Info("Pods of a batch are scheduled without a plan", "pods", len(passing), "reason", why)
 	p.activate(passing)
 }
 
-func everybody(*v1.Pod) bool { return true }
-
-// letRefusedPass lets the pods go that the optimiser leaves to the scheduler.
-func (l *loop) letRefusedPass(q *question) {
-	if l.batch == nil || q.asked == nil || q.answer == nil {
+// scheduleRefused releases the pods that the optimiser leaves to the scheduler.
+func (l *loop) scheduleRefused(session *solveSession) {
+	if l.batch == nil || session.snapshot == nil || session.answer == nil {
 		return
 	}
 	refused := sets.New[string]()
-	for _, refusal := range q.answer.Refusals {
+	for _, refusal := range session.answer.Refusals {
 		refused.Insert(refusal.Subject)
 	}
-	l.letPass("the optimiser leaves them to the scheduler", func(pod *v1.Pod) bool {
-		asked := q.asked.Pods[pod.UID]
+	l.scheduleWithoutPlan("the optimiser leaves them to the scheduler", func(pod *v1.Pod) bool {
+		asked := session.snapshot.Pods[pod.UID]
 		return asked != nil && isRefused(asked, refused)
 	})
 }

@@ -57,8 +57,8 @@ func TestABatchIsOverWhenItIsFullOrItsTimeIsUp(t *testing.T) {
 	}
 }
 
-// Pods of a batch that found no room are asked about again in turn, and at once after a failure's
-// back-off: they have nobody else.
+// Pods of a batch that found no room are in the next solve again, and after a failure at once when the back-off ends:
+// the scheduler does not place them.
 func TestWhatIsLeftOfABatchIsTriedAgain(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	trigger := newTrigger(clock, pace{mode: ModeBatch, interval: 30 * time.Second, batch: 3})
@@ -75,13 +75,13 @@ func TestWhatIsLeftOfABatchIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The paper's batches: nobody is placed before all of them are looked at together.
+// The paper's batches: no pod is placed before the whole batch is solved together.
 func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
 	o := startOptimizer(t, answers(allOn("n2")))
 	c := startCluster(t, o.socket, batches(3, time.Minute), testNode("n1", 8), testNode("n2", 4))
 	c.add(testPod("one", 1, 0), testPod("two", 1, 0))
 	c.await("two pods wait", func() bool { return c.plugin.batch.size() == 2 }, false)
-	c.letTimePass(10 * time.Second)
+	c.advanceClock(10 * time.Second)
 	before := o.asked()
 
 	c.add(testPod("three", 2, 0))
@@ -107,28 +107,28 @@ func TestABatchWithoutAPlanStaysPendingWhole(t *testing.T) {
 	c.add(testPod("small", 1, 0), testPod("large", 9, 0))
 
 	c.eventually("the batch is answered", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
-	c.letTimePass(10 * time.Second)
+	c.advanceClock(10 * time.Second)
 
 	if node := c.nodeOf("small"); node != "" || o.asked() != 1 {
 		t.Errorf("small is on %q, asked %d times about one state", node, o.asked())
 	}
 }
 
-// Nobody may starve since there is nobody to plan: pods are scheduled as by the stock scheduler.
-func TestBatchesPassWhereNobodyPlans(t *testing.T) {
+// Pods must not starve without an optimiser: they are scheduled as by the stock scheduler.
+func TestBatchesAreScheduledWithoutAnOptimizer(t *testing.T) {
 	failing := func(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_ERROR})
 	}
 	for name, begin := range map[string]func(t *testing.T) *cluster{
 		"no optimiser": func(t *testing.T) *cluster {
-			return startCluster(t, t.TempDir()+"/nobody", batches(99, time.Second), testNode("n1", 4))
+			return startCluster(t, t.TempDir()+"/missing", batches(99, time.Second), testNode("n1", 4))
 		},
 		"a broken optimiser": func(t *testing.T) *cluster {
 			return startCluster(t, startOptimizer(t, failing).socket, batches(99, time.Second), testNode("n1", 4))
 		},
 		"no PackingPlans": func(t *testing.T) *cluster {
 			c := startCluster(t, startOptimizer(t, answers(allOn("n1"))).socket, batches(99, time.Second), testNode("n1", 4))
-			c.set(func(c *cluster) { c.away = true })
+			c.set(func(c *cluster) { c.apiDown = true })
 			c.restart()
 			return c
 		},
@@ -146,7 +146,7 @@ func TestBatchesPassWhereNobodyPlans(t *testing.T) {
 	}
 }
 
-// What the optimiser does not know how to place is the scheduler's own affair.
+// Pods that the optimiser cannot place are left to the scheduler.
 func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
 	refusing := func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		var refusals []*contract.Refusal
@@ -169,12 +169,12 @@ func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
 	}
 }
 
-// A pod that another process bound is no longer of the batch, or a batch would never be over.
+// A pod that another process has bound leaves the batch; otherwise a batch would never end.
 func TestABoundPodLeavesTheBatch(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{batch: newBatch(clock), inFlight: newInFlight(), wake: make(chan struct{}, 1),
 		trigger: newTrigger(clock, pace{mode: ModeBatch, interval: time.Second, batch: 9})}
-	p.hold = &hold{clock: clock, room: newWaitingRoom(clock, func(time.Duration) {})}
+	p.hold = &hold{clock: clock, held: newHeldSet(clock, func(time.Duration) {})}
 	pod := testPod("elsewhere", 1, 0)
 	if p.PreEnqueue(t.Context(), pod).IsSuccess() {
 		t.Fatal("the pod was not kept for its batch")

@@ -26,8 +26,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Whatever is asked for and however often: pods are held no longer at a time than the bound, and in any minute no
-// longer than the share.
+// Whatever is asked for, and however often: no hold lasts longer than the bound, and the holds in any minute no longer
+// than the share.
 func TestHoldsKeepTheirBoundAndTheirShareOfAnyMinute(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	random := rand.New(rand.NewPCG(7, 7))
@@ -67,15 +67,15 @@ func TestHoldsKeepTheirBoundAndTheirShareOfAnyMinute(t *testing.T) {
 	}
 }
 
-// A tenant's plan may ask for an hour. Nobody waits for that, and the others' turn comes.
-func TestTimeLimitOfAUsersPlanHoldsNobodyAndIsCapped(t *testing.T) {
+// A tenant's plan may ask for an hour. No pods wait for that, and other plans are not starved.
+func TestTimeLimitOfAUsersPlanHoldsNoPodsAndIsCapped(t *testing.T) {
 	c, o := fullNode(t, silent, manual)
 	c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 3600.0}, nil)
 	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
 	began := c.clock.Now()
 	c.add(testPod("newcomer", 1, 0))
 
-	c.await("the newcomer is held", func() bool { return c.plugin.hold.room.size() == 1 }, false)
+	c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
 	c.clock.SetTime(began.Add(seconds(DefaultMaxHoldSeconds)))
 	c.await("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" }, false)
 
@@ -84,7 +84,7 @@ func TestTimeLimitOfAUsersPlanHoldsNobodyAndIsCapped(t *testing.T) {
 	}
 }
 
-// Who gives a plan up need not wait until the optimiser has an answer.
+// A user who aborts a plan need not wait until the optimiser has an answer.
 func TestAbortEndsASolve(t *testing.T) {
 	c, o := fullNode(t, silent, manual)
 	c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 50.0}, nil)
@@ -99,8 +99,8 @@ func TestAbortEndsASolve(t *testing.T) {
 	}
 }
 
-// Anybody who may create plans could keep the optimiser busy for good: only so many wait, and the cluster's own pods
-// have their turn between them.
+// Any user who may create plans could keep the optimiser busy for ever: so the number of waiting plans is limited, and
+// automatic solves run between them.
 func TestUsersPlansNeitherPileUpNorKeepOthersOut(t *testing.T) {
 	c, o := fullNode(t, silent, nil)
 	c.eventually("the optimiser is asked", func() bool { return o.asked() == 1 })
@@ -124,8 +124,8 @@ func TestUsersPlansNeitherPileUpNorKeepOthersOut(t *testing.T) {
 	})
 }
 
-// A workload that is left alone for a while may be what a pod waits for: when the while is over, somebody has to ask.
-func TestWhatWasLeftAloneForAWhileIsAskedAboutAfterwards(t *testing.T) {
+// A pod may wait for a workload that is protected for a while: when the protection ends, there must be another solve.
+func TestTemporarilyProtectedPodsAreAskedAboutAfterwards(t *testing.T) {
 	cooling := func(request *contract.SolveRequest) (some bool) {
 		for _, pod := range request.Snapshot.Pods {
 			some = some || pod.ImmovableReason == snapshot.CoolingDown
@@ -157,7 +157,7 @@ func TestWhatWasLeftAloneForAWhileIsAskedAboutAfterwards(t *testing.T) {
 	}
 }
 
-// An approved proposal moves what has been moved just now no more than any other plan does.
+// Like any other plan, an approved proposal does not move workloads that have just been moved.
 func TestApprovedProposalLeavesCoolingWorkloadsAlone(t *testing.T) {
 	c := proposed(t)
 	now := time.Now().UTC().Format(time.RFC3339)
@@ -165,7 +165,7 @@ func TestApprovedProposalLeavesCoolingWorkloadsAlone(t *testing.T) {
 		object.Object["status"] = map[string]any{"phase": "Completed", "completionTime": now, "optimal": false, "moves": []any{
 			map[string]any{"pod": "default/one-0", "podUID": "gone", "ownerUID": "rs-one", "fromNode": "x", "toNode": "y", "state": "Bound"}}}
 	})
-	c.letTimePass(time.Second)
+	c.advanceClock(time.Second)
 
 	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
 	c.eventually("the plan is aborted", func() bool { return c.phaseOf("what-if") == packingplan.Aborted })
@@ -175,8 +175,8 @@ func TestApprovedProposalLeavesCoolingWorkloadsAlone(t *testing.T) {
 	}
 }
 
-// What the optimiser says is put into an object: an answer of megabytes must not make one that nobody can store.
-func TestWordsOfTheOptimizerAreCutOff(t *testing.T) {
+// The optimiser's messages are stored in an object: an answer of megabytes must not make it too large to be stored.
+func TestLongMessagesOfTheOptimizerAreShortened(t *testing.T) {
 	long := strings.Repeat("x", 2<<20)
 	c, _ := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		tiers := make([]*contract.TierResult, 50_000)
@@ -214,7 +214,7 @@ func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
 		}
 		return true
 	})
-	c.eventually("the last plan is over", func() bool { return c.plugin.running.Load() == nil && c.phases()[packingplan.Executing] == 0 })
+	c.eventually("the last plan is over", func() bool { return c.plugin.execution.Load() == nil && c.phases()[packingplan.Executing] == 0 })
 
 	if completed := c.phases()[packingplan.Completed]; completed < 2 {
 		t.Errorf("%d plans: %s", completed, c.state())
@@ -226,8 +226,8 @@ func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
 	}
 }
 
-// The server answers for a budget that it has not looked at yet: try again in ten seconds. The client must not sleep
-// on it, for longer than the call may take; the plan backs off by itself.
+// For a budget without a status yet, the server answers: try again in ten seconds. The client must not sleep for that
+// long, which is more than the call may take; the plan backs off by itself.
 func TestAdviceToRetryIsLeftToThePlan(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -252,27 +252,27 @@ func TestAdviceToRetryIsLeftToThePlan(t *testing.T) {
 	}
 }
 
-// The news of a pod's deletion may come before its cycle has kept or marked it. It must not be kept for ever.
+// A pod's deletion event may come before its cycle has held or marked it. The pod must not be remembered for ever.
 func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 	c, o := fullNode(t, nothing, nil)
 	c.eventually("the optimiser was asked", func() bool { return o.asked() == 1 })
 	ghost := testPod("ghost", 9, 0)
 
-	c.plugin.keptOut.keep(ghost)
-	c.plugin.hold.room.keep(ghost)
-	c.plugin.alike.keep(ghost)
+	c.plugin.keptOut.add(ghost)
+	c.plugin.hold.held.add(ghost)
+	c.plugin.awaitingSolve.add(ghost)
 	c.plugin.trigger.mark(ghost.UID, "", time.Now())
 
 	c.eventually("it is forgotten", func() bool {
 		c.plugin.trigger.mu.Lock()
 		marked := c.plugin.trigger.marked.Has(ghost.UID)
 		c.plugin.trigger.mu.Unlock()
-		return c.plugin.keptOut.size()+c.plugin.hold.room.size()+c.plugin.alike.size() == 0 && !marked
+		return c.plugin.keptOut.size()+c.plugin.hold.held.size()+c.plugin.awaitingSolve.size() == 0 && !marked
 	})
 }
 
-// As long as there is no plan, no node is asked about any pod, and equal pods are treated alike.
-func TestIdlePluginHasNoSayInAnyNode(t *testing.T) {
+// As long as there is no plan, no node is filtered, and the scheduler may reuse results among equal pods.
+func TestIdlePluginFiltersNoNode(t *testing.T) {
 	c, _ := fullNode(t, nothing, manual)
 	pod := testPod("p", 1, 0)
 
@@ -284,13 +284,13 @@ func TestIdlePluginHasNoSayInAnyNode(t *testing.T) {
 	}
 }
 
-// A hundred pods a second come and go. Only those of the plan are news to who carries it out.
+// A hundred pods a second come and go. Only those of the plan wake up the loop.
 func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{inFlight: newInFlight(), wake: make(chan struct{}, 1), trigger: newTrigger(clock, pace{}),
-		keptOut: newWaitingRoom(clock, func(time.Duration) {}), alike: newWaitingRoom(clock, func(time.Duration) {}), hold: testHold(clock)}
+		keptOut: newHeldSet(clock, func(time.Duration) {}), awaitingSolve: newHeldSet(clock, func(time.Duration) {}), hold: testHold(clock)}
 	ours := testPod("ours", 1, 0)
-	p.running.Store(executor.New(&plan.Plan{Moves: []plan.Move{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
+	p.execution.Store(executor.New(&plan.Plan{Moves: []plan.Move{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
 	woken := func() bool {
 		select {
 		case <-p.wake:
@@ -315,9 +315,9 @@ func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	}
 }
 
-// A plan of thousands of moves takes its time: by the pace of evictions, and by the workload whose pods go one after the
-// other.
-func TestPatienceGrowsWithThePlan(t *testing.T) {
+// A plan of thousands of moves takes long: because of the eviction rate, and because of the workload whose pods leave one
+// after the other.
+func TestTimeoutGrowsWithThePlan(t *testing.T) {
 	args := &PriorityOptimizerArgs{}
 	SetDefaults(args)
 	l := &loop{Plugin: &Plugin{}, args: args}
@@ -333,12 +333,12 @@ func TestPatienceGrowsWithThePlan(t *testing.T) {
 		return large
 	}
 
-	one, many, chain := l.patienceFor(of(1, 1)), l.patienceFor(of(2000, 1)), l.patienceFor(of(1, 11))
+	one, many, chain := l.timeoutFor(of(1, 1)), l.timeoutFor(of(2000, 1)), l.timeoutFor(of(1, 11))
 
 	step := seconds(DefaultStepTimeoutSeconds) + 10*time.Second
 	if one != seconds(DefaultPlanTimeoutSeconds+1/DefaultEvictionsPerSecond) ||
 		many != seconds(DefaultPlanTimeoutSeconds+2000/DefaultEvictionsPerSecond) ||
 		chain != seconds(DefaultPlanTimeoutSeconds+11/DefaultEvictionsPerSecond)+10*step {
-		t.Errorf("patience for one move %s, for 2,000 workloads %s, for a chain of eleven %s", one, many, chain)
+		t.Errorf("timeout for one move %s, for 2,000 workloads %s, for a chain of eleven %s", one, many, chain)
 	}
 }

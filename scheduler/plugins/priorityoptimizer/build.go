@@ -22,16 +22,16 @@ import (
 // solver is the optimiser as the plugin sees it.
 type solver interface {
 	Ready(ctx context.Context) error
-	Solve(ctx context.Context, request *contract.SolveRequest, judge func(*contract.Plan) error) (*optimizerclient.Answer, error)
+	Solve(ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error) (*optimizerclient.Answer, error)
 }
 
-// parts are what tests put in place of the real things.
+// parts are the dependencies that tests replace.
 type parts struct {
 	clock   clock.WithDelayedExecution
 	dynamic dynamic.Interface
 	// plans shows the PackingPlans to all profiles; nil where there is no API server to keep them in.
 	plans cache.SharedIndexInformer
-	// evictions has a budget of requests of its own: evictions must not wait for bindings, nor bindings for them.
+	// evictions has a rate limit of its own: evictions must not wait for bindings, nor bindings for evictions.
 	evictions clientset.Interface
 	solver    solver
 	// statusBytes is what the status of a plan may take.
@@ -63,21 +63,21 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	registerMetrics()
 	logger := klog.FromContext(ctx).WithName(Name)
 	p := &Plugin{
-		handle:    handle,
-		activator: handle,
-		logger:    logger,
-		trigger:   newTrigger(with.clock, paceOf(args)),
-		inFlight:  newInFlight(),
-		keptOut:   newWaitingRoom(with.clock, func(time.Duration) {}),
-		alike:     newWaitingRoom(with.clock, func(time.Duration) {}),
-		wake:      make(chan struct{}, 1),
+		handle:        handle,
+		activator:     handle,
+		logger:        logger,
+		trigger:       newTrigger(with.clock, paceOf(args)),
+		inFlight:      newInFlight(),
+		keptOut:       newHeldSet(with.clock, func(time.Duration) {}),
+		awaitingSolve: newHeldSet(with.clock, func(time.Duration) {}),
+		wake:          make(chan struct{}, 1),
 	}
 	longest := seconds(*args.MaxHoldSeconds)
 	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(*args.MaxHoldShare * float64(holdWindow))}
-	p.hold.room = newWaitingRoom(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
+	p.hold.held = newHeldSet(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
 	p.hold.released = func() {
-		p.activate(p.hold.room.all())
-		p.activate(p.alike.all())
+		p.activate(p.hold.held.all())
+		p.activate(p.awaitingSolve.all())
 		p.wakeUp()
 	}
 	p.view = newView(handle, args, p.inFlight)
@@ -91,7 +91,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		return nil, fmt.Errorf("%s: watching disruption budgets: %w", Name, err)
 	}
 	if with.plans == nil {
-		logger.Info("No API server to keep PackingPlans in; scheduling goes on without the optimiser")
+		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 		return p, nil
 	}
 	if args.Mode == ModeBatch {
@@ -102,8 +102,8 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	return p, nil
 }
 
-// podHandler keeps the plugin's accounts in step with the pods that are bound or gone. It wakes up the loop for
-// the pods of the running plan alone.
+// podHandler updates the plugin's state when pods are bound or gone. It wakes up the loop only for the pods of the
+// active plan.
 func (p *Plugin) podHandler() cache.ResourceEventHandler {
 	changed := func(pod *v1.Pod) {
 		p.inFlight.seen(pod)
@@ -112,7 +112,7 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 			p.trigger.unmark(pod.UID)
 			p.batch.forget(pod.UID)
 		}
-		if execution := p.running.Load(); execution != nil && execution.Concerns(pod) {
+		if execution := p.execution.Load(); execution != nil && execution.Concerns(pod) {
 			execution.Note(pod)
 			p.wakeUp()
 		}
@@ -131,7 +131,7 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 		DeleteFunc: func(object any) {
 			if pod, ok := customobject.LastKnown(object).(*v1.Pod); ok {
 				p.forget(pod.UID)
-				if execution := p.running.Load(); execution != nil && execution.Concerns(pod) {
+				if execution := p.execution.Load(); execution != nil && execution.Concerns(pod) {
 					execution.Forget(pod)
 					p.wakeUp()
 				}
@@ -140,11 +140,11 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 	}
 }
 
-// budgetHandler asks for another solve when more may be moved than before: no other plugin cares, so
-// that nobody tries the waiting pods again for it.
+// budgetHandler asks for another solve when a budget allows more disruptions than before: no other plugin reacts to
+// budgets, so the waiting pods would not be tried again.
 func (p *Plugin) budgetHandler() cache.ResourceEventHandler {
 	again := func() {
-		p.trigger.again()
+		p.trigger.retry()
 		p.wakeUp()
 	}
 	return cache.ResourceEventHandlerFuncs{

@@ -37,11 +37,11 @@ import (
 // optimizerProfile is the profile the chart ships.
 const optimizerProfile = "../../../charts/stowage/profiles/optimizer.yaml"
 
-// patience is how long a test waits, in real time, before it gives up.
-const patience = 20 * time.Second
+// testTimeout is how long a test waits, in real time, before it gives up.
+const testTimeout = 20 * time.Second
 
-// cluster is a fake API server with the real scheduler and this plugin at work on it. Evicted
-// pods linger until the test lets them go, and their controller replaces them at once.
+// cluster is a fake API server with the real scheduler and this plugin. Evicted pods keep terminating until the test
+// removes them, and their controller replaces them at once.
 type cluster struct {
 	t         *testing.T
 	ctx       context.Context
@@ -57,23 +57,23 @@ type cluster struct {
 	stop func()
 	// lease is nil where no other process can lead.
 	lease *leadership.Lease
-	// statusBytes is what the status of a plan may take.
+	// statusBytes is the largest status of a plan.
 	statusBytes int
-	// standby: the process waits for the lease, and schedules nobody.
+	// standby: the process waits for the lease, and schedules no pods.
 	standby bool
-	// stubborn is a node that the test's own Filter plugin keeps pods off; "" is none.
-	stubborn string
+	// refusingNode is a node that the test's own Filter plugin keeps pods off; "" is none.
+	refusingNode string
 
-	mu     sync.Mutex
-	names  int
-	linger bool
-	refuse bool
-	// away: the API server answers nothing about plans and reservations.
-	away bool
-	// childless: no controller creates replacements.
-	childless bool
-	evicted   []string
-	boundAt   map[types.UID]time.Time
+	mu              sync.Mutex
+	names           int
+	slowTermination bool
+	refuse          bool
+	// apiDown: the API server answers nothing about plans and reservations.
+	apiDown bool
+	// withoutControllers: no controller creates replacements.
+	withoutControllers bool
+	evicted            []string
+	boundAt            map[types.UID]time.Time
 }
 
 // startCluster runs the scheduler against the optimiser on the socket.
@@ -89,8 +89,8 @@ func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArg
 			reservation.Resource: reservation.Kind + "List"})
 	c.client.PrependReactor("create", "pods", c.react)
 	c.plans.PrependReactor("create", "*", c.named)
-	c.plans.PrependReactor("*", "*", c.unlessAway)
-	// Worlds of a few pods alone in their workloads, which have only just been created and have no kubelet.
+	c.plans.PrependReactor("*", "*", c.unlessDown)
+	// The pods of the tests are singletons that have only just been created, and have no kubelet.
 	yes, none := true, 0.0
 	args := &PriorityOptimizerArgs{Socket: socket, EvictSingletons: &yes, EvictNotReady: &yes, MinPodAgeSeconds: &none}
 	if change != nil {
@@ -147,19 +147,19 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 		kubescheduler.WithPodInitialBackoffSeconds(1), kubescheduler.WithPodMaxBackoffSeconds(1))
 	c.must(err)
 	c.scheduler = built
-	stage, err := rehearsal.NewStage(ctx, rehearsal.Profile{
+	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 		Original: built.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
-		OutOfTree: c.rehearsing(ledger), Without: []string{Name},
+		OutOfTree: c.rehearsalPlugins(ledger), Without: []string{Name},
 	}, built.Cache)
 	c.must(err)
 	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: plans,
 		Pods: informers.Core().V1().Pods().Informer()}
-	_, err = ledger.Keep(klogBackground(), from, func() {})
+	_, err = ledger.Watch(klogBackground(), from, func() {})
 	c.must(err)
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
 	c.ledger = ledger
-	c.plugin.Attach(stage, ledger, c.lease)
+	c.plugin.Attach(rehearser, ledger, c.lease)
 	c.plugin.HandleFailures(built)
 	leadership.Announce(built, c.plugin.Lead)
 	informers.Start(ctx.Done())
@@ -172,8 +172,8 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	go func() { built.Run(ctx); close(stopped) }()
 }
 
-// rehearsing are the plugins of rehearsals that are not Kubernetes' own.
-func (c *cluster) rehearsing(ledger *reservation.Ledger) frameworkruntime.Registry {
+// rehearsalPlugins are the out-of-tree plugins of rehearsals.
+func (c *cluster) rehearsalPlugins(ledger *reservation.Ledger) frameworkruntime.Registry {
 	registry := c.filters()
 	registry[reservations.Name] = func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		return reservations.New(args, handle, ledger, true)
@@ -181,14 +181,14 @@ func (c *cluster) rehearsing(ledger *reservation.Ledger) frameworkruntime.Regist
 	return registry
 }
 
-// stored are the objects of a custom resource, also while the API server is away.
+// stored are the objects of a custom resource, also while the API server is down.
 func (c *cluster) stored(of schema.GroupVersionResource, kind string) []unstructured.Unstructured {
 	found, err := c.plans.Tracker().List(of, of.GroupVersion().WithKind(kind), "")
 	c.must(err)
 	return found.(*unstructured.UnstructuredList).Items
 }
 
-// kept is the memory in GB that the process keeps a stranger out of, by node.
+// kept is the memory in GB that is held against pods outside the plan, by node.
 func (c *cluster) kept() map[string]int64 {
 	view, kept := c.ledger.For(testPod("stranger", 1, 0), false), map[string]int64{}
 	for _, node := range []string{"n1", "n2"} {
@@ -280,16 +280,16 @@ func (c *cluster) evictions() []string {
 	return append([]string(nil), c.evicted...)
 }
 
-// eventually lets the fake time flow until the condition holds.
+// eventually advances the fake clock until the condition holds.
 func (c *cluster) eventually(what string, condition func() bool) {
 	c.t.Helper()
 	c.await(what, condition, true)
 }
 
-// await waits in real time; the fake clock only moves if time flows.
+// await waits in real time; the fake clock only advances if flows is set.
 func (c *cluster) await(what string, condition func() bool, flows bool) {
 	c.t.Helper()
-	err := wait.PollUntilContextTimeout(c.ctx, 5*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(c.ctx, 5*time.Millisecond, testTimeout, true, func(context.Context) (bool, error) {
 		if condition() {
 			return true, nil
 		}

@@ -10,18 +10,18 @@ import (
 
 var argsKind = pluginargs.Kind{Plugin: Name, APIVersion: APIVersion, Kind: ArgsKind}
 
-// DecodeArgs reads the plugin's arguments strictly from what the scheduler hands over: unknown
-// and doubled fields are faults. The result is defaulted and valid.
+// DecodeArgs reads the plugin's arguments strictly: unknown and duplicate fields are errors. The result is defaulted
+// and valid.
 func DecodeArgs(object runtime.Object) (*PriorityOptimizerArgs, error) {
 	args := &PriorityOptimizerArgs{}
-	faults, err := argsKind.Decode(object, args, &args.TypeMeta)
+	errs, err := argsKind.Decode(object, args, &args.TypeMeta)
 	if err != nil {
 		return nil, err
 	}
 	SetDefaults(args)
-	faults = append(faults, Validate(args)...)
-	if err := faults.ToAggregate(); err != nil {
-		return nil, argsKind.Fault(err)
+	errs = append(errs, Validate(args)...)
+	if err := errs.ToAggregate(); err != nil {
+		return nil, argsKind.Wrap(err)
 	}
 	return args, nil
 }

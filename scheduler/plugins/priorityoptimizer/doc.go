@@ -4,21 +4,22 @@
 //
 // Extension points and what each does:
 //
-//  1. PreEnqueue holds new pods back while a solve goes on, never longer than MaxHoldSeconds, and
-//     those that the solve is about until it ends; the like of pods that found no node, until the
-//     next solve; a plan's pods, until their place is free. In mode Batch it also keeps pods until
-//     a plan has a place for them.
+//  1. PreEnqueue holds new pods back while a solve goes on, never longer than MaxHoldSeconds. It
+//     holds the pods of a solve until the solve ends, pods with the signature of one that found no
+//     node until the next solve, and a plan's pods until their place is free. In mode Batch it
+//     also holds pods until a plan has a place for them.
 //  2. PreFilter does the same for the pods that were already queued, sends the pods a plan moves
-//     or places to the node the plan gave them, and keeps everybody else out of the room the plan
+//     or places to the node the plan gave them, and keeps all other pods out of the room the plan
 //     still needs.
 //  3. PostFilter marks the pods that cannot be placed, and so triggers the next solve.
 //  4. Reserve takes one of the plan's open places, Unreserve gives it back.
 //  5. PostBind counts the arrivals; the last one completes the plan.
 //
-// Pods that PreFilter turned away go back into the queue without a write (HandleFailures).
+// Pods that PreFilter rejects go back into the queue without a write (HandleFailures).
 //
 // One goroutine owns the state machine Idle, Settling, Solving, Executing. The callbacks above
-// share the hold and the running execution with it under short mutexes, and never wait for it.
+// share the hold and the active plan's execution with it under short mutexes, and never wait for
+// it.
 //
 // Without an optimiser the plugin steps aside and the profile schedules like the stock scheduler.
 package priorityoptimizer

@@ -18,29 +18,29 @@ import (
 )
 
 var (
-	// errGone: the pod is not there any more, or another one has its name.
+	// errGone: the pod no longer exists, or another one has its name.
 	errGone = errors.New("the pod is gone")
-	// errLater: something stands against it that may pass.
+	// errLater: the eviction is not possible now, but may be later.
 	errLater = errors.New("not now")
-	// errBudget: a disruption budget is spent for now.
+	// errBudget: a disruption budget allows no eviction for now.
 	errBudget = fmt.Errorf("%w: a disruption budget does not allow the eviction", errLater)
 )
 
-// newEvictionClient has the limits of the scheduler's own client, and a budget of its own. What the server puts
-// off is put off here: the client would wait for the ten seconds that the server names for a budget it has not
-// looked at yet, longer than any call may take.
+// newEvictionClient has the same rate limit as the scheduler's own client, counted separately. It does not follow the
+// server's Retry-After: for a disruption budget that has no status yet the server names ten seconds, which is longer
+// than any call may take.
 func newEvictionClient(of *rest.Config) (clientset.Interface, error) {
 	config := rest.CopyConfig(of)
 	config.RateLimiter = nil
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return unretried{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noRetry{next} })
 	return clientset.NewForConfig(config)
 }
 
-// unretried takes the answers' advice to try again later away from the client, which would follow it.
-type unretried struct{ next http.RoundTripper }
+// noRetry removes the Retry-After header from responses, which the client would follow.
+type noRetry struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (u unretried) RoundTrip(request *http.Request) (*http.Response, error) {
+func (u noRetry) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := u.next.RoundTrip(request)
 	if response != nil {
 		response.Header.Del("Retry-After")
@@ -52,12 +52,12 @@ func (u unretried) RoundTrip(request *http.Request) (*http.Response, error) {
 type evictor struct {
 	client clientset.Interface
 	pods   corelisters.PodLister
-	// protected is the rule that forbids to disturb the pod as it is now, or "".
+	// protected is the rule that forbids a disruption of the pod as it is now, or "".
 	protected func(*v1.Pod) string
 }
 
-// evict evicts exactly this pod, with its own grace period, unless it has come under protection meanwhile. What the
-// informer shows is looked at first, because a UID that does not match costs a budget one of its disruptions.
+// evict evicts exactly this pod, with its own grace period, unless it has become protected meanwhile. The informer's
+// copy is checked first, because an eviction whose UID does not match still uses up one disruption of the budget.
 func (e evictor) evict(ctx context.Context, pod *v1.Pod) error {
 	live, err := e.pods.Pods(pod.Namespace).Get(pod.Name)
 	switch {
@@ -93,7 +93,7 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod) error {
 	return fmt.Errorf("evicting pod %s: %w", podName(pod), err)
 }
 
-// unanswered says that nobody decided about the request: the time was up, or the server was not there.
+// unanswered says that the server did not decide about the request: it timed out or was unavailable.
 func unanswered(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||

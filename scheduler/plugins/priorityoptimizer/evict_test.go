@@ -21,7 +21,7 @@ func evictorOf(t *testing.T, client *fake.Clientset, pods ...*v1.Pod) evictor {
 	return evictor{client, viewOf(t, pods...).pods, func(pod *v1.Pod) string { return pod.Annotations[snapshot.DoNotMove] }}
 }
 
-// Exactly the pod that was meant is evicted, through the Eviction API, in its own time.
+// Exactly the given pod is evicted, through the Eviction API, with its own grace period.
 func TestEvictionNamesThePodAndKeepsItsGrace(t *testing.T) {
 	pod := testPod("p", 1, 0)
 	client := fake.NewClientset(pod)
@@ -58,8 +58,8 @@ func TestAnotherPodOfTheSameNameIsNotEvicted(t *testing.T) {
 	}
 }
 
-// The API's answers are told apart: gone, not now, and never.
-func TestAnswersOfTheEvictionAPIAreToldApart(t *testing.T) {
+// The API's answers mean: gone, not now, or never.
+func TestAnswersOfTheEvictionAPIAreDistinguished(t *testing.T) {
 	gone := apierrors.NewNotFound(policyv1.Resource("pods"), "p")
 	later := apierrors.NewTooManyRequests("spent", 1)
 	never := apierrors.NewInternalError(errors.New("this pod has more than one PodDisruptionBudget"))
@@ -79,7 +79,7 @@ func TestAnswersOfTheEvictionAPIAreToldApart(t *testing.T) {
 }
 
 // A user may protect a pod while a plan that moves it is being carried out.
-func TestPodThatHasComeUnderProtectionIsNotEvicted(t *testing.T) {
+func TestPodThatHasBecomeProtectedIsNotEvicted(t *testing.T) {
 	pod := testPod("p", 1, 0)
 	client := fake.NewClientset(pod)
 	guarded := pod.DeepCopy()

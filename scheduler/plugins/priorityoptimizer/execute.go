@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// firstRetry and longRetry bound the wait after an eviction that was refused for now.
+	// firstRetry and longRetry bound the wait after an eviction that was refused temporarily.
 	firstRetry = 500 * time.Millisecond
 	longRetry  = 5 * time.Second
-	// evictionsAtOnce bounds the calls under way.
+	// evictionsAtOnce bounds the concurrent eviction calls.
 	evictionsAtOnce = 8
-	// statusEvery is how often the progress is written at most, and statusShare the share of the time that the
-	// writing may take: a large plan is a large object.
+	// statusEvery is the least time between two writes of the progress. Writing takes at most one part in statusShare
+	// of the time: a large plan is a large object.
 	statusEvery = 500 * time.Millisecond
 	statusShare = 10
-	// wakeEvery is how often planned pods are woken up although nothing changed.
+	// wakeEvery is how often the pods of a plan are activated although nothing changed.
 	wakeEvery = time.Second
 )
 
@@ -34,14 +34,14 @@ type activePlan struct {
 	record *packingplan.Record
 	// partial says that pods were left to another plan.
 	partial bool
-	// passes is when the first of the reasons passes for which running pods are left alone for now.
-	passes    time.Time
-	execution *executor.Execution
-	targets   map[types.UID]string
+	// nextChange is when the first of the rules that protect running pods only for now may end.
+	nextChange time.Time
+	execution  *executor.Execution
+	targets    map[types.UID]string
 	// touched are the nodes that the plan's pods leave or arrive on.
 	touched []string
-	// expected is the fingerprint of the state that the plan leads to from the one in which the optimiser
-	// made it: what has changed since is not in its proof. It is empty if that state is not known.
+	// expected is the fingerprint of the state that the plan leads to from the snapshot that it was made for: the proof
+	// does not cover later changes. It is empty if that snapshot is not known.
 	expected string
 	deadline time.Time
 	// notBefore and retry implement the back-off after refused evictions.
@@ -58,67 +58,67 @@ type activePlan struct {
 	progress executor.Progress
 	changed  time.Time
 	pace     *rate.Limiter
-	// shortSince is since when room is lacking, by node.
+	// shortSince is since when a node has lacked room, by node.
 	shortSince map[string]time.Time
-	// adopted are the moves of which a former process had evicted the pod.
+	// adopted are the moves whose pod a former process had evicted.
 	adopted []types.UID
 }
 
-// carryOn takes the running plan as far as it goes now.
-func (l *loop) carryOn(ctx context.Context) {
-	c := l.current
-	// First who has left, then the room: what has left is in it.
-	l.noteGone(c)
-	free, err := (*l.stage.Load()).FreeOn(ctx, c.touched)
+// advance carries the active plan out as far as is possible now.
+func (l *loop) advance(ctx context.Context) {
+	active := l.active
+	// First the pods that have left, then the room: it must include what they took.
+	l.noteGone(active)
+	free, err := (*l.rehearser.Load()).FreeOn(ctx, active.touched)
 	if err != nil {
-		l.end(ctx, packingplan.Aborted, err.Error())
+		l.endPlan(ctx, packingplan.Aborted, err.Error())
 		return
 	}
-	progress := c.execution.Progress()
+	progress := active.execution.Progress()
 	switch {
-	case l.abortAsked(c.record):
-		l.end(ctx, packingplan.Aborted, messageAborted)
+	case l.abortRequested(active.record):
+		l.endPlan(ctx, packingplan.Aborted, messageAborted)
 		return
 	case progress.Done():
-		l.end(ctx, packingplan.Completed, fmt.Sprintf("%d pods have their nodes", progress.Bound))
+		l.endPlan(ctx, packingplan.Completed, fmt.Sprintf("%d pods have their nodes", progress.Bound))
 		return
-	case !l.clock.Now().Before(c.deadline):
-		l.end(ctx, packingplan.Aborted, fmt.Sprintf("timed out: %d pods had not arrived, %d not left",
+	case !l.clock.Now().Before(active.deadline):
+		l.endPlan(ctx, packingplan.Aborted, fmt.Sprintf("timed out: %d pods had not arrived, %d not left",
 			progress.Arrivals, progress.Departures))
 		return
 	}
-	if hopeless := l.hopeless(c, progress, free); hopeless != "" {
-		l.end(ctx, packingplan.Aborted, hopeless)
+	if reason := l.infeasible(active, progress, free); reason != "" {
+		l.endPlan(ctx, packingplan.Aborted, reason)
 		return
 	}
-	if err := l.evictWave(ctx, c, free); err != nil {
-		l.end(ctx, packingplan.Aborted, err.Error())
+	if err := l.evictWave(ctx, active, free); err != nil {
+		l.endPlan(ctx, packingplan.Aborted, err.Error())
 		return
 	}
-	l.wakePlanned(c, free)
-	l.writeProgress(ctx, c)
+	l.wakePlanned(active, free)
+	l.writeProgress(ctx, active)
 }
 
-// noteGone tells the execution which pods have left their nodes.
-func (l *loop) noteGone(c *activePlan) {
-	for _, pod := range c.execution.Leaving() {
+// noteGone reports to the execution which pods have left their nodes.
+func (l *loop) noteGone(active *activePlan) {
+	for _, pod := range active.execution.Leaving() {
 		if !l.view.running(pod.Object) {
-			c.execution.Gone(pod.Object.UID)
-			c.dirty = true
+			active.execution.Gone(pod.Object.UID)
+			active.dirty = true
 		}
 	}
 }
 
-// evictWave evicts what the execution says, as fast as the pace allows. An eviction that cannot be made now,
-// since a disruption budget refuses it or nobody tells who leads, is tried again later; any other failure ends
-// the plan.
-func (l *loop) evictWave(ctx context.Context, c *activePlan, free map[string]resources.Vector) error {
-	if l.clock.Now().Before(c.notBefore) {
+// evictWave evicts the pods that the execution names, as fast as the rate limit allows. An eviction that is not possible
+// now, because a disruption budget refuses it or the lease cannot be checked, is tried again later. Any other failure
+// ends the plan.
+func (l *loop) evictWave(ctx context.Context, active *activePlan, free map[string]resources.Vector) error {
+	if l.clock.Now().Before(active.notBefore) {
 		return nil
 	}
-	wave := c.execution.Next(free)
+	wave := active.execution.Next(free)
 	for i := range wave {
-		if !c.pace.AllowN(l.clock.Now(), 1) {
+		if !active.pace.AllowN(l.clock.Now(), 1) {
 			wave = wave[:i]
 			break
 		}
@@ -126,30 +126,30 @@ func (l *loop) evictWave(ctx context.Context, c *activePlan, free map[string]res
 	if len(wave) == 0 {
 		return nil
 	}
-	later, err := l.evictAll(ctx, c, wave)
+	later, err := l.evictAll(ctx, active, wave)
 	switch {
 	case err != nil:
 		return err
 	case later != nil:
-		c.notBefore = l.clock.Now().Add(c.retry)
-		c.retry = min(2*c.retry, longRetry)
-		l.planLogger(c.record).Info("Eviction refused for now", "reason", later.Error())
+		active.notBefore = l.clock.Now().Add(active.retry)
+		active.retry = min(2*active.retry, longRetry)
+		l.planLogger(active.record).Info("Eviction refused for now", "reason", later.Error())
 	default:
-		c.retry = firstRetry
+		active.retry = firstRetry
 	}
 	return nil
 }
 
-// evictAll evicts the pods side by side and notes what came of each. later is why some of them are to be tried again.
-func (l *loop) evictAll(ctx context.Context, c *activePlan, wave []executor.Departure) (later, failed error) {
-	if err := l.vouchForLead(ctx); err != nil {
+// evictAll evicts the pods concurrently and records each result. later is why some of them must be tried again.
+func (l *loop) evictAll(ctx context.Context, active *activePlan, wave []executor.Departure) (later, failed error) {
+	if err := l.checkLeadCached(ctx); err != nil {
 		return err, nil
 	}
 	answers := make([]error, len(wave))
 	var group errgroup.Group
 	group.SetLimit(evictionsAtOnce)
 	for i, departure := range wave {
-		c.execution.Opened(departure.Pod.Object.UID)
+		active.execution.Opened(departure.Pod.Object.UID)
 		group.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 			defer cancel()
@@ -161,25 +161,25 @@ func (l *loop) evictAll(ctx context.Context, c *activePlan, wave []executor.Depa
 	for i, departure := range wave {
 		switch err := answers[i]; {
 		case err == nil, errors.Is(err, errGone):
-			l.noteEvicted(c, departure, err == nil)
+			l.noteEvicted(active, departure, err == nil)
 			continue
 		case errors.Is(err, errLater):
 			later = err
 		default:
 			failed = err
 		}
-		c.execution.Refused(departure.Pod.Object.UID)
+		active.execution.Refused(departure.Pod.Object.UID)
 	}
 	return later, failed
 }
 
-// noteEvicted puts down that a pod leaves, by this process if it is ours.
-func (l *loop) noteEvicted(c *activePlan, departure executor.Departure, ours bool) {
+// noteEvicted records that a pod leaves; ours says that this process evicted it.
+func (l *loop) noteEvicted(active *activePlan, departure executor.Departure, ours bool) {
 	pod := departure.Pod.Object
-	c.execution.Evicted(pod.UID)
-	c.dirty = true
-	to := c.targets[pod.UID]
-	l.planLogger(c.record).Info("Evicted a pod", "pod", podName(pod), "uid", pod.UID, "node", departure.Pod.Node,
+	active.execution.Evicted(pod.UID)
+	active.dirty = true
+	to := active.targets[pod.UID]
+	l.planLogger(active.record).Info("Evicted a pod", "pod", podName(pod), "uid", pod.UID, "node", departure.Pod.Node,
 		"to", to, "early", departure.Early, "gone", !ours)
 	if !ours {
 		return
@@ -189,60 +189,60 @@ func (l *loop) noteEvicted(c *activePlan, departure executor.Departure, ours boo
 	} else {
 		evictionsTotal.Inc()
 	}
-	l.announceDeparture(c.record, departure, to)
+	l.announceDeparture(active.record, departure, to)
 }
 
-// wakePlanned wakes up the pods that have an open place with room for them.
-func (l *loop) wakePlanned(c *activePlan, free map[string]resources.Vector) {
-	if now := l.clock.Now(); c.dirty || now.Sub(c.woken) >= wakeEvery {
-		c.woken = now
+// wakePlanned activates the pods that have an open place with room for them.
+func (l *loop) wakePlanned(active *activePlan, free map[string]resources.Vector) {
+	if now := l.clock.Now(); active.dirty || now.Sub(active.woken) >= wakeEvery {
+		active.woken = now
 	} else {
 		return
 	}
 	reserved := l.inFlight.all()
-	l.activate(c.execution.Ready(free, func(uid types.UID) bool {
+	l.activate(active.execution.Ready(free, func(uid types.UID) bool {
 		_, binding := reserved[uid]
 		return binding
 	}))
 }
 
-func (l *loop) writeProgress(ctx context.Context, c *activePlan) {
-	c.dirty = false
+func (l *loop) writeProgress(ctx context.Context, active *activePlan) {
+	active.dirty = false
 	began := l.clock.Now()
-	if began.Sub(c.written) < max(statusEvery, statusShare*c.writing) || !describeProgress(&c.record.Status, c.execution.States()) {
+	if began.Sub(active.written) < max(statusEvery, statusShare*active.writing) || !describeProgress(&active.record.Status, active.execution.States()) {
 		return
 	}
-	if err := l.write(ctx, c.record); err != nil {
-		l.planLogger(c.record).Error(err, "The progress could not be written")
+	if err := l.write(ctx, active.record); err != nil {
+		l.planLogger(active.record).Error(err, "The progress could not be written")
 	}
-	c.written = l.clock.Now()
-	c.writing = c.written.Sub(began)
+	active.written = l.clock.Now()
+	active.writing = active.written.Sub(began)
 }
 
-// end takes the state machine back to Idle. Everything the plan kept is let go.
-func (l *loop) end(ctx context.Context, phase packingplan.Phase, message string) {
-	c := l.current
-	l.current = nil
-	l.running.Store(nil)
-	describeProgress(&c.record.Status, c.execution.States())
-	c.record.Status.Set(packingplan.Executed, phase == packingplan.Completed, string(phase), message, l.clock.Now())
+// endPlan returns the state machine to Idle and releases everything that the plan held.
+func (l *loop) endPlan(ctx context.Context, phase packingplan.Phase, message string) {
+	active := l.active
+	l.active = nil
+	l.execution.Store(nil)
+	describeProgress(&active.record.Status, active.execution.States())
+	active.record.Status.Set(packingplan.Executed, phase == packingplan.Completed, string(phase), message, l.clock.Now())
 	if phase == packingplan.Completed {
-		markBound(&c.record.Status, c.adopted)
+		markBound(&active.record.Status, active.adopted)
 	}
 	switch {
 	case phase != packingplan.Completed:
 		l.trigger.failed()
-	case c.record.Status.Optimal && c.expected != "" && !c.partial:
-		l.memory.remember(c.expected, l.clock.Now().Add(provedFor))
+	case active.record.Status.Optimal && active.expected != "" && !active.partial:
+		l.solvedStates.add(active.expected, l.clock.Now().Add(provedFor))
 		l.trigger.succeeded()
-		if !c.passes.IsZero() {
-			l.trigger.againAt(c.passes)
+		if !active.nextChange.IsZero() {
+			l.trigger.retryAt(active.nextChange)
 		}
 	default:
 		l.trigger.succeeded()
-		l.trigger.again()
+		l.trigger.retry()
 	}
 	l.activate(l.keptOut.all())
-	l.activate(c.execution.Waiting())
-	l.finish(ctx, c.record, phase, message)
+	l.activate(active.execution.Waiting())
+	l.finish(ctx, active.record, phase, message)
 }

@@ -24,27 +24,27 @@ func (c *cluster) set(change func(*cluster)) {
 	change(c)
 }
 
-// lingering starts figure 1 with evicted pods that take their time to terminate.
-func lingering(t *testing.T) *cluster {
+// slowTermination starts figure 1 with evicted pods that take their time to terminate.
+func slowTermination(t *testing.T) *cluster {
 	t.Helper()
-	return lingeringUnder(t, nil)
+	return slowTerminationUnder(t, nil)
 }
 
-func lingeringUnder(t *testing.T, change func(*PriorityOptimizerArgs)) *cluster {
+func slowTerminationUnder(t *testing.T, change func(*PriorityOptimizerArgs)) *cluster {
 	t.Helper()
 	o := startOptimizer(t, answers(solveFigureOne))
 	c := startCluster(t, o.socket, change, testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.linger = true })
+	c.set(func(c *cluster) { c.slowTermination = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
 	return c
 }
 
-// A terminating pod still holds its room: nothing is bound into it, and nobody else gets the
-// room that the plan is making, however small and early he is.
+// A terminating pod still takes its room: no pod is bound there, and no other pod gets the room that the plan is making,
+// however small and early it is.
 func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
-	c := lingering(t)
+	c := slowTermination(t)
 	c.eventually("the replacement has its node", func() bool {
 		nodes := c.nodesOf("one")
 		return len(nodes) == 1 && nodes[0] != ""
@@ -53,7 +53,7 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 
 	c.await("the thief is kept out", func() bool { return c.plugin.keptOut.size() == 1 }, true)
 	waiting, kept := c.nodeOf("three"), c.kept()
-	c.letGo()
+	c.endPods()
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
 
 	c.eventually("the room is free again", func() bool { return len(c.kept()) == 0 })
@@ -65,25 +65,25 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 	}
 }
 
-// A plan that cannot be carried out is given up in time, and leaves nobody waiting for it.
+// A plan that cannot be carried out is aborted in time, and no pods keep waiting for it.
 func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
 	long := 600.0
-	c := lingeringUnder(t, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = &long })
+	c := slowTerminationUnder(t, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = &long })
 	began := c.clock.Now()
 	c.add(testPod("thief", 2, 0))
 
-	c.letTimePass(55 * time.Second)
+	c.advanceClock(55 * time.Second)
 	early := c.phases()[packingplan.Aborted]
 	c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
 	took := c.clock.Since(began)
 
-	if c.plugin.running.Load() != nil || early != 0 || took > 62*time.Second {
-		t.Errorf("running %v after %s, %d aborted early", c.plugin.running.Load(), took, early)
+	if c.plugin.execution.Load() != nil || early != 0 || took > 62*time.Second {
+		t.Errorf("running %v after %s, %d aborted early", c.plugin.execution.Load(), took, early)
 	}
-	c.eventually("the thief is let go", func() bool { return c.plugin.keptOut.size() == 0 && c.plugin.hold.room.size() == 0 })
+	c.eventually("the thief is let go", func() bool { return c.plugin.keptOut.size() == 0 && c.plugin.hold.held.size() == 0 })
 }
 
-// A disruption budget that is spent for now delays a plan; it does not break it.
+// A disruption budget that allows no disruption for now delays a plan, but does not abort it.
 func TestRefusedEvictionIsTriedAgain(t *testing.T) {
 	o := startOptimizer(t, answers(solveFigureOne))
 	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
@@ -91,7 +91,7 @@ func TestRefusedEvictionIsTriedAgain(t *testing.T) {
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.eventually("the plan is being carried out", func() bool { return c.phases()[packingplan.Executing] == 1 })
-	c.letTimePass(5 * time.Second)
+	c.advanceClock(5 * time.Second)
 
 	c.set(func(c *cluster) { c.refuse = false })
 
@@ -101,8 +101,8 @@ func TestRefusedEvictionIsTriedAgain(t *testing.T) {
 	}
 }
 
-// thinkingAboutFigureOne starts figure 1 and returns while the optimiser thinks; goOn lets it answer.
-func thinkingAboutFigureOne(t *testing.T) (c *cluster, goOn func()) {
+// solvingFigureOne starts figure 1 and returns while the optimiser is solving; answer lets it answer.
+func solvingFigureOne(t *testing.T) (c *cluster, answer func()) {
 	t.Helper()
 	thinking, over := make(chan struct{}, 8), make(chan struct{})
 	c, _ = figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
@@ -114,27 +114,27 @@ func thinkingAboutFigureOne(t *testing.T) (c *cluster, goOn func()) {
 	return c, func() { close(over) }
 }
 
-// busyStage lets a pod in on a node each time that a plan is tried, as a scheduler does that has many.
-type busyStage struct {
-	stage
+// busyRehearser binds a pod to a node during each rehearsal, like a scheduler with many pods.
+type busyRehearser struct {
+	rehearser
 	plugin *Plugin
 	node   string
 	tried  int
 }
 
-func (s *busyStage) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error) {
-	s.tried++
-	s.plugin.inFlight.add(types.UID(fmt.Sprintf("stranger-%d", s.tried)), s.node)
-	return s.stage.Replay(ctx, of)
+func (r *busyRehearser) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error) {
+	r.tried++
+	r.plugin.inFlight.add(types.UID(fmt.Sprintf("stranger-%d", r.tried)), r.node)
+	return r.rehearser.Replay(ctx, of)
 }
 
-// On a large cluster there is always somebody on the way, and five plans in a row of 500 moves never began for it.
-func TestPlanBeginsAlthoughPodsAreLetInElsewhere(t *testing.T) {
+// On a large cluster some pod is always being bound; because of that, five plans of 500 moves in a row never started.
+func TestPlanStartsAlthoughPodsAreBoundElsewhere(t *testing.T) {
 	for node, phase := range map[string]packingplan.Phase{"n3": packingplan.Completed, "n1": packingplan.Aborted} {
 		t.Run(string(phase), func(t *testing.T) {
-			c, goOn := thinkingAboutFigureOne(t)
-			var busy stage = &busyStage{stage: *c.plugin.stage.Load(), plugin: c.plugin, node: node}
-			c.plugin.stage.Store(&busy)
+			c, goOn := solvingFigureOne(t)
+			var busy rehearser = &busyRehearser{rehearser: *c.plugin.rehearser.Load(), plugin: c.plugin, node: node}
+			c.plugin.rehearser.Store(&busy)
 			goOn()
 
 			c.eventually("the plan has ended", func() bool { return c.phases()[phase] > 0 })
@@ -142,8 +142,7 @@ func TestPlanBeginsAlthoughPodsAreLetInElsewhere(t *testing.T) {
 	}
 }
 
-// What happened while the optimiser was thinking counts: a plan for a state that is gone is
-// not carried out.
+// Changes during the solve count: a plan for an outdated state is not carried out.
 func TestPlanForAStateThatIsGoneIsNotCarriedOut(t *testing.T) {
 	changes := map[string]func(c *cluster){
 		"a pod is gone": func(c *cluster) {
@@ -163,13 +162,13 @@ func TestPlanForAStateThatIsGoneIsNotCarriedOut(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			c, goOn := thinkingAboutFigureOne(t)
+			c, goOn := solvingFigureOne(t)
 
 			change(c)
 			c.await("the change is seen", c.stateChanged(), false)
 			goOn()
 
-			c.await("the plan is given up", func() bool { return c.phases()[packingplan.Aborted]+c.phases()[packingplan.Failed] > 0 }, false)
+			c.await("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted]+c.phases()[packingplan.Failed] > 0 }, false)
 			if evicted := c.evictions(); len(evicted) != 0 {
 				t.Errorf("%v evicted", evicted)
 			}
@@ -217,7 +216,7 @@ func TestReplacementOfAnEvictedPodDoesNotStealItsRoomBack(t *testing.T) {
 	}
 }
 
-// makeWayForHigh evicts everybody for the pod called high.
+// makeWayForHigh evicts all running pods for the pod called high.
 func makeWayForHigh(s *contract.Snapshot) *contract.Plan {
 	plan := &contract.Plan{Optimal: true}
 	for _, pod := range s.Pods {
@@ -244,7 +243,7 @@ func runningOn(node string, pod *v1.Pod) *v1.Pod {
 }
 
 // An eviction that is not for room, but for a host port, is carried out although there is room.
-func TestPodThatHoldsAPortMakesWay(t *testing.T) {
+func TestPodThatHoldsAPortIsEvicted(t *testing.T) {
 	o := startOptimizer(t, answers(makeWayForHigh))
 	c := startCluster(t, o.socket, nil, testNode("n1", 4))
 	c.addInTurn(withPort(testPod("low", 1, 1)))
@@ -257,8 +256,8 @@ func TestPodThatHoldsAPortMakesWay(t *testing.T) {
 	}
 }
 
-// A pod that has room to come to, but waits for a port, keeps no circle of moves from being broken.
-func TestCircleIsBrokenForAPodThatWaitsForAPort(t *testing.T) {
+// A waiting pod that has room, but waits for a port, must not keep a cycle of moves from being broken.
+func TestCycleIsBrokenForAPodThatWaitsForAPort(t *testing.T) {
 	o := startOptimizer(t, answers(func(s *contract.Snapshot) *contract.Plan {
 		plan := &contract.Plan{Optimal: true}
 		for _, pod := range s.Pods {

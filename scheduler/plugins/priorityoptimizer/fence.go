@@ -8,19 +8,19 @@ import (
 	"github.com/stowage/stowage/scheduler/leadership"
 )
 
-// checkLead must pass before anything is evicted or put down: a process that was stopped for longer than
-// its lease wakes up in the middle of a plan that another one has taken over.
+// checkLead must pass before anything is evicted or written: a process that was stopped for longer than its lease
+// continues in the middle of a plan that another process has taken over.
 func (l *loop) checkLead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	return l.noteLead(l.lease.Load().Check(ctx))
 }
 
-// vouchForLead is checkLead for what is done all the time: it asks as often as the lease demands.
-func (l *loop) vouchForLead(ctx context.Context) error {
+// checkLeadCached is checkLead for frequent actions: it reads the lease only as often as its duration demands.
+func (l *loop) checkLeadCached(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	return l.noteLead(l.lease.Load().Vouch(ctx))
+	return l.noteLead(l.lease.Load().CheckCached(ctx))
 }
 
 func (l *loop) noteLead(err error) error {
@@ -31,19 +31,19 @@ func (l *loop) noteLead(err error) error {
 	return err
 }
 
-// rest forgets the plans that are another process's business now, and reports whether they still are. The
-// scheduler may have got the lease back before it noticed that it had lost it: then this is a new beginning.
-func (l *loop) rest(ctx context.Context) bool {
-	if l.leads.Load() || l.began.IsZero() {
+// standBy drops the plans of a process that has lost the lead, and reports whether it is still lost. The scheduler may
+// have got the lease back before it noticed the loss: then the process starts leading anew.
+func (l *loop) standBy(ctx context.Context) bool {
+	if l.leads.Load() || l.leadingSince.IsZero() {
 		return false
 	}
-	l.current, l.ends = nil, nil
-	l.running.Store(nil)
+	l.active, l.unwritten = nil, nil
+	l.execution.Store(nil)
 	if l.checkLead(ctx) != nil {
 		return true
 	}
 	l.logger.Info("Leading again")
-	l.began, l.records = time.Time{}, newRecords()
+	l.leadingSince, l.records = time.Time{}, newRecords()
 	l.Lead()
 	return false
 }

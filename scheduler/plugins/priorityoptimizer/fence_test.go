@@ -27,11 +27,11 @@ func underLease(t *testing.T) *cluster {
 	return c
 }
 
-// A leader that was stopped wakes up after another process has taken over its plan. Whatever it
-// puts down now would be about a plan that is not its any more.
+// A leader that was stopped continues after another process has taken over its plan. It must not write anything about
+// that plan.
 func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
 	c := underLease(t)
-	c.set(func(c *cluster) { c.linger = true })
+	c.set(func(c *cluster) { c.slowTermination = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
@@ -39,10 +39,10 @@ func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
 	c.must(err)
 	before := c.phases()
 
-	c.letGo()
-	c.eventually("it has noticed", func() bool { return c.plugin.running.Load() == nil })
+	c.endPods()
+	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
 	c.add(testPod("four", 4, 0))
-	c.letTimePass(5 * time.Second)
+	c.advanceClock(5 * time.Second)
 
 	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != len(before) {
 		t.Errorf("before %v, after %v, evicted %v, reserved %v", before, after, c.evictions(), c.kept())
@@ -56,13 +56,13 @@ func TestProcessThatGetsTheLeaseBackGoesOn(t *testing.T) {
 		_, err := c.client.CoordinationV1().Leases("system").Update(c.ctx, leaseOf(holder), metav1.UpdateOptions{})
 		c.must(err)
 	}
-	c.set(func(c *cluster) { c.linger = true })
+	c.set(func(c *cluster) { c.slowTermination = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
 	lead("another")
-	c.letGo()
-	c.eventually("it has noticed", func() bool { return c.plugin.running.Load() == nil })
+	c.endPods()
+	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
 
 	lead("me")
 

@@ -8,9 +8,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// EventsToRegister names what may let a pod pass that this plugin turned away. Pods that wait
-// for the end of a solve or a plan are woken up by the plugin itself; the events are for those
-// that wait for room.
+// EventsToRegister names the events after which a pod that this plugin rejected may pass. The plugin itself activates
+// the pods that wait for the end of a solve or a plan; the events are for those that wait for room.
 func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete}, QueueingHintFn: p.hint},
@@ -19,8 +18,8 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 	}, nil
 }
 
-// hint spares a pod the way to the queue and back while a solve goes on, and one that the running plan will send to a
-// node until it does: each of its evictions would wake up all of them.
+// hint keeps a pod out of the active queue while a solve goes on, and a pod of the active plan until the plan sends it
+// to a node: otherwise each eviction of the plan would wake up all of its pods.
 func (p *Plugin) hint(_ klog.Logger, pod *v1.Pod, _, _ any) (fwk.QueueingHint, error) {
 	if p.hold.active() || p.isPlanned(pod) {
 		return fwk.QueueSkip, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plan"
 )
 
-// history is what the plans that are kept have done to running pods. It survives a restart.
+// history lists what the recorded plans have done to running pods. It survives a restart.
 func (l *loop) history() []plan.Moved {
 	var moved []plan.Moved
 	for _, record := range l.allRecords() {
@@ -48,7 +48,7 @@ func carriedOut(state string) bool {
 	return false
 }
 
-// cooling are the workloads of which an earlier plan moved a pod lately, and until when they are left alone.
+// cooling are the workloads that an earlier plan has recently disrupted, and until when they are left alone.
 func (l *loop) cooling(history []plan.Moved, now time.Time) map[types.UID]time.Time {
 	cooling := map[types.UID]time.Time{}
 	for _, moved := range history {

@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// holdMargin is what a hold may last beyond the time limit of the solve: for the snapshot, for checking the
-	// plan and for writing it down.
+	// holdMargin is how long a hold may last beyond the time limit of the solve: for the snapshot, for checking the
+	// plan and for recording it.
 	holdMargin = time.Second
-	// holdWindow is what the share of the time in which pods are held is counted over.
+	// holdWindow is the period over which the share of time in which pods are held is counted.
 	holdWindow = time.Minute
-	// shortestHold is not worth to be begun: too little fits in.
+	// shortestHold is the shortest hold that is worthwhile.
 	shortestHold = 100 * time.Millisecond
 )
 
 // hold keeps new pods out of the scheduling cycle while a solve goes on.
 //
-// It ends at its deadline whatever the rest of the plugin does: the deadline is looked at on
-// every question, and a timer of its own wakes the pods up. It lasts no longer than longest, and all
-// holds that any window of a minute sees no longer than budget, whatever is asked for.
+// It ends at its deadline whatever the rest of the plugin does: every call checks the deadline, and a timer of its own
+// activates the pods. A hold lasts no longer than longest, and the holds within any window of a minute no longer than
+// budget in total, whatever is asked for.
 type hold struct {
 	clock           clock.WithDelayedExecution
 	longest, budget time.Duration
-	room            *waitingRoom
-	// released wakes the pods up. It is called without any lock, since the scheduling queue
-	// asks back.
+	held            *heldSet
+	// released activates the pods. It is called without any lock, since the scheduling queue calls the plugin back.
 	released func()
 
 	mu       sync.Mutex
@@ -42,8 +41,8 @@ type hold struct {
 // span is the time from a hold's beginning to its end.
 type span struct{ began, ended time.Time }
 
-// begin starts a hold that lasts as long as is asked for, or as the bounds allow. One that goes on already is
-// prolonged, within the same bounds. It reports false, and holds nobody, if next to nothing is left.
+// begin starts a hold of the given duration, shortened to the bounds. A hold that is already active is extended within
+// the same bounds. It reports false, and holds no pods, if almost nothing is left.
 func (h *hold) begin(most time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,13 +62,13 @@ func (h *hold) begin(most time.Duration) bool {
 		h.timer.Stop()
 	}
 	h.deadline = deadline
-	// In a goroutine of its own, since not every clock promises one and waking up pods asks back.
+	// In a goroutine of its own: not every clock starts one, and activating pods calls the plugin back.
 	h.timer = h.clock.AfterFunc(deadline.Sub(now), func() { go h.endIf(deadline) })
 	return true
 }
 
-// left is what the budget still allows, counted over the window that ends now: one that ends with the new
-// hold sees no more of the former ones.
+// left is what the budget still allows, counted over the window that ends now: a window that ends with the new hold
+// contains no more of the former ones.
 func (h *hold) left(now time.Time) time.Duration {
 	used := time.Duration(0)
 	recent := h.past[:0]
@@ -86,7 +85,7 @@ func (h *hold) left(now time.Time) time.Duration {
 	return h.budget - used
 }
 
-// stop ends a hold that goes on, if one does.
+// stop ends the active hold, if there is one.
 func (h *hold) stop() {
 	if h.deadline.IsZero() {
 		return
@@ -101,7 +100,7 @@ func (h *hold) stop() {
 	h.timer.Stop()
 }
 
-// end lets the pods go. It may be called when there is no hold.
+// end releases the pods. It may be called when there is no hold.
 func (h *hold) end() {
 	h.mu.Lock()
 	deadline := h.deadline
@@ -128,11 +127,11 @@ func (h *hold) active() bool {
 	return h.clock.Now().Before(h.deadline)
 }
 
-// keeps answers whether the pod has to wait, and remembers it if so.
+// keeps says whether the pod has to wait, and remembers it if so.
 func (h *hold) keeps(pod *v1.Pod) bool {
 	if !h.active() {
 		return false
 	}
-	h.room.keep(pod)
+	h.held.add(pod)
 	return true
 }

@@ -26,15 +26,15 @@ func fullNode(t *testing.T, does script, change func(*PriorityOptimizerArgs)) (*
 	return c, o
 }
 
-// An optimiser that goes silent, dies or answers nonsense must not freeze the cluster: new pods
-// are held for the time limit plus one second and not a moment longer.
+// An optimiser that hangs, dies or gives invalid answers must not freeze the cluster: new pods are held for the time
+// limit plus one second, and no longer.
 func TestHoldEndsAtTimeLimitPlusOneSecond(t *testing.T) {
 	c, o := fullNode(t, silent, nil)
 	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
 	began := c.clock.Now()
 	c.add(testPod("newcomer", 1, 0))
 
-	c.await("the newcomer is held", func() bool { return c.plugin.hold.room.size() == 1 }, false)
+	c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
 	if c.nodeOf("newcomer") != "" {
 		t.Fatal("the newcomer was placed during the solve")
 	}
@@ -47,7 +47,7 @@ func TestHoldEndsAtTimeLimitPlusOneSecond(t *testing.T) {
 // testHold may last as long as a test likes.
 func testHold(clock *testingclock.FakeClock) *hold {
 	return &hold{clock: clock, longest: time.Minute, budget: time.Minute,
-		room: newWaitingRoom(clock, func(time.Duration) {}), released: func() {}}
+		held: newHeldSet(clock, func(time.Duration) {}), released: func() {}}
 }
 
 // viewOf shows the pods.
@@ -62,8 +62,8 @@ func viewOf(t *testing.T, pods ...*v1.Pod) *view {
 	return &view{pods: corelisters.NewPodLister(indexer)}
 }
 
-// The deadline holds also if nothing else of the plugin ever runs again: no loop, no timer.
-func TestHoldNeedsNobodyToEnd(t *testing.T) {
+// A hold ends at its deadline even if nothing else of the plugin runs: no loop, no timer.
+func TestHoldEndsWithoutTheLoop(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	h := testHold(clock)
 	pod := &v1.Pod{}
@@ -104,15 +104,15 @@ func (a activations) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
 	}
 }
 
-// A wake-up that comes before the queue has parked the pod is lost. The pod is woken up again
-// and again, until it is seen passing.
+// An activation that comes before the queue has parked the pod is lost. The pod is activated again and again until it
+// passes.
 func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	woken := activations{}
-	p := &Plugin{activator: woken, keptOut: newWaitingRoom(clock, func(time.Duration) {}),
-		alike: newWaitingRoom(clock, func(time.Duration) {}), trigger: newTrigger(clock, pace{}), wake: make(chan struct{}, 1)}
+	p := &Plugin{activator: woken, keptOut: newHeldSet(clock, func(time.Duration) {}),
+		awaitingSolve: newHeldSet(clock, func(time.Duration) {}), trigger: newTrigger(clock, pace{}), wake: make(chan struct{}, 1)}
 	p.hold = testHold(clock)
-	p.hold.released = func() { p.activate(p.hold.room.all()) }
+	p.hold.released = func() { p.activate(p.hold.held.all()) }
 	l := &loop{Plugin: p, clock: clock}
 	pod := &v1.Pod{}
 	pod.UID = types.UID("p")
@@ -122,7 +122,7 @@ func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 		t.Fatal("the pod was not held")
 	}
 
-	p.hold.end() // the queue does not know the pod yet: nothing comes of it
+	p.hold.end() // the queue does not know the pod yet: this has no effect
 	l.wakeWaiting()
 	l.wakeWaiting()
 	repeated := woken["p"]
@@ -134,7 +134,7 @@ func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 	}
 }
 
-// A pod that passed PreFilter before the hold began must not be bound behind the solve's back.
+// A pod that passed PreFilter before the hold began must not be bound during the solve.
 func TestReserveIsRefusedDuringAHold(t *testing.T) {
 	c, o := fullNode(t, silent, nil)
 	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
@@ -149,7 +149,7 @@ func TestReserveIsRefusedDuringAHold(t *testing.T) {
 
 // Without an optimiser nothing is held and pods are placed as by the stock scheduler.
 func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
-	c := startCluster(t, t.TempDir()+"/nobody", nil, testNode("n1", 4))
+	c := startCluster(t, t.TempDir()+"/missing", nil, testNode("n1", 4))
 	c.addInTurn(testPod("resident", 2, 0))
 	c.add(testPod("waiting", 3, 0))
 	c.eventually("the back-off has begun", func() bool {
@@ -161,15 +161,15 @@ func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
 	c.addInTurn(testPod("newcomer", 1, 0))
 
 	if plans := c.plansOf(); len(plans) != 0 {
-		t.Errorf("%d plans were recorded without anybody to ask", len(plans))
+		t.Errorf("%d plans were recorded without an optimiser", len(plans))
 	}
 }
 
-// What goes wrong in the optimiser ends as a failed plan, and the pods are let go at once.
+// An error of the optimiser ends as a failed plan, and the pods are released at once.
 func TestBrokenAnswersFailThePlanAndReleaseThePods(t *testing.T) {
 	scripts := map[string]script{
 		"unknown pod": answers(func(*contract.Snapshot) *contract.Plan {
-			return &contract.Plan{Placements: []*contract.Placement{{PodUid: "nobody", Node: "n1"}}}
+			return &contract.Plan{Placements: []*contract.Placement{{PodUid: "unknown", Node: "n1"}}}
 		}),
 		"over capacity": answers(func(s *contract.Snapshot) *contract.Plan {
 			plan := &contract.Plan{}
@@ -215,14 +215,14 @@ func noPlanInTime(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[co
 	return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_TIME_LIMIT})
 }
 
-// Who had no time to look at all is asked again about the same state: a machine may be busy for a moment.
-func TestAStateThatNobodyLookedAtIsAskedAboutAgain(t *testing.T) {
+// An optimiser that had no time to evaluate the state is asked about it again: the machine may have been busy.
+func TestAStateWithoutAnAnswerIsAskedAboutAgain(t *testing.T) {
 	c, o := fullNode(t, noPlanInTime, nil)
 
 	c.eventually("the optimiser is asked again", func() bool { return o.asked() >= 2 })
 }
 
-// The best plan that came in time counts, also if the optimiser never says it was its last word.
+// The best plan that came in time counts, even if the optimiser never sends a final one.
 func TestPlanThatCameInTimeIsUsed(t *testing.T) {
 	c, _ := figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		plan := solveFigureOne(request.Snapshot)
@@ -240,9 +240,9 @@ func TestPlanThatCameInTimeIsUsed(t *testing.T) {
 	}
 }
 
-// A pod that arrives while a solve begins has not been tried yet. A plan would have it wait for its turn, though it may
-// find room at once.
-func TestPodThatNobodyHasTriedIsLeftToTheScheduler(t *testing.T) {
+// A pod that arrives while a solve begins has not been tried yet. In a plan it would have to wait, although it may find
+// room at once.
+func TestUntriedPodIsLeftToTheScheduler(t *testing.T) {
 	c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) {
 		none := 0.0
 		args.MinPodAgeSeconds = &none
@@ -252,10 +252,10 @@ func TestPodThatNobodyHasTriedIsLeftToTheScheduler(t *testing.T) {
 	})
 	c.plugin.hold.begin(seconds(DefaultMaxHoldSeconds))
 	c.add(testPod("untried", 1, 0))
-	c.await("it is held", func() bool { return c.plugin.hold.room.size() == 1 }, false)
+	c.await("it is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
 
-	c.plugin.trigger.again()
-	c.letTimePass(1500 * time.Millisecond)
+	c.plugin.trigger.retry()
+	c.advanceClock(1500 * time.Millisecond)
 
 	if o.asked() != 1 || c.nodeOf("untried") != "" {
 		t.Errorf("asked %d times about one pod that waits, untried on %q", o.asked(), c.nodeOf("untried"))

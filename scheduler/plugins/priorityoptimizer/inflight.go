@@ -9,13 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// inFlight are the pods this scheduler has reserved a node for and whose binding the informers
-// do not show yet.
+// inFlight are the pods that this scheduler has reserved a node for and whose binding the informers do not show yet.
 type inFlight struct {
 	mu    sync.Mutex
 	nodes map[types.UID]string
-	// taken are the nodes that pods were added on since the last call of look; nil if nobody looks.
-	taken sets.Set[string]
+	// tracked are the nodes that pods were added on since startTracking; nil while nothing is tracked.
+	tracked sets.Set[string]
 }
 
 func newInFlight() *inFlight { return &inFlight{nodes: map[types.UID]string{}} }
@@ -24,8 +23,8 @@ func (f *inFlight) add(uid types.UID, node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.nodes[uid] = node
-	if f.taken != nil {
-		f.taken.Insert(node)
+	if f.tracked != nil {
+		f.tracked.Insert(node)
 	}
 }
 
@@ -48,23 +47,23 @@ func (f *inFlight) all() map[types.UID]string {
 	return maps.Clone(f.nodes)
 }
 
-// look begins to take note of where pods are added.
-func (f *inFlight) look() {
+// startTracking begins to record on which nodes pods are added.
+func (f *inFlight) startTracking() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.taken = sets.New[string]()
+	f.tracked = sets.New[string]()
 }
 
-// lookAway ends that.
-func (f *inFlight) lookAway() {
+// stopTracking ends that.
+func (f *inFlight) stopTracking() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.taken = nil
+	f.tracked = nil
 }
 
-// tookAny says whether pods were added on one of the nodes since look was called.
-func (f *inFlight) tookAny(nodes []string) bool {
+// addedOn says whether pods were added on one of the nodes since startTracking.
+func (f *inFlight) addedOn(nodes []string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.taken.HasAny(nodes...)
+	return f.tracked.HasAny(nodes...)
 }

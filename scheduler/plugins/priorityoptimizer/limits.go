@@ -9,7 +9,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plan"
 )
 
-// Limits bound what one plan disturbs, and how fast. 0 is no limit.
+// Limits bound the disruptions of one plan, and their rate. 0 is no limit.
 type Limits struct {
 	// MaxMoves and MaxEvictions are of the whole plan.
 	MaxMoves     *int32 `json:"maxMoves,omitempty"`
@@ -18,7 +18,7 @@ type Limits struct {
 	MaxPerNode      *int32 `json:"maxPerNode,omitempty"`
 	MaxPerNamespace *int32 `json:"maxPerNamespace,omitempty"`
 	MaxPerWorkload  *int32 `json:"maxPerWorkload,omitempty"`
-	// MaxUnavailablePerWorkload is how many pods of one workload may be on their way at a time.
+	// MaxUnavailablePerWorkload is how many pods of one workload may be unavailable at a time because they are moved.
 	MaxUnavailablePerWorkload *int32 `json:"maxUnavailablePerWorkload,omitempty"`
 	// EvictionsPerSecond is the rate at which pods are evicted.
 	EvictionsPerSecond *float64 `json:"evictionsPerSecond,omitempty"`
@@ -39,7 +39,7 @@ func (l *Limits) setDefaults() {
 }
 
 func (l *Limits) validate(path *field.Path) field.ErrorList {
-	var faults field.ErrorList
+	var errs field.ErrorList
 	for _, one := range []struct {
 		name  string
 		limit *int32
@@ -49,16 +49,16 @@ func (l *Limits) validate(path *field.Path) field.ErrorList {
 		{"maxUnavailablePerWorkload", l.MaxUnavailablePerWorkload},
 	} {
 		if *one.limit < 0 {
-			faults = append(faults, field.Invalid(path.Child(one.name), *one.limit, "must not be negative; 0 is no limit"))
+			errs = append(errs, field.Invalid(path.Child(one.name), *one.limit, "must not be negative; 0 is no limit"))
 		}
 	}
 	if rate := *l.EvictionsPerSecond; math.IsNaN(rate) || rate < 0 {
-		faults = append(faults, field.Invalid(path.Child("evictionsPerSecond"), rate, "must not be negative; 0 is no limit"))
+		errs = append(errs, field.Invalid(path.Child("evictionsPerSecond"), rate, "must not be negative; 0 is no limit"))
 	}
-	return faults
+	return errs
 }
 
-// pace lets a second's worth of evictions through at once.
+// pace is the rate limiter of evictions; its burst is one second's worth.
 func (l *Limits) pace() *rate.Limiter {
 	if *l.EvictionsPerSecond == 0 {
 		return rate.NewLimiter(rate.Inf, 0)
@@ -73,7 +73,7 @@ func (l *Limits) ofPlan() plan.Limits {
 	}
 }
 
-// The contract has no number for no limit, and 0 for none at all.
+// In the contract, an absent field is no limit, and 0 allows none.
 func (l *Limits) maxMoves() *int32       { return unlessZero(l.MaxMoves) }
 func (l *Limits) maxEvictions() *int32   { return unlessZero(l.MaxEvictions) }
 func (l *Limits) maxPerWorkload() *int32 { return unlessZero(l.MaxPerWorkload) }

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// idleTick is how often the state machine looks around although nothing happened.
+	// idleTick is how often the state machine runs although nothing happened.
 	idleTick = time.Second
-	// firstTick is the same until the plans of former processes are known.
+	// firstTick is the interval until the plans of former processes are known.
 	firstTick = 20 * time.Millisecond
-	// executingTick is the same while a plan is being carried out, or pods wait that have not been tried.
+	// executingTick is the interval while a plan is being carried out, or untried pods wait for a solve.
 	executingTick = 100 * time.Millisecond
-	// coalescing is how long the loop waits for further news of a plan under way before it looks.
+	// coalescing is how long the loop waits for further events of the active plan before it handles them.
 	coalescing = 20 * time.Millisecond
 )
 
@@ -37,29 +37,29 @@ type loop struct {
 	informer cache.SharedIndexInformer
 	recorder events.EventRecorderLogger
 
-	// began is when this process began to lead; zero before. It may have lost the lead since.
-	began   time.Time
-	memory  memory
-	lessons lessons
-	records records
-	// ends are the plans that are over, which the API server has not been told yet.
-	ends []*packingplan.Record
-	// endsWait is why it has not, said once.
-	endsWait string
-	// current is the plan being carried out; nil otherwise.
-	current *activePlan
-	// solving is the solve under way; nil otherwise. The informer reads it.
-	solving atomic.Pointer[solving]
-	// pruned is when pods that are gone were last looked for among those that wait.
+	// leadingSince is when this process began to lead; zero before. It may have lost the lead since.
+	leadingSince time.Time
+	solvedStates solvedStates
+	refusalCache refusalCache
+	records      records
+	// unwritten are the plans that have ended and whose final status has not been written yet.
+	unwritten []*packingplan.Record
+	// writeError is why not; each error is logged once.
+	writeError string
+	// active is the plan being carried out; nil otherwise.
+	active *activePlan
+	// activeSolve is the solve under way; nil otherwise. The informer reads it.
+	activeSolve atomic.Pointer[activeSolve]
+	// pruned is when pods that no longer exist were last removed from the held sets.
 	pruned time.Time
-	// manualLast says that the last solve was a user's, so that users' plans do not keep the others out.
+	// manualLast says that the last solve was a user's, so that users' plans do not starve the automatic ones.
 	manualLast bool
 	solves     int
 	// hasRead says that the cluster was read ahead of the solve that comes next.
 	hasRead bool
 	// statusBytes is what the status of a plan may take.
 	statusBytes int
-	// nonce tells the snapshots of two processes apart.
+	// nonce distinguishes the snapshots of two processes.
 	nonce string
 }
 
@@ -102,9 +102,9 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// coalesce waits for further news while a plan is carried out: each of its pods makes several.
+// coalesce waits for further events while a plan is carried out: each of its pods causes several.
 func (l *loop) coalesce(ctx context.Context) {
-	if l.current == nil {
+	if l.active == nil {
 		return
 	}
 	timer := l.clock.NewTimer(coalescing)
@@ -119,41 +119,41 @@ func (l *loop) coalesce(ctx context.Context) {
 	}
 }
 
-// step does what is due and returns when to look again at the latest.
+// step does what is due and returns the longest time until the next step.
 func (l *loop) step(ctx context.Context) time.Duration {
-	heldPods.Set(float64(l.hold.room.size() + l.alike.size() + l.batch.size()))
-	if l.rest(ctx) {
+	heldPods.Set(float64(l.hold.held.size() + l.awaitingSolve.size() + l.batch.size()))
+	if l.standBy(ctx) {
 		return idleTick
 	}
-	if !l.settleEnds(ctx) {
+	if !l.writeFinalStatuses(ctx) {
 		return executingTick
 	}
 	l.wakeWaiting()
-	if l.current == nil {
+	if l.active == nil {
 		l.startDue(ctx)
 	}
-	if l.current != nil {
-		l.carryOn(ctx)
+	if l.active != nil {
+		l.advance(ctx)
 	}
-	if l.current != nil {
+	if l.active != nil {
 		return executingTick
 	}
 	return l.untilDue()
 }
 
-// wakeWaiting wakes up pods whose first wake-up was lost. Those that a plan keeps out wait for its end.
+// wakeWaiting activates the pods whose first activation was lost. Pods that a plan keeps out wait for its end.
 func (l *loop) wakeWaiting() {
 	if l.clock.Since(l.pruned) >= idleTick {
 		l.pruned = l.clock.Now()
-		for _, room := range []*waitingRoom{l.hold.room, l.alike, l.keptOut} {
-			room.keepOnly(l.view.exists)
+		for _, held := range []*heldSet{l.hold.held, l.awaitingSolve, l.keptOut} {
+			held.keepOnly(l.view.exists)
 		}
 	}
 	if !l.hold.active() {
-		l.activate(l.hold.room.all())
-		l.releaseAlike()
+		l.activate(l.hold.held.all())
+		l.releaseAwaiting()
 	}
-	if l.current == nil {
+	if l.active == nil {
 		l.activate(l.keptOut.all())
 	}
 }
@@ -163,10 +163,10 @@ func (l *loop) startDue(ctx context.Context) {
 	if !l.leads.Load() {
 		return
 	}
-	if l.began.IsZero() {
-		l.lookAround(ctx)
-		if l.began.IsZero() && l.isDue() {
-			l.letPass("plans cannot be watched; is the PackingPlan CRD installed?", everybody)
+	if l.leadingSince.IsZero() {
+		l.startUp(ctx)
+		if l.leadingSince.IsZero() && l.isDue() {
+			l.scheduleWithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", anyPod)
 		}
 		return
 	}
@@ -176,7 +176,7 @@ func (l *loop) startDue(ctx context.Context) {
 	}
 	l.abortWaiting(ctx, all)
 	if record := l.nextApproved(all); record != nil {
-		l.carryOutApproved(ctx, record)
+		l.executeApproved(ctx, record)
 		return
 	}
 	manual := l.nextManual(ctx, all)
@@ -203,25 +203,26 @@ func (l *loop) isDue() bool {
 	return ok && !l.clock.Now().Before(at)
 }
 
-// lookAround is the first thing a process does that begins to schedule.
-func (l *loop) lookAround(ctx context.Context) {
+// startUp is the first step of a process that begins to schedule.
+func (l *loop) startUp(ctx context.Context) {
 	if !l.informer.HasSynced() {
 		return
 	}
-	l.began = l.clock.Now()
-	if l.takeOver(ctx, l.allRecords()) && l.current == nil {
-		l.hold.begin(takeOverPatience)
+	l.leadingSince = l.clock.Now()
+	if l.takeOver(ctx, l.allRecords()) && l.active == nil {
+		l.hold.begin(takeOverTimeout)
 	} else {
 		l.hold.end()
 	}
-	if l.current != nil {
+	if l.active != nil {
 		return
 	}
 	l.readAhead()
 }
 
-// readAhead takes a snapshot that is thrown away. What was read of the objects is kept: the snapshot that counts, for
-// which pods are held back, is left with those that have changed since. Of a large cluster that is several times as fast.
+// readAhead takes a snapshot and discards it, which fills the snapshot cache. The snapshot of the solve, for which pods
+// are held back, then only has to read the objects that have changed since. On a large cluster that is several times as
+// fast.
 func (l *loop) readAhead() {
 	if _, err := l.view.snapshot(""); err != nil {
 		l.logger.Error(err, "No snapshot")
@@ -229,11 +230,11 @@ func (l *loop) readAhead() {
 }
 
 func (l *loop) untilDue() time.Duration {
-	if l.leads.Load() && l.began.IsZero() {
+	if l.leads.Load() && l.leadingSince.IsZero() {
 		return firstTick
 	}
 	tick := idleTick
-	if l.alike.size() > 0 {
+	if l.awaitingSolve.size() > 0 {
 		tick = executingTick
 	}
 	at, ok := l.trigger.due()
@@ -243,7 +244,7 @@ func (l *loop) untilDue() time.Duration {
 	return max(0, min(tick, at.Sub(l.clock.Now())))
 }
 
-// planLogger names the plan in every line.
+// planLogger adds the plan's name to every line.
 func (l *loop) planLogger(record *packingplan.Record) klog.Logger {
 	return l.logger.WithValues("plan", record.Name())
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// createPlan creates a PackingPlan as kubectl would, once the plugin knows the pods that are there: it watches pods and
-// plans apart, and may hear of the plan first.
+// createPlan creates a PackingPlan as kubectl would, once the plugin knows the existing pods: it watches pods and plans
+// separately, and may see the plan first.
 func (c *cluster) createPlan(name string, spec map[string]any, change func(*unstructured.Unstructured)) {
 	c.t.Helper()
 	known := func() bool {
@@ -45,13 +45,13 @@ func (c *cluster) phaseOf(name string) packingplan.Phase {
 
 func manual(args *PriorityOptimizerArgs) { args.Mode = ModeManual }
 
-// A dry run answers "would they fit?" without disturbing anybody, not even for a second.
+// A dry run answers "would they fit?" without disrupting or holding any pod.
 func TestDryRunOnlyWritesThePlan(t *testing.T) {
 	c, _ := figureOne(t, answers(solveFigureOne), manual)
 
 	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
 	c.eventually("the plan is proposed", func() bool { return c.phaseOf("what-if") == packingplan.Proposed })
-	c.letTimePass(3 * time.Second)
+	c.advanceClock(3 * time.Second)
 
 	status := c.plansOf()[0].Status
 	if len(status.Moves) != 1 || len(status.Placements) != 1 || status.Moves[0].State != "Waiting" {
@@ -74,8 +74,8 @@ func TestManualPlanIsCarriedOut(t *testing.T) {
 	}
 }
 
-// With nothing waiting there is nothing to gain, which needs no optimiser to say so. Nor does it
-// need a scheduling cycle, which never comes if nothing waits.
+// Without waiting pods there is nothing to gain: the answer needs no optimiser. Nor does it need a scheduling cycle, which
+// never comes if no pod waits.
 func TestManualPlanWithNothingWaitingIsAnswered(t *testing.T) {
 	o := startOptimizer(t, nothing)
 	c := startCluster(t, o.socket, manual, testNode("n1", 4))
@@ -88,8 +88,8 @@ func TestManualPlanWithNothingWaitingIsAnswered(t *testing.T) {
 	}
 }
 
-// A plan that a former process left open before it did anything is closed: the next solve starts
-// from what is. One of which nothing is left to do is done.
+// A plan that a former process had not started to carry out is closed: the next solve starts from the present state. A
+// plan with nothing left to do is completed.
 func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
 	o := startOptimizer(t, nothing)
 	c := startCluster(t, o.socket, nil, testNode("n1", 4))
@@ -128,7 +128,7 @@ func TestHistoryIsLimited(t *testing.T) {
 
 // A dead optimiser fails a user's plan at once, with the reason.
 func TestManualPlanWithoutOptimizerFails(t *testing.T) {
-	c := startCluster(t, t.TempDir()+"/nobody", manual, testNode("n1", 4))
+	c := startCluster(t, t.TempDir()+"/missing", manual, testNode("n1", 4))
 	c.addInTurn(testPod("resident", 2, 0))
 	c.add(testPod("waiting", 3, 0))
 

@@ -18,10 +18,10 @@ var holdBuckets = []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 
 
 var (
 	solvesTotal = counterVec("solves_total",
-		"Solves by end reason: that of the optimiser, or UNREACHABLE, LATE, BROKEN, REFUSED, or KNOWN_STATE for one that was spared.",
+		"Solves by end reason: that of the optimiser, or UNREACHABLE, LATE, BROKEN, REFUSED, or KNOWN_STATE for one that was skipped.",
 		"end_reason")
 	refusedPlansTotal = counterVec("refused_plans_total",
-		"Plans of the optimiser that were not fit to be carried out, by reason.", "reason")
+		"Plans of the optimiser that were refused, by reason.", "reason")
 	objectionsTotal = counterVec("objections_total",
 		"Pods for which a plan was turned down although it keeps the contract, by reason.", "reason")
 	plansTotal = counterVec("plans_total", "PackingPlans by final phase.", "phase")

@@ -10,9 +10,9 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// Whether holds keep to their bound is read off the histogram: it must tell one that does from one that does not, and
-// a hold of half the time from a whole one.
-func TestHoldsOfDifferentLengthsAreToldApart(t *testing.T) {
+// The histogram shows whether holds keep to their bound: it must distinguish one that does from one that does not, and a
+// hold of half the time from a whole one.
+func TestHoldsOfDifferentLengthsAreInDifferentBuckets(t *testing.T) {
 	registerMetrics()
 	bounds := holdBounds(t)
 	for _, pair := range [][2]float64{
@@ -45,7 +45,7 @@ func TestTimeOfHoldsIsCounted(t *testing.T) {
 	}
 }
 
-// counted is the value of a counter, as the process tells it.
+// counted is the value of a counter, as the process exposes it.
 func counted(t *testing.T, name string) float64 {
 	t.Helper()
 	families, err := legacyregistry.DefaultGatherer.Gather()
@@ -61,7 +61,7 @@ func counted(t *testing.T, name string) float64 {
 	return 0
 }
 
-// holdBounds are the upper ends of the histogram's buckets, as the process tells them.
+// holdBounds are the upper ends of the histogram's buckets, as the process exposes them.
 func holdBounds(t *testing.T) (bounds []float64) {
 	t.Helper()
 	holdSeconds.Observe(0)

@@ -8,8 +8,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Observer takes the snapshots that the plugin would send to the optimiser while no pod is being
-// bound and nothing is reserved. It knows no time: no pod is too young for it.
+// Observer takes the snapshots that the plugin would send to the optimiser while no pod is being bound and nothing is
+// reserved. It has no clock, so no pod is too young for it.
 type Observer struct{ view *view }
 
 // NewObserver must be called before the handle's informers are started.

@@ -10,11 +10,11 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/cachebypass"
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
-	"github.com/stowage/stowage/scheduler/reuse"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -28,24 +28,24 @@ type Plugin struct {
 	trigger  *trigger
 	hold     *hold
 	inFlight *inFlight
-	// keptOut are the pods that a running plan leaves no room for.
-	keptOut *waitingRoom
-	// turned are the pods that PreFilter has just turned away.
-	turned turnedAway
-	// asked are the pods that the solve under way is about; nil if none is.
-	asked atomic.Pointer[sets.Set[types.UID]]
-	// alike are the pods that wait for the next solve without having been tried, or for the end of one about them.
-	alike *waitingRoom
+	// keptOut are the pods that the active plan leaves no room for.
+	keptOut *heldSet
+	// rejected are the pods that PreFilter has just rejected.
+	rejected rejectedPods
+	// inSolve are the pods of the solve under way; nil if there is none.
+	inSolve atomic.Pointer[sets.Set[types.UID]]
+	// awaitingSolve are the pods that wait, untried, for the next solve, or for the end of a solve that covers them.
+	awaitingSolve *heldSet
 	// batch are the pods that wait for a plan of their own; nil but in mode Batch.
 	batch *batch
-	// running is the plan being carried out, or nil.
-	running atomic.Pointer[executor.Execution]
+	// execution is that of the active plan, or nil.
+	execution atomic.Pointer[executor.Execution]
 	// leads is set once this process schedules: only then may it change anything.
 	leads atomic.Bool
-	// lease says whether it still does; nil if nobody else can.
+	// lease says whether it still does; nil if no other process can lead.
 	lease atomic.Pointer[leadership.Lease]
-	// stage is where plans are rehearsed; nil until the scheduler is complete.
-	stage atomic.Pointer[stage]
+	// rehearser is where plans are rehearsed; nil until the scheduler is complete.
+	rehearser atomic.Pointer[rehearser]
 	// ledger holds the room of plans; nil without reservations.
 	ledger atomic.Pointer[reservation.Ledger]
 	// wake tells the goroutine that owns the state machine that something happened.
@@ -64,63 +64,63 @@ var (
 )
 
 const (
-	messageHeld    = "waits while the optimiser looks for a better packing"
-	messagePlace   = "waits until the plan has made room on its node"
-	messageKeptOut = "all room that is free is kept for a plan that is being carried out"
-	messageBegan   = "a plan began while the pod was being scheduled"
-	messageAlike   = "waits for the next solve, since a pod like it found no node just now"
-	messageBatch   = "waits until the optimiser has found nodes for its whole batch"
+	messageHeld          = "waits while the optimiser looks for a better packing"
+	messagePlace         = "waits until the plan has made room on its node"
+	messageKeptOut       = "all room that is free is kept for a plan that is being carried out"
+	messagePlanStarted   = "a plan began while the pod was being scheduled"
+	messageAwaitingSolve = "waits for the next solve, since a pod like it found no node just now"
+	messageBatch         = "waits until the optimiser has found nodes for its whole batch"
 )
 
 // cycleStateKey is the plugin's entry in the state of a scheduling cycle.
 const cycleStateKey = fwk.StateKey(Name)
 
-// cycleState is what PreFilter tells the later extension points.
+// cycleState is what PreFilter passes to the later extension points.
 type cycleState struct {
 	execution *executor.Execution
-	// outstanding is the room that the plan still needs on each node, and vacated are the nodes that it has
-	// sent the pod's like away from. Nobody changes them.
+	// outstanding is the room that the plan still needs on each node, and vacated are the nodes from which it evicts
+	// pods of the same kind. Neither is ever changed.
 	outstanding map[string]resources.Vector
 	vacated     sets.Set[string]
 	requests    resources.Vector
-	// restricted: the plan limits the nodes of the pod, so that its failure says nothing.
+	// restricted: the plan limits the nodes of the pod, so its failure does not mean that it is unschedulable.
 	restricted atomic.Bool
 }
 
-// Clone returns the state itself: what changes in it only ever becomes true.
+// Clone returns the state itself: the only field that changes goes from false to true.
 func (s *cycleState) Clone() fwk.StateData { return s }
 
 // Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
-// PreEnqueue holds new pods back while a solve goes on, until their batch has nodes, until the running plan has room for
-// them where it sends them, and until the solve that the like of them wait for: a pod that is held back here costs
+// PreEnqueue holds new pods back while a solve goes on, until their batch has nodes, until the active plan has room at
+// their places, and until the next solve if pods with their signature wait for it. A pod that is held back here costs
 // neither a cycle nor a write.
 func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	if p.hold.keeps(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
 	}
-	p.hold.room.passed(pod.UID)
-	if p.isAskedAbout(pod) {
+	p.hold.held.remove(pod.UID)
+	if p.isInSolve(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
 	}
 	if p.collects(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageBatch)
 	}
-	if execution := p.running.Load(); execution != nil && execution.MustWait(pod) {
-		p.keptOut.keep(pod)
+	if execution := p.execution.Load(); execution != nil && execution.MustWait(pod) {
+		p.keptOut.add(pod)
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messagePlace)
 	}
-	p.keptOut.passed(pod.UID)
-	if p.joinsItsLike(pod) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageAlike)
+	p.keptOut.remove(pod.UID)
+	if p.joinsNextSolve(pod) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageAwaitingSolve)
 	}
 	return nil
 }
 
-// SignPod lets the scheduler treat equal pods alike as long as no plan tells them apart.
+// SignPod lets the scheduler reuse results among equal pods as long as no plan treats them differently.
 func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	if p.running.Load() == nil && p.batch == nil && !p.hold.active() {
+	if p.execution.Load() == nil && p.batch == nil && !p.hold.active() {
 		return nil, nil
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable, "where a pod may go depends on the plan that is being carried out")
@@ -128,44 +128,44 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 
 // PreFilter decides in this order:
 //
-//  1. While a solve goes on, nobody passes, and who waits for it as long as it takes.
-//  2. A pod of a batch passes only if the running plan has an open place for it.
-//  3. A pod for which the running plan has an open place goes there, and nowhere else.
-//  4. The like of a pod that found no node just now waits with it for the next solve.
+//  1. While a solve goes on, no pod passes; the pods of the solve wait until it ends, however long it takes.
+//  2. A pod of a batch passes only if the active plan has an open place for it.
+//  3. A pod for which the active plan has an open place goes there, and nowhere else.
+//  4. A pod with the signature of one that has just found no node waits with it for the next solve.
 //  5. Any other pod is left to Filter, unless there is no plan.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if p.hold.keeps(pod) {
-		return p.turnAway(state, pod, messageHeld)
+		return p.reject(state, pod, messageHeld)
 	}
-	p.hold.room.passed(pod.UID)
-	if p.isAskedAbout(pod) {
-		return p.turnAway(state, pod, messageHeld)
+	p.hold.held.remove(pod.UID)
+	if p.isInSolve(pod) {
+		return p.reject(state, pod, messageHeld)
 	}
-	p.keptOut.passed(pod.UID)
+	p.keptOut.remove(pod.UID)
 	if p.collects(pod) {
-		return p.turnAway(state, pod, messageBatch)
+		return p.reject(state, pod, messageBatch)
 	}
-	execution := p.running.Load()
+	execution := p.execution.Load()
 	if execution == nil {
-		if p.joinsItsLike(pod) {
-			return p.turnAway(state, pod, messageAlike)
+		if p.joinsNextSolve(pod) {
+			return p.reject(state, pod, messageAwaitingSolve)
 		}
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	reuse.Forbid(state, Name)
+	cachebypass.Require(state, Name)
 	seen := &cycleState{execution: execution}
 	state.Write(cycleStateKey, seen)
 	targets, planned := execution.Nodes(pod, p.freeOn)
 	if planned {
 		if len(targets) == 0 {
-			p.keptOut.keep(pod)
-			return p.turnAway(state, pod, messagePlace)
+			p.keptOut.add(pod)
+			return p.reject(state, pod, messagePlace)
 		}
 		seen.restricted.Store(true)
 		return &fwk.PreFilterResult{NodeNames: sets.New(targets...)}, nil
 	}
-	if p.joinsItsLike(pod) {
-		return p.turnAway(state, pod, messageAlike)
+	if p.joinsNextSolve(pod) {
+		return p.reject(state, pod, messageAwaitingSolve)
 	}
 	seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
 	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
@@ -175,15 +175,15 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	return nil, nil
 }
 
-func (p *Plugin) turnAway(state fwk.CycleState, pod *v1.Pod, message string) (*fwk.PreFilterResult, *fwk.Status) {
-	p.turned.add(pod.UID)
+func (p *Plugin) reject(state fwk.CycleState, pod *v1.Pod, message string) (*fwk.PreFilterResult, *fwk.Status) {
+	p.rejected.add(pod.UID)
 	seen := &cycleState{}
 	seen.restricted.Store(true)
 	state.Write(cycleStateKey, seen)
 	return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, message)
 }
 
-// freeOn is the room on a node in the present scheduling cycle; none at all on one that is gone.
+// freeOn is the room on a node in the present scheduling cycle; none on a node that is gone.
 func (p *Plugin) freeOn(name string) resources.Vector {
 	node, err := p.handle.SnapshotSharedLister().NodeInfos().Get(name)
 	if err != nil {
@@ -192,8 +192,8 @@ func (p *Plugin) freeOn(name string) resources.Vector {
 	return resources.FreeOn(node)
 }
 
-// Filter keeps pods that are not the plan's off the nodes where they would take room that it still needs, and
-// from which it has sent away their like.
+// Filter keeps pods outside the plan off the nodes where they would take room that the plan still needs, and off those
+// from which the plan evicts pods of their kind.
 func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	seen := p.stateOf(state)
 	name := node.Node().Name
@@ -205,18 +205,18 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node
 	return fwk.NewStatus(fwk.Unschedulable, messageKeptOut)
 }
 
-// PreFilterExtensions returns nil: nothing that PreFilter decides changes with one pod.
+// PreFilterExtensions returns nil: no decision of PreFilter changes when one pod is added or removed.
 func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
-// PostFilter marks the pod as unschedulable, unless it was this plugin that turned it away.
+// PostFilter marks the pod as unschedulable, unless this plugin rejected it.
 func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	if seen := p.stateOf(state); seen.restricted.Load() {
 		if seen.execution != nil {
-			p.keptOut.keep(pod)
+			p.keptOut.add(pod)
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	p.trigger.mark(pod.UID, snapshot.LikenessOf(pod), pod.CreationTimestamp.Time)
+	p.trigger.mark(pod.UID, snapshot.SignatureOf(pod), pod.CreationTimestamp.Time)
 	p.wakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
 }
@@ -230,23 +230,23 @@ func (p *Plugin) stateOf(state fwk.CycleState) *cycleState {
 	return &cycleState{}
 }
 
-// Reserve takes the pod's place in the plan. A pod whose cycle began before a hold or a plan
-// did is sent back: nothing may be bound that the solve does not know of.
+// Reserve takes the pod's place in the plan. It rejects a pod whose cycle began before a hold or a plan did: no pod may
+// be bound that the solve does not know of.
 func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	if p.hold.keeps(pod) {
 		return fwk.NewStatus(fwk.Unschedulable, messageHeld)
 	}
-	// First make the pod known, then look whether a plan has begun: a plan begins the other way
-	// round, so that one of the two notices.
+	// First record the pod, then check whether a plan has started: a plan starts in the opposite order, so that one of
+	// the two notices the other.
 	p.inFlight.add(pod.UID, node)
-	execution := p.running.Load()
+	execution := p.execution.Load()
 	if execution == nil {
 		return nil
 	}
 	if execution != p.stateOf(state).execution {
 		p.inFlight.remove(pod.UID)
-		p.keptOut.keep(pod)
-		return fwk.NewStatus(fwk.Unschedulable, messageBegan)
+		p.keptOut.add(pod)
+		return fwk.NewStatus(fwk.Unschedulable, messagePlanStarted)
 	}
 	execution.Reserve(pod, node)
 	return nil
@@ -255,7 +255,7 @@ func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 // Unreserve gives the place back.
 func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.inFlight.remove(pod.UID)
-	if execution := p.running.Load(); execution != nil {
+	if execution := p.execution.Load(); execution != nil {
 		execution.Unreserve(pod.UID)
 	}
 	p.wakeUp()
@@ -265,7 +265,7 @@ func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ s
 func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.trigger.unmark(pod.UID)
 	p.batch.forget(pod.UID)
-	if execution := p.running.Load(); execution != nil && execution.Bound(pod.UID) {
+	if execution := p.execution.Load(); execution != nil && execution.Bound(pod.UID) {
 		p.wakeUp()
 	}
 }
@@ -278,7 +278,7 @@ func (p *Plugin) wakeUp() {
 	}
 }
 
-// activate must be called without any lock: the scheduling queue calls PreEnqueue.
+// activate must be called without any lock, since the scheduling queue calls PreEnqueue.
 func (p *Plugin) activate(pods map[string]*v1.Pod) {
 	if len(pods) > 0 {
 		p.activator.Activate(p.logger, pods)
@@ -289,8 +289,8 @@ func (p *Plugin) activate(pods map[string]*v1.Pod) {
 func (p *Plugin) forget(uid types.UID) {
 	p.inFlight.remove(uid)
 	p.trigger.unmark(uid)
-	p.hold.room.passed(uid)
-	p.keptOut.passed(uid)
-	p.alike.passed(uid)
+	p.hold.held.remove(uid)
+	p.keptOut.remove(uid)
+	p.awaitingSolve.remove(uid)
 	p.batch.forget(uid)
 }

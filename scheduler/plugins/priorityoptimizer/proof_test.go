@@ -28,14 +28,14 @@ func (c *cluster) change(node string) error {
 	if _, err := c.client.CoreV1().Nodes().Update(c.ctx, found, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
-	return wait.PollUntilContextTimeout(c.ctx, time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(c.ctx, time.Millisecond, testTimeout, true, func(context.Context) (bool, error) {
 		now, err := c.plugin.view.snapshot("")
 		return err == nil && now.Nodes[node].State != before.Nodes[node].State, err
 	})
 }
 
-// A proof is of the state that the optimiser was told. What changes while it thinks may be what a pod that
-// still waits has been waiting for.
+// A proof is about the snapshot that the optimiser got. A change during the solve may be what a pod that still waits has
+// been waiting for.
 func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
 	for text, changes := range map[string]bool{"a node changes": true, "nothing changes": false} {
 		t.Run(text, func(t *testing.T) {

@@ -18,17 +18,16 @@ import (
 // apiTimeout bounds each call to the API server, so that the loop never hangs on one.
 const apiTimeout = 5 * time.Second
 
-// waitingPlans is how many plans of users may wait for their turn. Each takes the optimiser its time limit.
+// waitingPlans is how many plans of users may wait. Each takes the optimiser up to its time limit.
 const waitingPlans = 16
 
-// refusedAtOnce bounds how many further ones are answered before anything else is done.
+// refusedAtOnce bounds how many further ones are refused in one step.
 const refusedAtOnce = 4
 
-// records are the PackingPlan objects this process has dealt with.
+// records are the PackingPlan objects that this process has handled.
 type records struct {
 	handled sets.Set[types.UID]
-	// approved and aborted are those whose users' wishes have been heard, which the informer
-	// may not show yet.
+	// approved and aborted are those whose users' requests have been handled, which the informer may not show yet.
 	approved, aborted sets.Set[types.UID]
 }
 
@@ -38,11 +37,11 @@ func newRecords() records {
 
 func newNonce() string { return rand.String(6) }
 
-// watchPlans wakes up the loop, which does not hear of anything while it waits for the optimiser: so a plan that is
-// given up meanwhile ends its solve.
+// watchPlans wakes up the loop. While the loop waits for the optimiser it handles no events, so the handler itself cancels
+// the solve of a plan that its user aborts.
 func (l *loop) watchPlans() {
 	changed := func(object any) {
-		if now := l.solving.Load(); now != nil && isAborted(object, now.plan) {
+		if now := l.activeSolve.Load(); now != nil && isAborted(object, now.plan) {
 			now.cancel(errAborted)
 		}
 		l.wakeUp()
@@ -52,17 +51,17 @@ func (l *loop) watchPlans() {
 		AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }})
 }
 
-// isAborted says whether the object is the plan, and its user gives it up.
+// isAborted says whether the object is the plan, and its user aborts it.
 func isAborted(object any, plan types.UID) bool {
 	shown, ok := object.(*packingplan.Record)
 	return ok && shown.UID() == plan && shown.Spec.Abort
 }
 
-// unhandled are those of the plans that are open and that this process has not dealt with, oldest first.
+// unhandled are the open plans that this process has not handled, oldest first.
 func (l *loop) unhandled(all []*packingplan.Record) []*packingplan.Record {
 	var open []*packingplan.Record
 	for _, record := range all {
-		rests := record.Rests() || record.Approved()
+		rests := record.AwaitsApproval() || record.Approved()
 		if !record.Status.Phase.Final() && !rests && !l.records.handled.Has(record.UID()) {
 			open = append(open, record)
 		}
@@ -71,8 +70,7 @@ func (l *loop) unhandled(all []*packingplan.Record) []*packingplan.Record {
 	return open
 }
 
-// allRecords are the plans as the informer shows them now. They are only looked at: who works on one takes a copy of
-// it by fresh.
+// allRecords are the plans as the informer shows them now. They must not be changed: fresh makes a copy to work on.
 func (l *loop) allRecords() []*packingplan.Record {
 	var all []*packingplan.Record
 	for _, object := range l.informer.GetStore().List() {
@@ -83,7 +81,7 @@ func (l *loop) allRecords() []*packingplan.Record {
 	return all
 }
 
-// fresh is the plan as the informer shows it now, for whoever goes on with it; nil if it does not any more.
+// fresh is a copy of the plan as the informer shows it now; nil if the informer no longer has it.
 func (l *loop) fresh(record *packingplan.Record) *packingplan.Record {
 	shown := l.shown(record)
 	if shown == nil {
@@ -99,7 +97,7 @@ func (l *loop) fresh(record *packingplan.Record) *packingplan.Record {
 
 // shown is the plan in the informer, or nil.
 func (l *loop) shown(record *packingplan.Record) *packingplan.Record {
-	// PackingPlans have no namespace, so that their name is their key.
+	// PackingPlans have no namespace, so their name is their key.
 	object, known, err := l.informer.GetStore().GetByKey(record.Name())
 	if err != nil || !known {
 		return nil
@@ -110,13 +108,13 @@ func (l *loop) shown(record *packingplan.Record) *packingplan.Record {
 	return nil
 }
 
-// isManual says that a user created the record and nobody has begun with it.
+// isManual says that a user created the record and no process has started on it.
 func isManual(record *packingplan.Record) bool {
 	return !record.Ours() && (record.Status.Phase == "" || record.Status.Phase == packingplan.Pending)
 }
 
-// nextManual is the oldest of the plans with which a user asks for a solve. Those beyond the number that may wait are
-// refused, the newest of them first.
+// nextManual is the oldest plan with which a user asks for a solve. Plans beyond the number that may wait are refused,
+// the newest first.
 func (l *loop) nextManual(ctx context.Context, all []*packingplan.Record) *packingplan.Record {
 	var waiting []*packingplan.Record
 	for _, record := range l.unhandled(all) {
@@ -149,7 +147,7 @@ func (l *loop) write(ctx context.Context, record *packingplan.Record) error {
 	return l.store.WriteStatus(ctx, record)
 }
 
-// finish ends a plan, for good unless it is a proposal, and lets everybody go who waited for it.
+// finish ends a plan, finally unless it is a proposal, and releases the pods that waited for it.
 func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
 	l.hold.end()
 	if !l.leads.Load() {
@@ -161,6 +159,6 @@ func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase pac
 	logger := l.planLogger(record)
 	logger.Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)
 	l.announce(record, phase, message)
-	l.ends = append(l.ends, record)
-	l.settleEnds(ctx)
+	l.unwritten = append(l.unwritten, record)
+	l.writeFinalStatuses(ctx)
 }

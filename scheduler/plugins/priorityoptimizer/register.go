@@ -11,8 +11,8 @@ import (
 // Name is the plugin's name in a KubeSchedulerConfiguration.
 const Name = "PriorityOptimizer"
 
-// New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and is run by whoever made it;
-// nil where there is no API server.
+// New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and the caller runs it; it is nil
+// where there is no API server.
 func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans cache.SharedIndexInformer) (fwk.Plugin, error) {
 	args, err := DecodeArgs(object)
 	if err != nil {

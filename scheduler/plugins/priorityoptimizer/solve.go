@@ -15,13 +15,12 @@ import (
 )
 
 const (
-	// readyTimeout bounds the look whether the optimiser is there at all.
+	// readyTimeout bounds the check whether the optimiser is reachable.
 	readyTimeout        = 500 * time.Millisecond
 	messageNothingWaits = "no pod waits for a node"
 )
 
-// solveAutomatic asks the optimiser about the marked pods, unless the state is known to hold
-// nothing to gain.
+// solveAutomatic asks the optimiser about the marked pods, unless the state is known to allow no improvement.
 func (l *loop) solveAutomatic(ctx context.Context) {
 	l.trigger.started()
 	l.hasRead = false
@@ -31,9 +30,9 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	}
 	if err := l.ready(ctx); err != nil {
 		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
-		l.logger.Error(err, "Scheduling goes on without the optimiser")
+		l.logger.Error(err, "Scheduling continues without the optimiser")
 		l.trigger.failed()
-		l.letPass("the optimiser is away", everybody)
+		l.scheduleWithoutPlan("the optimiser is away", anyPod)
 		return
 	}
 	if err := l.checkLead(ctx); err != nil {
@@ -46,21 +45,21 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	if err != nil {
 		l.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.trigger.failed()
-		l.letPass("plans cannot be recorded", everybody)
+		l.scheduleWithoutPlan("plans cannot be recorded", anyPod)
 		return
 	}
 	l.records.handled.Insert(record.UID())
 	l.solve(ctx, record)
 }
 
-// isKnown says whether nothing waits for a node, or nothing is to be gained as far as is remembered. The solve does not go
-// on with its snapshot: until the hold begins, pods are bound, and the plan would be of a state that is gone.
+// isKnown says whether no pod waits for a node, or the state is remembered as one that allows no improvement. The solve
+// does not use its snapshot: pods are bound until the hold begins, and the plan would be for an outdated state.
 func (l *loop) isKnown() bool {
-	if l.memory.isEmpty(l.clock.Now()) && l.trigger.size() > 0 {
+	if l.solvedStates.isEmpty(l.clock.Now()) && l.trigger.size() > 0 {
 		return false
 	}
 	began := l.clock.Now()
-	defer func() { l.trigger.rest(restFactor * l.clock.Since(began)) }()
+	defer func() { l.trigger.pause(pauseFactor * l.clock.Since(began)) }()
 	state, err := l.view.snapshotOf("", l.isMarked())
 	if err != nil {
 		l.logger.Error(err, "No snapshot")
@@ -71,15 +70,15 @@ func (l *loop) isKnown() bool {
 	if state.Pending() == 0 {
 		return true
 	}
-	// What is proved where nothing was left alone for now is proved where something is.
-	known := l.memory.knows(state.Fingerprint(), began)
-	q := &question{asked: state, history: l.history()}
-	l.amend(q)
-	if !known && !l.memory.knows(state.Fingerprint(), began) {
+	// What is proved for a state without temporarily protected pods also holds for the same state with them.
+	known := l.solvedStates.has(state.Fingerprint(), began)
+	session := &solveSession{snapshot: state, history: l.history()}
+	l.applyConstraints(session)
+	if !known && !l.solvedStates.has(state.Fingerprint(), began) {
 		return false
 	}
-	if !q.passes.IsZero() {
-		l.trigger.againAt(q.passes)
+	if !session.nextChange.IsZero() {
+		l.trigger.retryAt(session.nextChange)
 	}
 	return true
 }
@@ -104,30 +103,30 @@ func (l *loop) ready(ctx context.Context) error {
 	return l.solver.Ready(ctx)
 }
 
-// solve takes a recorded plan from Solving to Executing or to its end. A dry run holds no pod.
+// solve takes a recorded plan from Solving to Executing or to its end. A dry run holds no pods.
 func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	now := metav1.NewTime(l.clock.Now())
 	record.Status = packingplan.Status{Phase: packingplan.Solving, StartTime: &now, Strategy: l.args.Strategy}
 	if err := l.write(ctx, record); err != nil {
 		l.trigger.failed()
 		l.finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
-		l.letPass("plans cannot be recorded", everybody)
+		l.scheduleWithoutPlan("plans cannot be recorded", anyPod)
 		return
 	}
-	q := l.newQuestion(record)
+	session := l.newSession(record)
 	if record.Spec.Mode == packingplan.Execute {
-		if !l.hold.begin(q.limit + holdMargin) {
-			l.releaseAlike()
+		if !l.hold.begin(session.limit + holdMargin) {
+			l.releaseAwaiting()
 		}
 		defer l.hold.end()
 		if record.Ours() {
-			defer l.askAbout(l.trigger.all())()
+			defer l.markInSolve(l.trigger.all())()
 		}
 	}
-	checked, end := l.ask(ctx, q)
-	defer func() { l.trigger.rest(restFactor * q.worked) }()
+	checked, end := l.findPlan(ctx, session)
+	defer func() { l.trigger.pause(pauseFactor * session.ownTime) }()
 	if record.Spec.Mode == packingplan.Execute {
-		defer l.letRefusedPass(q)
+		defer l.scheduleRefused(session)
 	}
 	switch {
 	case end != nil:
@@ -137,18 +136,18 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		}
 		l.finish(ctx, record, end.phase, end.message)
 		if failed {
-			l.letPass("the optimiser failed", everybody)
+			l.scheduleWithoutPlan("the optimiser failed", anyPod)
 		}
 	case record.Spec.Mode == packingplan.DryRun:
 		l.finish(ctx, record, packingplan.Proposed, messageProposed)
 	default:
-		l.begin(ctx, q, checked)
+		l.startPlan(ctx, session, checked)
 	}
 }
 
 func isManualRecord(record *packingplan.Record) bool { return !record.Ours() }
 
-// limitOf is the time limit that the plan asks for, as far as the profile allows.
+// limitOf is the time limit that the plan asks for, up to the profile's maximum.
 func (l *loop) limitOf(record *packingplan.Record) time.Duration {
 	if record.Spec.TimeLimitSeconds != nil {
 		return seconds(min(*record.Spec.TimeLimitSeconds, *l.args.MaxTimeLimitSeconds))

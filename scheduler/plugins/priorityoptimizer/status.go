@@ -22,8 +22,8 @@ const (
 	// maxRefusals and maxTiers keep the status of a plan readable.
 	maxRefusals = 100
 	maxTiers    = 1000
-	// maxStatusBytes is what a plan's status may take: etcd takes requests of 1.5 MiB, and the object comes with
-	// what the API server writes down about it.
+	// maxStatusBytes is the largest status of a plan: etcd accepts requests of 1.5 MiB, and the object also contains
+	// what the API server records about it.
 	maxStatusBytes = 1 << 20
 )
 
@@ -80,14 +80,14 @@ func describeAnswer(status *packingplan.Status, answer *optimizerclient.Answer) 
 	}
 }
 
-// describeProtected tells which rules kept running pods out of the answer, and whom they stand in the way of.
+// describeProtected lists the rules that protected running pods from the plan, and how many pods wait because of them.
 func describeProtected(status *packingplan.Status, asked *snapshot.Snapshot, answer *contract.Plan) {
 	placed := sets.New[types.UID]()
 	for _, placement := range answer.GetPlacements() {
 		placed.Insert(types.UID(placement.GetPodUid()))
 	}
 	status.Protected = nil // of an earlier round
-	for _, kept := range asked.Kept(func(uid types.UID) bool { return !placed.Has(uid) }) {
+	for _, kept := range asked.Protections(func(uid types.UID) bool { return !placed.Has(uid) }) {
 		status.Protected = append(status.Protected, packingplan.Protected{Reason: kept.Reason, Pods: int32(kept.Pods),
 			Example: kept.Example, InTheWayOf: int32(kept.InTheWayOf)})
 	}
@@ -143,7 +143,7 @@ func describeProgress(status *packingplan.Status, states map[types.UID]executor.
 	return changed
 }
 
-// markBound marks moves whose replacements have arrived under a later process.
+// markBound marks moves whose replacements have arrived while a later process carried the plan out.
 func markBound(status *packingplan.Status, moves []types.UID) {
 	for i := range status.Moves {
 		if slices.Contains(moves, types.UID(status.Moves[i].PodUID)) {

@@ -16,15 +16,13 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// takeOverPatience is how long the pods that a former process evicted may take to terminate
-// before its plan is given up.
-const takeOverPatience = 8 * time.Second
+// takeOverTimeout is how long the pods that a former process evicted may take to terminate before its plan is aborted.
+const takeOverTimeout = 8 * time.Second
 
 const messageRestarted = "the scheduler was restarted while the plan was open"
 
-// takeOver deals with the plans that a former process left open. One that was being carried out
-// is carried on if what is left of it still is a good plan for the cluster as it is; the others
-// are closed. It reports whether one keeps the loop busy.
+// takeOver handles the plans that a former process left open. A plan that was being carried out is resumed if the rest of
+// it is still a good plan for the cluster; the others are closed. It reports whether the loop is busy with one.
 func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 	for _, record := range l.unhandled(all) {
 		if isManual(record) {
@@ -43,10 +41,10 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 		}
 		l.records.handled.Insert(record.UID())
 	}
-	return l.current != nil
+	return l.active != nil
 }
 
-// resume carries the plan on or closes it. It reports true if that cannot be decided yet.
+// resume continues the plan or closes it. It reports true if that cannot be decided yet.
 func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bool) {
 	now, err := l.view.snapshot(record.Status.SnapshotID)
 	if err != nil {
@@ -54,30 +52,30 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		return false
 	}
 	left := remainderOf(&record.Status, now)
-	q := &question{record: record, asked: now, recalled: true, answer: &optimizerclient.Answer{Plan: left.plan}}
-	current, err := l.makeRunning(ctx, q)
+	session := &solveSession{record: record, snapshot: now, fromRecord: true, answer: &optimizerclient.Answer{Plan: left.plan}}
+	active, err := l.activatePlan(ctx, session)
 	if err != nil {
 		var raised *objection
-		roomToCome := left.terminating || errors.As(err, &raised) && raised.roomless
-		if roomToCome && l.clock.Since(l.began) < takeOverPatience {
+		roomToCome := left.terminating || errors.As(err, &raised) && raised.noRoom
+		if roomToCome && l.clock.Since(l.leadingSince) < takeOverTimeout {
 			return true
 		}
 		countRefusal(err)
 		l.trigger.failed()
-		l.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be carried on: "+err.Error())
+		l.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be resumed: "+err.Error())
 		return false
 	}
-	// Whoever has gone on with the plan in the meantime has written so.
+	// If another process has continued the plan in the meantime, its status says so and this write fails.
 	if err := l.write(ctx, record); err != nil {
-		l.running.Store(nil)
-		l.planLogger(record).Error(err, "The plan is not carried on")
-		return mayPass(err)
+		l.execution.Store(nil)
+		l.planLogger(record).Error(err, "The plan is not resumed")
+		return isTransient(err)
 	}
 	l.holdRoom(record)
-	current.adopted = left.adopted
-	l.planLogger(record).Info("Carrying on with the plan of a former process", "placements", len(left.plan.Placements),
+	active.adopted = left.adopted
+	l.planLogger(record).Info("Resuming the plan of a former process", "placements", len(left.plan.Placements),
 		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))
-	l.current = current
+	l.active = active
 	l.hold.end()
 	return false
 }
@@ -85,14 +83,14 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 // remainder is what is left of a plan.
 type remainder struct {
 	plan *contract.Plan
-	// adopted are the moves of which the pod was evicted and the replacement still waits.
+	// adopted are the moves whose pod was evicted and whose replacement still waits.
 	adopted []types.UID
 	// terminating says that an evicted pod still takes room.
 	terminating bool
 }
 
-// remainderOf compares a plan's status with the cluster. The status may be behind: the process
-// may have ended between an eviction and its writing down.
+// remainderOf compares a plan's status with the cluster. The status may be outdated: the process may have ended between
+// an eviction and the write that records it.
 func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 	left := remainder{plan: &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}}
 	waiting := waitingByKind(now)
@@ -117,7 +115,7 @@ func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 	return left
 }
 
-// move sorts out one move, and brings its state up to date.
+// move updates the state of one move and adds what is left of it.
 func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting waitingPods) {
 	pod := now.Pods[types.UID(move.PodUID)]
 	switch {
@@ -154,7 +152,7 @@ func (r *remainder) place(pod *snapshot.Pod, node string) {
 	r.plan.Placements = append(r.plan.Placements, &contract.Placement{PodUid: string(pod.Object.UID), Node: node})
 }
 
-// waitingPods are waiting pods that nobody has claimed yet, by kind and name.
+// waitingPods are the waiting pods that no placement or move has claimed yet, by kind and in the order of names.
 type waitingPods map[snapshot.Kind][]*snapshot.Pod
 
 func waitingByKind(now *snapshot.Snapshot) waitingPods {

@@ -10,14 +10,13 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
-// A process may die at any moment. What it began is finished by the next one, and nobody is
-// evicted a second time.
-func TestPlanOfAProcessThatDiedIsCarriedOn(t *testing.T) {
-	c := lingering(t)
+// A process may die at any moment. The next one finishes its plan, and no pod is evicted a second time.
+func TestPlanOfAProcessThatDiedIsResumed(t *testing.T) {
+	c := slowTermination(t)
 
 	c.restart()
-	c.letTimePass(time.Second)
-	c.letGo()
+	c.advanceClock(time.Second)
+	c.endPods()
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
 
 	status := c.plansOf()[0].Status
@@ -29,24 +28,24 @@ func TestPlanOfAProcessThatDiedIsCarriedOn(t *testing.T) {
 	}
 }
 
-// A plan that does not fit the cluster any more is closed within ten seconds of the restart, and
-// its pods are scheduled like any others.
+// A plan that no longer fits the cluster is closed within ten seconds of the restart, and its pods are scheduled like any
+// others.
 func TestPlanOfAProcessThatDiedIsClosedIfItNoLongerFits(t *testing.T) {
 	for name, change := range map[string]func(*cluster){
 		"the pod does not go away": func(*cluster) {},
 		"a foreign pod takes the room": func(c *cluster) {
-			c.letGo()
+			c.endPods()
 			pod := testPod("foreign", 2, 0)
 			pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.plansOf()[0].Status.Placements[0].Node
 			c.add(pod)
 		},
 		"the target is gone": func(c *cluster) {
-			c.letGo()
+			c.endPods()
 			c.must(c.client.CoreV1().Nodes().Delete(c.ctx, c.plansOf()[0].Status.Placements[0].Node, metav1.DeleteOptions{}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := lingering(t)
+			c := slowTermination(t)
 			c.stop()
 			change(c)
 			c.begin()
@@ -61,7 +60,7 @@ func TestPlanOfAProcessThatDiedIsClosedIfItNoLongerFits(t *testing.T) {
 	}
 }
 
-// The target of a plan under way is changed: to go on would only disturb more pods.
+// The target of an active plan is changed: to continue would only disrupt more pods.
 func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 	changes := map[string]func(*v1.Node){
 		"cordoned": func(node *v1.Node) { node.Spec.Unschedulable = true },
@@ -70,7 +69,7 @@ func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			c := lingering(t)
+			c := slowTermination(t)
 			began := c.clock.Now()
 			node := testNode(c.plansOf()[0].Status.Placements[0].Node, 4)
 			change(node)
@@ -86,14 +85,14 @@ func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 	}
 }
 
-// A replacement that never comes, because its owner was scaled down or a quota is spent, must not
-// keep the room for long.
+// If a replacement never comes, because its owner was scaled down or a quota is used up, its room must not be held for
+// long.
 func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
 	ten := 10.0
 	o := startOptimizer(t, answers(solveFigureOne))
 	c := startCluster(t, o.socket, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = &ten },
 		testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.childless = true })
+	c.set(func(c *cluster) { c.withoutControllers = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.eventually("the pod is gone", func() bool { return len(c.evictions()) == 1 })

@@ -19,9 +19,9 @@ const (
 // pace says how a trigger waits for more pods.
 type pace struct {
 	mode Mode
-	// settle is the quiet time of mode OnUnschedulable.
+	// settle is the settle time of mode OnUnschedulable.
 	settle time.Duration
-	// interval lies between two solves of mode Periodic, and is the most that a batch waits.
+	// interval is the time between two solves of mode Periodic, and the longest that a batch waits.
 	interval time.Duration
 	// batch is how many pods fill one (mode Batch).
 	batch int
@@ -35,51 +35,51 @@ func paceOf(args *PriorityOptimizerArgs) pace {
 	return pace{mode: args.Mode, settle: seconds(*args.SettleSeconds), interval: seconds(interval), batch: int(*args.BatchPods)}
 }
 
-// trigger knows the pods that cannot be scheduled and when it is time to solve for them.
+// trigger keeps the pods that cannot be scheduled, and decides when to solve for them.
 type trigger struct {
 	pace
 	clock clock.PassiveClock
 
 	mu     sync.Mutex
 	marked sets.Set[types.UID]
-	// alike are the likenesses of the pods that were tried in vain since the last solve.
-	alike sets.Set[string]
+	// failedSignatures are the scheduling signatures of the pods that found no node since the last solve.
+	failedSignatures sets.Set[string]
 	// first and last mark since the last solve; zero if there was none.
 	first, last time.Time
 	// fresh are the pods of the batch that is being collected.
 	fresh sets.Set[types.UID]
 	// next is when the next solve of the pods of former ones may start.
 	next time.Time
-	// notBefore is set after failures, so that a broken optimiser is not asked all the time.
+	// notBefore implements the back-off after failures.
 	notBefore time.Time
 	failures  int
-	// vain counts the solves in a row that found nothing for the pods that are marked.
-	vain int
-	// restUntil keeps the share of time small that is spent on solves.
-	restUntil time.Time
-	// later is when what stood in the way of the marked pods passes; zero if nothing does.
-	later time.Time
+	// fruitless counts the consecutive solves that found nothing for the marked pods.
+	fruitless int
+	// pausedUntil bounds the share of time that is spent on solves.
+	pausedUntil time.Time
+	// retryTime is when a temporary obstacle for the marked pods ends; zero if there is none.
+	retryTime time.Time
 }
 
 func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
 	return &trigger{pace: pace, clock: clock, marked: sets.New[types.UID](), fresh: sets.New[types.UID](),
-		alike: sets.New[string](), next: clock.Now().Add(pace.interval)}
+		failedSignatures: sets.New[string](), next: clock.Now().Add(pace.interval)}
 }
 
 // creationPrecision is that of the time at which an object was created.
 const creationPrecision = time.Second
 
-// mark takes note of an unschedulable pod, and of what it is like. Only a pod that was not marked before extends the
-// settle time, from its creation on: the same pod failing again is no news, nor is one that waited for its turn.
-func (t *trigger) mark(uid types.UID, likeness string, created time.Time) {
+// mark records an unschedulable pod and its scheduling signature. Only a pod that was not marked before extends the settle
+// time, counted from its creation: a pod that fails again, or that has long waited in the queue, does not.
+func (t *trigger) mark(uid types.UID, signature string, created time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	isNew := !t.marked.Has(uid)
 	t.marked.Insert(uid)
-	t.alike.Insert(likeness)
+	t.failedSignatures.Insert(signature)
 	now := t.clock.Now()
 	if isNew {
-		t.isNews()
+		t.endBackOff()
 	}
 	if t.first.IsZero() {
 		t.first, t.last = now, now
@@ -88,7 +88,7 @@ func (t *trigger) mark(uid types.UID, likeness string, created time.Time) {
 	}
 }
 
-// settleFrom puts the solve off until a settle time after a pod's creation.
+// settleFrom postpones the solve until a settle time after a pod's creation.
 func (t *trigger) settleFrom(created time.Time) {
 	from := t.clock.Now()
 	if latest := created.Add(creationPrecision); latest.Before(from) {
@@ -99,7 +99,7 @@ func (t *trigger) settleFrom(created time.Time) {
 	}
 }
 
-// collect takes a pod into the batch, unless it was in a former one.
+// collect adds a pod to the batch, unless it was in a former one.
 func (t *trigger) collect(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,19 +108,19 @@ func (t *trigger) collect(uid types.UID) {
 	}
 	t.marked.Insert(uid)
 	t.fresh.Insert(uid)
-	t.isNews()
+	t.endBackOff()
 	t.last = t.clock.Now()
 	if t.first.IsZero() {
 		t.first = t.last
 	}
 }
 
-// join marks a pod that was not tried, if the like of it was tried in vain since the last solve and the next one starts
-// within the given time. It reports whether it did.
-func (t *trigger) join(uid types.UID, likeness string, created time.Time, within time.Duration) bool {
+// join marks an untried pod, if a pod with the same signature has found no node since the last solve and the next solve
+// starts within the given time. It reports whether it did.
+func (t *trigger) join(uid types.UID, signature string, created time.Time, within time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mode != ModeOnUnschedulable || !t.alike.Has(likeness) || t.first.IsZero() {
+	if t.mode != ModeOnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() {
 		return false
 	}
 	last, now := t.last, t.clock.Now()
@@ -142,11 +142,11 @@ func (t *trigger) has(uid types.UID) bool {
 	return t.marked.Has(uid)
 }
 
-// hasAlike says whether any pod was tried in vain since the last solve.
-func (t *trigger) hasAlike() bool {
+// hasFailedSignatures says whether any pod has found no node since the last solve.
+func (t *trigger) hasFailedSignatures() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.alike.Len() > 0
+	return t.failedSignatures.Len() > 0
 }
 
 // unmark forgets a pod that was scheduled or is gone.
@@ -178,8 +178,8 @@ func (t *trigger) dueAt() (at time.Time, ok bool) {
 	case (t.mode == ModePeriodic || t.mode == ModeBatch) && t.marked.Len() > 0:
 		at = t.next
 	}
-	if !t.later.IsZero() && t.marked.Len() > 0 && (at.IsZero() || t.later.Before(at)) {
-		at = t.later
+	if !t.retryTime.IsZero() && t.marked.Len() > 0 && (at.IsZero() || t.retryTime.Before(at)) {
+		at = t.retryTime
 	}
 	if at.IsZero() {
 		return time.Time{}, false
@@ -187,36 +187,36 @@ func (t *trigger) dueAt() (at time.Time, ok bool) {
 	if at.Before(t.notBefore) {
 		at = t.notBefore
 	}
-	if at.Before(t.restUntil) {
-		at = t.restUntil
+	if at.Before(t.pausedUntil) {
+		at = t.pausedUntil
 	}
 	return at, true
 }
 
-// started takes note that a solve covers all marks so far.
+// started records that a solve covers all marks so far.
 func (t *trigger) started() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.first, t.last = time.Time{}, time.Time{}
-	t.fresh, t.alike = sets.New[types.UID](), sets.New[string]()
+	t.fresh, t.failedSignatures = sets.New[types.UID](), sets.New[string]()
 	now := t.clock.Now()
 	t.next = now.Add(t.interval)
-	if !now.Before(t.later) {
-		t.later = time.Time{}
+	if !now.Before(t.retryTime) {
+		t.retryTime = time.Time{}
 	}
 }
 
-// againAt asks for another solve for the pods that are still marked then.
-func (t *trigger) againAt(at time.Time) {
+// retryAt asks for another solve for the pods that are still marked then.
+func (t *trigger) retryAt(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mode != ModeManual && (t.later.IsZero() || at.Before(t.later)) {
-		t.later = at
+	if t.mode != ModeManual && (t.retryTime.IsZero() || at.Before(t.retryTime)) {
+		t.retryTime = at
 	}
 }
 
-// keepOnly forgets the pods that are not there any more: the mark of a pod that was deleted during its cycle
-// comes after the news of its deletion.
+// keepOnly forgets the pods that no longer exist: a pod that is deleted during its cycle is marked after its deletion
+// event.
 func (t *trigger) keepOnly(there func(types.UID) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,8 +228,8 @@ func (t *trigger) keepOnly(there func(types.UID) bool) {
 	}
 }
 
-// again asks for another solve for the pods that are still marked.
-func (t *trigger) again() {
+// retry asks for another solve for the pods that are still marked.
+func (t *trigger) retry() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.marked.Len() == 0 {
@@ -259,10 +259,10 @@ func (t *trigger) size() int {
 
 // failed backs off: 1 s, 2 s, 4 s and so on to a minute.
 func (t *trigger) failed() {
-	t.again()
+	t.retry()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.vain = 0
+	t.fruitless = 0
 	t.backOff(t.failures)
 	t.failures++
 }
@@ -271,23 +271,23 @@ func (t *trigger) failed() {
 func (t *trigger) succeeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failures, t.vain, t.notBefore = 0, 0, time.Time{}
+	t.failures, t.fruitless, t.notBefore = 0, 0, time.Time{}
 }
 
-// fruitless backs off in the same way, for as long as no further pod is marked: a cluster in which something
-// changes all the time is another one at each look, and still has nothing for them.
-func (t *trigger) fruitless() {
+// foundNothing backs off in the same way, until a further pod is marked: a cluster that changes all the time is never in
+// a remembered state, and still has no room for the pods.
+func (t *trigger) foundNothing() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failures = 0
-	t.backOff(t.vain)
-	t.vain++
+	t.backOff(t.fruitless)
+	t.fruitless++
 }
 
-// isNews ends the back-off after solves in vain.
-func (t *trigger) isNews() {
-	if t.vain > 0 {
-		t.vain, t.notBefore = 0, time.Time{}
+// endBackOff ends the back-off after fruitless solves.
+func (t *trigger) endBackOff() {
+	if t.fruitless > 0 {
+		t.fruitless, t.notBefore = 0, time.Time{}
 	}
 }
 
@@ -299,11 +299,11 @@ func (t *trigger) backOff(times int) {
 	t.notBefore = t.clock.Now().Add(wait)
 }
 
-// rest puts the next solve off for at least so long.
-func (t *trigger) rest(least time.Duration) {
+// pause postpones the next solve for at least so long.
+func (t *trigger) pause(least time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if until := t.clock.Now().Add(least); until.After(t.restUntil) {
-		t.restUntil = until
+	if until := t.clock.Now().Add(least); until.After(t.pausedUntil) {
+		t.pausedUntil = until
 	}
 }

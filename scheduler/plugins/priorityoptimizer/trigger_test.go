@@ -21,7 +21,7 @@ func dueIn(t *trigger) time.Duration {
 	return at.Sub(t.clock.Now())
 }
 
-// A burst of pods is solved for once, when it has settled.
+// There is one solve for a burst of pods, once it has settled.
 func TestSolveWaitsUntilTheBurstHasSettled(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
@@ -39,8 +39,8 @@ func TestSolveWaitsUntilTheBurstHasSettled(t *testing.T) {
 	}
 }
 
-// A scheduler that is behind tries the last pods of a burst long after they came: that is no reason to wait longer.
-func TestPodThatWaitedForItsTurnDoesNotPutTheSolveOff(t *testing.T) {
+// A scheduler with a long queue tries the last pods of a burst long after their creation: that is no reason to wait longer.
+func TestPodThatWaitedInTheQueueDoesNotDelayTheSolve(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
 	began := clock.Now()
@@ -112,8 +112,7 @@ func TestFailuresBackOff(t *testing.T) {
 	}
 }
 
-// Nothing to gain is nothing to gain: the same state is not asked about twice, whatever its
-// pods are called; a change is.
+// The optimiser is not asked twice about the same state, whatever the names of its pods are; after a change it is.
 func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
 	for _, mode := range []Mode{ModeOnUnschedulable, ModePeriodic} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -122,7 +121,7 @@ func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
 			c.eventually("the first answer", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
 
 			c.replaceByHand("waiting")
-			c.letTimePass(10 * time.Second)
+			c.advanceClock(10 * time.Second)
 			again := o.asked()
 			c.addInTurn(testPod("change", 1, 0))
 			c.add(testPod("another", 3, 0))
@@ -144,7 +143,7 @@ func TestStateAfterAnOptimalPlanIsNotAskedAbout(t *testing.T) {
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
 	asked := o.asked()
 
-	c.letTimePass(20 * time.Second)
+	c.advanceClock(20 * time.Second)
 
 	if o.asked() != asked {
 		t.Errorf("asked %d times, want %d", o.asked(), asked)
@@ -155,7 +154,7 @@ func TestStateAfterAnOptimalPlanIsNotAskedAbout(t *testing.T) {
 func TestManualModeNeverStartsByItself(t *testing.T) {
 	c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.Mode = ModeManual })
 
-	c.letTimePass(time.Minute)
+	c.advanceClock(time.Minute)
 
 	if o.asked() != 0 {
 		t.Errorf("asked %d times", o.asked())
@@ -174,8 +173,8 @@ func (c *cluster) replaceByHand(name string) {
 	}
 }
 
-// letTimePass moves the fake clock on in small steps, with the loop awake at each.
-func (c *cluster) letTimePass(most time.Duration) {
+// advanceClock advances the fake clock in small steps, and wakes up the loop at each.
+func (c *cluster) advanceClock(most time.Duration) {
 	c.t.Helper()
 	until := c.clock.Now().Add(most)
 	c.await("time has passed", func() bool {
@@ -184,18 +183,18 @@ func (c *cluster) letTimePass(most time.Duration) {
 	}, false)
 }
 
-// Nobody tells a waiting pod that others have become old enough to make room for it: it must not wait for good.
+// No event tells a waiting pod that others have become old enough to be moved for it: it must not wait for ever.
 func TestPodsThatGrowOldEnoughToMoveAreAskedAboutAgain(t *testing.T) {
 	c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) {
 		age := 30.0
 		args.MinPodAgeSeconds = &age
 	})
 	c.eventually("the first answer", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
-	c.letTimePass(10 * time.Second)
+	c.advanceClock(10 * time.Second)
 	early := o.asked()
 
 	c.eventually("they are old enough", func() bool { return o.asked() == 2 })
-	c.letTimePass(10 * time.Second)
+	c.advanceClock(10 * time.Second)
 
 	if early != 1 || o.asked() != 2 {
 		t.Errorf("asked %d times while they were young, %d in all", early, o.asked())

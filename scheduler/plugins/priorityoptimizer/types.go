@@ -20,9 +20,9 @@ const (
 	ModeOnUnschedulable Mode = "OnUnschedulable"
 	// ModePeriodic solves every interval as long as there are unschedulable pods.
 	ModePeriodic Mode = "Periodic"
-	// ModeBatch holds every new pod until its batch is full or its time is up, and solves for all of
-	// them together; nobody is placed but by a plan. With the strategy boreas it is the scheduler of
-	// "Boreas - A Service Scheduler for Optimal Kubernetes Deployment", section 3.
+	// ModeBatch holds every new pod until its batch is full or its time is up, and solves for all of them together; only
+	// plans place pods. With the strategy boreas it is the scheduler of "Boreas - A Service Scheduler for Optimal
+	// Kubernetes Deployment", section 3.
 	ModeBatch Mode = "Batch"
 )
 
@@ -46,7 +46,7 @@ type PriorityOptimizerArgs struct {
 	// Mode is the trigger: Manual, OnUnschedulable, Periodic or Batch.
 	Mode Mode `json:"mode,omitempty"`
 	// SettleSeconds is how long no new pod must turn out unschedulable before a solve starts
-	// (mode OnUnschedulable). A steady stream of them delays it to five times this at most.
+	// (mode OnUnschedulable). A steady stream of them delays it to ten times this at most.
 	SettleSeconds *float64 `json:"settleSeconds,omitempty"`
 	// IntervalSeconds is the time between two solves of mode Periodic.
 	IntervalSeconds *float64 `json:"intervalSeconds,omitempty"`
@@ -57,10 +57,10 @@ type PriorityOptimizerArgs struct {
 	BatchSeconds *float64 `json:"batchSeconds,omitempty"`
 	// TimeLimitSeconds is the wall-clock limit of one solve, once the optimiser has read the snapshot.
 	TimeLimitSeconds *float64 `json:"timeLimitSeconds,omitempty"`
-	// MaxTimeLimitSeconds is the most that a PackingPlan may ask for; nobody else is solved for meanwhile.
+	// MaxTimeLimitSeconds is the longest time limit that a PackingPlan may ask for; no other solve runs meanwhile.
 	MaxTimeLimitSeconds *float64 `json:"maxTimeLimitSeconds,omitempty"`
-	// MaxHoldSeconds is how long new pods are held back at a time at most, and MaxHoldShare in which share of
-	// any minute, however long or often is solved.
+	// MaxHoldSeconds is how long new pods are held back at a time at most, and MaxHoldShare the largest share of any
+	// minute in which they are, however long or often solves run.
 	MaxHoldSeconds *float64 `json:"maxHoldSeconds,omitempty"`
 	MaxHoldShare   *float64 `json:"maxHoldShare,omitempty"`
 	// Strategy is the name of the optimiser's strategy.
@@ -73,34 +73,34 @@ type PriorityOptimizerArgs struct {
 	Seed *int64 `json:"seed,omitempty"`
 	// Deterministic makes the optimiser count steps instead of seconds.
 	Deterministic *bool `json:"deterministic,omitempty"`
-	// PlanTimeoutSeconds is how long carrying out a plan may take before it is given up.
+	// PlanTimeoutSeconds is how long carrying out a plan may take before it is aborted.
 	PlanTimeoutSeconds *float64 `json:"planTimeoutSeconds,omitempty"`
-	// StepTimeoutSeconds is how long a plan may stand still, beyond the grace period of the pods
-	// that are leaving, before it is given up.
+	// StepTimeoutSeconds is how long a plan may make no progress, beyond the grace period of the pods that are leaving,
+	// before it is aborted.
 	StepTimeoutSeconds *float64 `json:"stepTimeoutSeconds,omitempty"`
 	// HistoryLimit is how many finished PackingPlans are kept.
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
-	// ProtectedNamespaces are never disturbed, nor is kube-system.
+	// ProtectedNamespaces are the namespaces whose pods are never disrupted, beside kube-system.
 	ProtectedNamespaces []string `json:"protectedNamespaces,omitempty"`
-	// NamespaceSelector selects by label the namespaces whose pods may be disturbed; left out, all.
+	// NamespaceSelector selects by label the namespaces whose pods may be disrupted; left out, all.
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	// MinPodAgeSeconds is how long a pod must have run before it is disturbed.
+	// MinPodAgeSeconds is how long a pod must have run before it may be disrupted.
 	MinPodAgeSeconds *float64 `json:"minPodAgeSeconds,omitempty"`
-	// MaxGracePeriodSeconds is the longest grace period of a pod that may be disturbed; 0 means any.
+	// MaxGracePeriodSeconds is the longest grace period of a pod that may be disrupted; 0 means any.
 	MaxGracePeriodSeconds *float64 `json:"maxGracePeriodSeconds,omitempty"`
-	// EvictNotReady lets pods be disturbed that are not ready.
+	// EvictNotReady allows disruptions of pods that are not ready.
 	EvictNotReady *bool `json:"evictNotReady,omitempty"`
-	// EvictJobs lets pods of Jobs be disturbed; a Job may count that as a failure.
+	// EvictJobs allows disruptions of pods of Jobs; a Job may count that as a failure.
 	EvictJobs *bool `json:"evictJobs,omitempty"`
-	// EvictStatefulSets lets pods of StatefulSets be disturbed that no disruption budget covers.
+	// EvictStatefulSets allows disruptions of pods of StatefulSets that no disruption budget covers.
 	EvictStatefulSets *bool `json:"evictStatefulSets,omitempty"`
-	// EvictSingletons lets pods be disturbed that no disruption budget covers and beside which no
-	// other of their controller is ready.
+	// EvictSingletons allows disruptions of pods that no disruption budget covers and whose controller has no other
+	// ready pod.
 	EvictSingletons *bool `json:"evictSingletons,omitempty"`
-	// EvictLocalStorage lets pods with an emptyDir on their node's disk be disturbed.
+	// EvictLocalStorage allows disruptions of pods with an emptyDir on their node's disk.
 	EvictLocalStorage *bool `json:"evictLocalStorage,omitempty"`
-	// CoolDownSeconds is how long a workload is left alone after a plan has moved a pod of it.
+	// CoolDownSeconds is how long a workload is left alone after a plan has moved one of its pods.
 	CoolDownSeconds *float64 `json:"coolDownSeconds,omitempty"`
-	// Limits bound what one plan disturbs, and how fast.
+	// Limits bound the disruptions of one plan, and their rate.
 	Limits Limits `json:"limits,omitempty"`
 }

@@ -24,63 +24,63 @@ const (
 
 var strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 
-// Validate reports every fault of defaulted arguments at once.
+// Validate reports every invalid value of defaulted arguments at once.
 func Validate(args *PriorityOptimizerArgs) field.ErrorList {
-	var faults field.ErrorList
-	faults = append(faults, validateSocket(args.Socket)...)
-	faults = append(faults, validateChoices(args)...)
-	faults = append(faults, validateNumbers(args)...)
-	faults = append(faults, args.Limits.validate(field.NewPath("limits"))...)
+	var errs field.ErrorList
+	errs = append(errs, validateSocket(args.Socket)...)
+	errs = append(errs, validateChoices(args)...)
+	errs = append(errs, validateNumbers(args)...)
+	errs = append(errs, args.Limits.validate(field.NewPath("limits"))...)
 	if _, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector); err != nil {
-		faults = append(faults, field.Invalid(field.NewPath("namespaceSelector"), args.NamespaceSelector, err.Error()))
+		errs = append(errs, field.Invalid(field.NewPath("namespaceSelector"), args.NamespaceSelector, err.Error()))
 	}
 	for i, namespace := range args.ProtectedNamespaces {
 		for _, message := range validation.IsDNS1123Label(namespace) {
 			path := field.NewPath("protectedNamespaces").Index(i)
-			faults = append(faults, field.Invalid(path, namespace, message))
+			errs = append(errs, field.Invalid(path, namespace, message))
 		}
 	}
-	return faults
+	return errs
 }
 
 func validateSocket(socket string) field.ErrorList {
-	var faults field.ErrorList
+	var errs field.ErrorList
 	path := field.NewPath("socket")
 	if !filepath.IsAbs(socket) {
-		faults = append(faults, field.Invalid(path, socket, "must be an absolute path"))
+		errs = append(errs, field.Invalid(path, socket, "must be an absolute path"))
 	}
 	if len(socket) > maxSocketPath {
-		faults = append(faults, field.TooLong(path, "", maxSocketPath))
+		errs = append(errs, field.TooLong(path, "", maxSocketPath))
 	}
-	return faults
+	return errs
 }
 
 func validateChoices(args *PriorityOptimizerArgs) field.ErrorList {
-	var faults field.ErrorList
+	var errs field.ErrorList
 	switch args.Mode {
 	case ModeManual, ModeOnUnschedulable, ModePeriodic, ModeBatch:
 	default:
-		faults = append(faults, field.NotSupported(field.NewPath("mode"), args.Mode,
+		errs = append(errs, field.NotSupported(field.NewPath("mode"), args.Mode,
 			[]Mode{ModeManual, ModeOnUnschedulable, ModePeriodic, ModeBatch}))
 	}
 	switch args.Policy {
 	case PolicyStrict, PolicyPaper:
 	default:
-		faults = append(faults, field.NotSupported(field.NewPath("policy"), args.Policy,
+		errs = append(errs, field.NotSupported(field.NewPath("policy"), args.Policy,
 			[]Policy{PolicyStrict, PolicyPaper}))
 	}
 	if !strategyName.MatchString(args.Strategy) {
-		faults = append(faults, field.Invalid(field.NewPath("strategy"), args.Strategy,
+		errs = append(errs, field.Invalid(field.NewPath("strategy"), args.Strategy,
 			"must consist of lower-case letters, digits, '-' and '_', for example paper"))
 	}
-	return faults
+	return errs
 }
 
 func validateNumbers(args *PriorityOptimizerArgs) field.ErrorList {
-	var faults field.ErrorList
+	var errs field.ErrorList
 	seconds := func(name string, value, least, most float64) {
 		if math.IsNaN(value) || value < least || value > most {
-			faults = append(faults, field.Invalid(field.NewPath(name), value,
+			errs = append(errs, field.Invalid(field.NewPath(name), value,
 				rangeMessage(least, most)+" seconds"))
 		}
 	}
@@ -91,7 +91,7 @@ func validateNumbers(args *PriorityOptimizerArgs) field.ErrorList {
 	seconds("maxTimeLimitSeconds", *args.MaxTimeLimitSeconds, 0.05, maxSettle)
 	seconds("maxHoldSeconds", *args.MaxHoldSeconds, 0.1, maxHold)
 	if share := *args.MaxHoldShare; math.IsNaN(share) || share < 0 || share > 1 {
-		faults = append(faults, field.Invalid(field.NewPath("maxHoldShare"), share, rangeMessage(0, 1)))
+		errs = append(errs, field.Invalid(field.NewPath("maxHoldShare"), share, rangeMessage(0, 1)))
 	}
 	seconds("planTimeoutSeconds", *args.PlanTimeoutSeconds, 1, maxSeconds)
 	seconds("stepTimeoutSeconds", *args.StepTimeoutSeconds, 1, maxSeconds)
@@ -99,19 +99,19 @@ func validateNumbers(args *PriorityOptimizerArgs) field.ErrorList {
 	seconds("maxGracePeriodSeconds", *args.MaxGracePeriodSeconds, 0, maxSeconds)
 	seconds("coolDownSeconds", *args.CoolDownSeconds, 0, maxSeconds)
 	if *args.BatchPods < 1 || *args.BatchPods > maxBatchPods {
-		faults = append(faults, field.Invalid(field.NewPath("batchPods"), *args.BatchPods,
+		errs = append(errs, field.Invalid(field.NewPath("batchPods"), *args.BatchPods,
 			rangeMessage(1, maxBatchPods)))
 	}
 	if *args.Workers < 0 || *args.Workers > maxWorkers {
-		faults = append(faults, field.Invalid(field.NewPath("workers"), *args.Workers,
+		errs = append(errs, field.Invalid(field.NewPath("workers"), *args.Workers,
 			rangeMessage(0, maxWorkers)))
 	}
 	if *args.Seed < 0 {
-		faults = append(faults, field.Invalid(field.NewPath("seed"), *args.Seed, "must not be negative"))
+		errs = append(errs, field.Invalid(field.NewPath("seed"), *args.Seed, "must not be negative"))
 	}
 	if *args.HistoryLimit < 1 || *args.HistoryLimit > maxHistoryLimit {
-		faults = append(faults, field.Invalid(field.NewPath("historyLimit"), *args.HistoryLimit,
+		errs = append(errs, field.Invalid(field.NewPath("historyLimit"), *args.HistoryLimit,
 			rangeMessage(1, maxHistoryLimit)))
 	}
-	return faults
+	return errs
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// view is the state of the cluster: what the informers show, and the pods that this scheduler
-// is just binding. The scheduler's own snapshot is valid within a scheduling cycle only.
+// view is the state of the cluster: what the informers show, and the pods that this scheduler is binding. The scheduler's
+// own snapshot is valid within a scheduling cycle only.
 type view struct {
 	nodes      corelisters.NodeLister
 	pods       corelisters.PodLister
@@ -30,12 +30,12 @@ type view struct {
 	inFlight   *inFlight
 	// held is the room that is reserved on each node, beside that of plans.
 	held func() map[string]resources.Vector
-	// ownerLabels are the labels that decide for which pods that room is.
+	// ownerLabels are the labels by which reservations select the pods that may use that room.
 	ownerLabels func() sets.Set[string]
 	rules       snapshot.Rules
-	// states are those of nodes that were asked for. Only the loop asks.
+	// states caches the states of nodes. Only the loop uses it.
 	states map[string]nodeState
-	// cache keeps what is known of unchanged objects from one snapshot to the next. Only the loop takes snapshots.
+	// cache keeps results for unchanged objects from one snapshot to the next. Only the loop takes snapshots.
 	cache snapshot.Cache
 }
 
@@ -93,8 +93,8 @@ func anyPod(*v1.Pod) bool { return true }
 // snapshot is the state of the cluster with all its pods.
 func (v *view) snapshot(id string) (*snapshot.Snapshot, error) { return v.snapshotOf(id, anyPod) }
 
-// snapshotOf is the state of the cluster without the waiting pods that are not to be told of.
-func (v *view) snapshotOf(id string, tells func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
+// snapshotOf is the state of the cluster with only those waiting pods that the condition selects.
+func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
 	nodes, err := v.nodes.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
@@ -107,7 +107,7 @@ func (v *view) snapshotOf(id string, tells func(*v1.Pod) bool) (*snapshot.Snapsh
 	}
 	pods = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
 		_, placed := reserved[pod.UID]
-		return !placed && !tells(pod)
+		return !placed && !include(pod)
 	})
 	budgets, err := v.budgets.List(labels.Everything())
 	if err != nil {
@@ -128,7 +128,7 @@ func (v *view) snapshotOf(id string, tells func(*v1.Pod) bool) (*snapshot.Snapsh
 	}), nil
 }
 
-// nodeState is the state of a node as snapshots tell it.
+// nodeState is the state of a node as it is in snapshots.
 func (v *view) nodeState(name string) (string, error) {
 	node, err := v.nodes.Get(name)
 	if err != nil {
@@ -143,19 +143,19 @@ func (v *view) nodeState(name string) (string, error) {
 	return state, nil
 }
 
-// exists says whether the pod is there still.
+// exists says whether the pod still exists.
 func (v *view) exists(pod *v1.Pod) bool {
 	live, err := v.pods.Pods(pod.Namespace).Get(pod.Name)
 	return err == nil && live.UID == pod.UID
 }
 
-// running says whether the pod takes room on its node still.
+// running says whether the pod still takes room on its node.
 func (v *view) running(pod *v1.Pod) bool {
 	live, err := v.pods.Pods(pod.Namespace).Get(pod.Name)
 	return err == nil && live.UID == pod.UID && !podutil.IsPodTerminal(live)
 }
 
-// protected is the rule that forbids to disturb the pod as it is now, or "".
+// protected is the rule that forbids a disruption of the pod as it is now, or "".
 func (v *view) protected(pod *v1.Pod) string {
 	namespace, err := v.namespaces.Get(pod.Namespace)
 	if err != nil {

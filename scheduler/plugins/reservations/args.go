@@ -29,7 +29,7 @@ var argsKind = pluginargs.Kind{Plugin: Name, APIVersion: "stowage.dev/v1alpha1",
 // DecodeArgs reads the plugin's arguments strictly. The result is defaulted and valid.
 func DecodeArgs(object runtime.Object) (*Args, error) {
 	args := &Args{}
-	faults, err := argsKind.Decode(object, args, &args.TypeMeta)
+	errs, err := argsKind.Decode(object, args, &args.TypeMeta)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +38,10 @@ func DecodeArgs(object runtime.Object) (*Args, error) {
 		args.RetentionSeconds = &retention
 	}
 	if retention := *args.RetentionSeconds; math.IsNaN(retention) || retention < 0 || retention > maxRetentionSeconds {
-		faults = append(faults, field.Invalid(field.NewPath("retentionSeconds"), retention, "must lie between 0 and 30 days"))
+		errs = append(errs, field.Invalid(field.NewPath("retentionSeconds"), retention, "must lie between 0 and 30 days"))
 	}
-	if err := faults.ToAggregate(); err != nil {
-		return nil, argsKind.Fault(err)
+	if err := errs.ToAggregate(); err != nil {
+		return nil, argsKind.Wrap(err)
 	}
 	return args, nil
 }

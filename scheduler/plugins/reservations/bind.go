@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// askAgain is how often the API server is asked what became of a binding.
+	// askAgain is how often the API server is asked whether a pod was bound.
 	askAgain = 250 * time.Millisecond
 	// askFor is how long it is asked. Until then the pod keeps its room.
 	askFor = time.Minute
-	// leadTimeout bounds the question who leads.
+	// leadTimeout bounds the check of the lease.
 	leadTimeout = 5 * time.Second
 )
 
-// Bind binds a pod as the default plugin does. One that took from a reservation says so in the same
-// step: the annotation is there if and only if the pod is bound. A process that was stopped for longer
-// than its lease binds nobody: it knows nothing of what its successor has bound.
+// Bind binds a pod as the default plugin does. If the pod took from a reservation, the same request sets its annotation:
+// the annotation is there if and only if the pod is bound. A process that was stopped for longer than its lease binds no
+// pods: it does not know what its successor has bound.
 func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	if err := p.checkLead(ctx); err != nil {
 		return fwk.AsStatus(fmt.Errorf("binding pod %s/%s: %w", pod.Namespace, pod.Name, err))
@@ -52,11 +52,11 @@ func (p *Plugin) Bind(ctx context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 func (p *Plugin) checkLead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, leadTimeout)
 	defer cancel()
-	return p.lease.Load().Vouch(ctx)
+	return p.lease.Load().CheckCached(ctx)
 }
 
-// answerLost says that the error leaves open whether the pod has been bound: the server, or the way to
-// it, broke off. To take such a pod for unbound would give its room to somebody else.
+// answerLost says that the error leaves open whether the pod has been bound: the server or the connection failed. To
+// treat such a pod as unbound would give its room to another pod.
 func answerLost(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -66,10 +66,10 @@ func answerLost(err error) bool {
 		apierrors.IsServiceUnavailable(err)
 }
 
-// wasBound asks the API server itself, once it is back, whether the pod is on the node.
+// wasBound asks the API server, once it is back, whether the pod is on the node.
 func (p *Plugin) wasBound(ctx context.Context, pod *v1.Pod, node string) bool {
 	bound := false
-	// Its error is that nobody answered in time: then the pod counts as unbound, as without this.
+	// The error is a timeout: then the pod counts as unbound, as without this check.
 	_ = wait.PollUntilContextTimeout(ctx, askAgain, askFor, true, func(ctx context.Context) (bool, error) {
 		live, err := p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		if err == nil {

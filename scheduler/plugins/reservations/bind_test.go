@@ -30,8 +30,8 @@ type connected struct {
 func (c connected) ClientSet() kubernetes.Interface { return c.client }
 func (connected) KubeConfig() *rest.Config          { return nil }
 
-// A server that is killed may have stored the binding that it never answered. The pod is on its node
-// then, whatever the error said: to schedule it again would give its room away twice.
+// A server that is killed may have stored a binding without answering. Then the pod is on its node, whatever the error
+// says: to schedule it again would give its room away twice.
 func TestBindingWhoseAnswerIsLostIsLookedUp(t *testing.T) {
 	lost := errors.New("connection reset by peer")
 	for text, c := range map[string]struct {
@@ -73,7 +73,7 @@ func TestBindingWhoseAnswerIsLostIsLookedUp(t *testing.T) {
 	}
 }
 
-// What a pod took stands where the pod is bound, and nothing stands where it took nothing.
+// A bound pod has the annotation if and only if it took from a reservation.
 func TestBindingSaysWhatThePodTook(t *testing.T) {
 	for text, taken := range map[string]*reservation.Taken{"nothing": nil, "a part": {Name: "r", UID: "r"}} {
 		client := fake.NewClientset()
@@ -95,9 +95,9 @@ func TestBindingSaysWhatThePodTook(t *testing.T) {
 	}
 }
 
-// A process that wakes up after its lease has run out knows nothing of the pods that its successor has bound
-// in the meantime: it would give their room away again.
-func TestNobodyIsBoundByAProcessThatHasLostTheLead(t *testing.T) {
+// A process that was stopped until its lease had run out does not know the pods that its successor has bound meanwhile:
+// it would give their room away again.
+func TestNoPodIsBoundByAProcessThatHasLostTheLead(t *testing.T) {
 	another := "another"
 	client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &another}})
@@ -120,13 +120,13 @@ func TestNobodyIsBoundByAProcessThatHasLostTheLead(t *testing.T) {
 	}
 }
 
-// A plan of thousands of arrivals and the pods that it does not concern must not wait for one another's requests.
+// A plan of thousands of arrivals and the pods outside it must not wait for each other's requests.
 func TestArrivalsOfPlansHaveABudgetOfTheirOwn(t *testing.T) {
 	for text, c := range map[string]struct {
 		taken *reservation.Taken
 		own   bool
 	}{
-		"a pod of nobody's plan": {nil, false},
+		"a pod without a plan":   {nil, false},
 		"a pod of a reservation": {&reservation.Taken{Name: "r", UID: "r"}, false},
 		"the arrival of a plan":  {&reservation.Taken{Name: "p", UID: "p", Planned: true}, true},
 	} {

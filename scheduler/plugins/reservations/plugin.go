@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/rest"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/cachebypass"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
-	"github.com/stowage/stowage/scheduler/reuse"
 )
 
 // Name is the plugin's name in a KubeSchedulerConfiguration.
@@ -29,15 +29,15 @@ type Plugin struct {
 
 	handle fwk.Handle
 	ledger *reservation.Ledger
-	// arrivals binds the pods of plans, with a budget of requests of its own: a plan does not slow down the pods that
-	// it does not concern, nor they the plan. It is nil where nobody is bound.
+	// arrivals binds the pods of plans, with a rate limit of its own: plans must not slow down other pods, nor other
+	// pods the plans. It is nil where no pods are bound.
 	arrivals clientset.Interface
 	// rehearsal is set where plans are only tried.
 	rehearsal bool
 	// lease is nil where no other process can lead.
 	lease atomic.Pointer[leadership.Lease]
 
-	turned turnedAway
+	rejected rejectedPods
 }
 
 var (
@@ -52,8 +52,8 @@ var (
 	_ fwk.SignPlugin        = &Plugin{}
 )
 
-// New returns the plugin of one profile, with the ledger that all profiles share. In a rehearsal
-// nobody waits, and the room of plans does not count.
+// New returns the plugin of one profile, with the ledger that all profiles share. In a rehearsal no pods wait, and the
+// room of plans does not count.
 func New(object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, rehearsal bool) (*Plugin, error) {
 	args, err := DecodeArgs(object)
 	if err != nil {
@@ -70,7 +70,7 @@ func New(object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, r
 	return p, nil
 }
 
-// Attach hands over the lease without which nobody may be bound.
+// Attach hands over the lease that the process must hold to bind pods.
 func (p *Plugin) Attach(lease *leadership.Lease) { p.lease.Store(lease) }
 
 const stateKey = fwk.StateKey(Name)
@@ -85,13 +85,13 @@ type state struct {
 	refused refusedNodes
 }
 
-// Clone returns the state itself: what is added to it is true of all clones.
+// Clone returns the state itself: what is added to it holds for all clones.
 func (s *state) Clone() fwk.StateData { return s }
 
 // Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
-// SignPod lets the scheduler treat equal pods alike as long as nothing is reserved.
+// SignPod lets the scheduler reuse results among equal pods as long as nothing is reserved.
 func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	if p.ledger.Empty() {
 		return nil, nil
@@ -99,17 +99,17 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 	return nil, fwk.NewStatus(fwk.Unschedulable, "what is reserved depends on the pod")
 }
 
-// PreFilter looks up what is reserved. Where nothing is held against the pod, no node need be asked.
+// PreFilter looks up what is reserved. If no room is held against the pod, Filter is skipped.
 func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	p.turned.forget(pod.UID)
+	p.rejected.forget(pod.UID)
 	if p.ledger.Empty() {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
 	found := &state{view: p.ledger.For(pod, p.rehearsal)}
 	cycle.Write(stateKey, found)
-	keptOut := found.view.KeepsOut()
+	keptOut := found.view.IsRestricted()
 	if keptOut || len(found.view.Offers()) > 0 {
-		reuse.Forbid(cycle, Name)
+		cachebypass.Require(cycle, Name)
 	}
 	if !keptOut {
 		return nil, fwk.NewStatus(fwk.Skip)
@@ -137,15 +137,15 @@ func hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.NodeInfo) bool 
 	return !some || resources.OfPod(pod).FitsIn(resources.FreeOn(node).Minus(held))
 }
 
-// PostFilter remembers a pod that may find a node once what is reserved has changed. It makes no room.
+// PostFilter remembers a pod that may find a node once the reservations have changed. It makes no room.
 func (p *Plugin) PostFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	if found := stateOf(cycle); found != nil && !p.rehearsal {
-		p.turned.keep(pod, found.refused)
+		p.rejected.add(pod, found.refused)
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable)
 }
 
-// PreScore spares the nodes the question what they have reserved for the pod, where none has anything.
+// PreScore skips Score if no node has anything reserved for the pod.
 func (p *Plugin) PreScore(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
 	if found := stateOf(cycle); found == nil || len(found.view.Offers()) == 0 {
 		return fwk.NewStatus(fwk.Skip)
@@ -184,8 +184,8 @@ func (p *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, 
 	return nil
 }
 
-// Reserve takes from a reservation if there is one for the pod. What is held may have changed
-// since PreFilter looked: then the pod is sent back.
+// Reserve takes from a reservation if there is one for the pod. If what is held has changed since PreFilter, so that the
+// pod no longer fits, the pod is rejected.
 func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	if p.ledger.Empty() {
 		return nil
@@ -198,7 +198,7 @@ func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, n
 		}
 		if !hasRoomBeside(now.view, pod, info) {
 			now.refused.add(node)
-			p.turned.keep(pod, now.refused)
+			p.rejected.add(pod, now.refused)
 			return fwk.NewStatus(fwk.Unschedulable, messageHeld)
 		}
 	}
@@ -217,8 +217,8 @@ func (p *Plugin) Unreserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 	}
 }
 
-// EventsToRegister names what may let a pod pass that was turned away. Changes of reservations
-// wake pods up by themselves.
+// EventsToRegister names the events after which a rejected pod may pass. The plugin itself activates pods after changes
+// of reservations.
 func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete}},

@@ -14,8 +14,8 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// Where nothing is reserved, which is most of the time, no pod pays for it: the framework neither filters
-// nor scores a single node. What is reserved is asked for, by its owners and by everybody else.
+// Where nothing is reserved, which is most of the time, the plugin neither filters nor scores a single node. Where room is
+// reserved, it does, for the owners and for all other pods.
 func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 	for name, c := range map[string]struct {
 		reserved         bool

@@ -44,13 +44,13 @@ var argsKind = pluginargs.Kind{Plugin: Name, APIVersion: "stowage.dev/v1alpha1",
 // DecodeArgs reads the plugin's arguments strictly. The result is defaulted and valid.
 func DecodeArgs(object runtime.Object) (*Args, error) {
 	args := &Args{}
-	faults, err := argsKind.Decode(object, args, &args.TypeMeta)
+	errs, err := argsKind.Decode(object, args, &args.TypeMeta)
 	if err != nil {
 		return nil, err
 	}
 	args.setDefaults()
-	if err := append(faults, args.faults()...).ToAggregate(); err != nil {
-		return nil, argsKind.Fault(err)
+	if err := append(errs, args.validate()...).ToAggregate(); err != nil {
+		return nil, argsKind.Wrap(err)
 	}
 	return args, nil
 }
@@ -69,26 +69,26 @@ func (a *Args) setDefaults() {
 	}
 }
 
-func (a *Args) faults() field.ErrorList {
-	var faults field.ErrorList
+func (a *Args) validate() field.ErrorList {
+	var errs field.ErrorList
 	if threshold := *a.RefreshThreshold; math.IsNaN(threshold) || threshold <= 0 || threshold > 1 {
-		faults = append(faults, field.Invalid(field.NewPath("refreshThreshold"), threshold,
+		errs = append(errs, field.Invalid(field.NewPath("refreshThreshold"), threshold,
 			"must be more than 0 and at most 1"))
 	}
 	if entries := *a.MaxEntries; entries < 1 || entries > maxEntriesLimit {
-		faults = append(faults, field.Invalid(field.NewPath("maxEntries"), entries,
+		errs = append(errs, field.Invalid(field.NewPath("maxEntries"), entries,
 			fmt.Sprintf("must lie between 1 and %d", maxEntriesLimit)))
 	}
 	keys := field.NewPath("defaultSpreadTopologyKeys")
 	for i, key := range *a.DefaultSpreadTopologyKeys {
-		for _, fault := range validation.IsQualifiedName(key) {
-			faults = append(faults, field.Invalid(keys.Index(i), key, fault))
+		for _, message := range validation.IsQualifiedName(key) {
+			errs = append(errs, field.Invalid(keys.Index(i), key, message))
 		}
 	}
 	for i, plugin := range a.TrustedPlugins {
 		if plugin == "" {
-			faults = append(faults, field.Required(field.NewPath("trustedPlugins").Index(i), "name a plugin"))
+			errs = append(errs, field.Required(field.NewPath("trustedPlugins").Index(i), "name a plugin"))
 		}
 	}
-	return faults
+	return errs
 }

@@ -23,18 +23,18 @@ func TestArgumentsHaveTheDefaultsOfThePaper(t *testing.T) {
 	}
 }
 
-// TestFaultsOfArgumentsAreToldTogether: who repairs a configuration wants to do it once.
-func TestFaultsOfArgumentsAreToldTogether(t *testing.T) {
+// TestErrorsOfArgumentsAreReportedTogether: who repairs a configuration wants to do it once.
+func TestErrorsOfArgumentsAreReportedTogether(t *testing.T) {
 	_, err := DecodeArgs(unknown(`{"kind":"ScoreCacheArgs","refreshThreshold":0,"maxEntries":0,"colour":"red",` +
 		`"defaultSpreadTopologyKeys":["a b"],"trustedPlugins":[""]}`))
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, fault := range []string{
+	for _, want := range []string{
 		"ScoreCache", "refreshThreshold", "maxEntries", "colour", "defaultSpreadTopologyKeys[0]", "trustedPlugins[0]",
 	} {
-		if !strings.Contains(err.Error(), fault) {
-			t.Errorf("the error should name %s: %v", fault, err)
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error should name %s: %v", want, err)
 		}
 	}
 }

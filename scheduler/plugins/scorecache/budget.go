@@ -1,17 +1,17 @@
 package scorecache
 
-// budget keeps a key whose rankings do not last from costing more than it saves. Each pod of the key earns
-// one; a ranking is paid for out of that. One that served fewer pods than would have paid for it doubles
-// what the next one takes, so that in the worst case a small share of the stock scheduler's time is lost.
+// budget keeps a key whose rankings do not last from costing more than it saves. Each pod of the key earns one credit,
+// and a ranking is paid for with credits. A ranking that served fewer pods than its price doubles the price of the next
+// one, so in the worst case only a small share of the stock scheduler's time is lost.
 type budget struct {
 	earned int
 	served int
-	// patience is how many times the price must have been earned.
-	patience int
+	// factor multiplies the price of the next ranking.
+	factor int
 }
 
-// maxPatience bounds what can be lost to one part in so many, and how long a key is slow to recover.
-const maxPatience = 64
+// maxFactor bounds how slowly a key recovers. The time lost is at most one part in so many.
+const maxFactor = 64
 
 // earn counts a pod.
 func (b *budget) earn() { b.earned++ }
@@ -23,7 +23,7 @@ func (b *budget) serve() {
 }
 
 // affords says whether a ranking may be made.
-func (b *budget) affords(price int) bool { return b.earned >= price*max(b.patience, 1) }
+func (b *budget) affords(price int) bool { return b.earned >= price*max(b.factor, 1) }
 
 // spend pays for a ranking.
 func (b *budget) spend() { b.earned, b.served = 0, 0 }
@@ -31,11 +31,11 @@ func (b *budget) spend() { b.earned, b.served = 0, 0 }
 // settle is called at a ranking's end.
 func (b *budget) settle(price int) {
 	if b.served > price {
-		b.patience = 1
+		b.factor = 1
 		return
 	}
-	b.distrust()
+	b.backOff()
 }
 
-// distrust doubles what the next ranking takes.
-func (b *budget) distrust() { b.patience = min(2*max(b.patience, 1), maxPatience) }
+// backOff doubles the price of the next ranking.
+func (b *budget) backOff() { b.factor = min(2*max(b.factor, 1), maxFactor) }

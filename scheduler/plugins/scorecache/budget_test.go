@@ -32,14 +32,14 @@ func TestRankingsThatDoNotLastBecomeRare(t *testing.T) {
 		}
 		b.earn()
 	}
-	if limit := pods/(price*maxPatience) + 10; rankings > limit {
+	if limit := pods/(price*maxFactor) + 10; rankings > limit {
 		t.Errorf("%d rankings for %d pods, should be at most %d", rankings, pods, limit)
 	}
 }
 
-// TestARankingThatPaidRestoresTrust: one bad time must not slow a key down for ever.
-func TestARankingThatPaidRestoresTrust(t *testing.T) {
-	b := budget{patience: maxPatience}
+// TestARankingThatPaidEndsTheBackOff: one bad ranking must not slow a key down for ever.
+func TestARankingThatPaidEndsTheBackOff(t *testing.T) {
+	b := budget{factor: maxFactor}
 	b.spend()
 	for range 100 {
 		b.serve()
@@ -50,8 +50,8 @@ func TestARankingThatPaidRestoresTrust(t *testing.T) {
 	}
 }
 
-// TestThePriceIsWhatTheStockSchedulerSpares: it looks at a part of the nodes of a large cluster.
-func TestThePriceIsWhatTheStockSchedulerSpares(t *testing.T) {
+// TestThePriceCountsStockCycles: the stock scheduler scores only some of the nodes of a large cluster.
+func TestThePriceCountsStockCycles(t *testing.T) {
 	all, tenth := int32(100), int32(10)
 	for _, row := range []struct {
 		nodes      int

@@ -4,31 +4,30 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"github.com/stowage/stowage/scheduler/reuse"
+	"github.com/stowage/stowage/scheduler/cachebypass"
 )
 
-// Why a pod goes the full way whatever is cached: nothing shows that what was found for another pod would hold
-// for it.
+// Reasons why a pod gets a full scheduling cycle whatever is cached: what was found for another pod may not hold for it.
 const (
-	// bypassProfile: the profile has a plugin that the cache does not know, or the cache is not its last
-	// PreFilter and first PostFilter.
+	// bypassProfile: the profile has a plugin that the cache does not know, or the cache is not its last PreFilter and
+	// first PostFilter plugin.
 	bypassProfile = "profile"
-	// bypassExtender: an extender filters or prioritises the pod, and nobody sees its verdicts.
+	// bypassExtender: an extender filters or prioritises the pod, and plugins do not see its results.
 	bypassExtender = "extender"
-	// bypassGroup: the pod is scheduled with others, on a changed snapshot.
+	// bypassGroup: the pod is scheduled in a group, on a changed snapshot.
 	bypassGroup = "pod-group"
 	// bypassNominated: a node was freed for the pod by preemption, and is tried first.
 	bypassNominated = "nominated"
 	// bypassRetry: a cached node did not lead to a binding.
 	bypassRetry = "retry"
-	// bypassPlugin: a plugin of the profile looks at this very pod: it takes from a reservation, or belongs
-	// to a plan that is being carried out.
+	// bypassPlugin: a plugin treats this pod individually: it takes from a reservation, or belongs to a plan that is
+	// being carried out.
 	bypassPlugin = "plugin"
 	// bypassNodeName: the pod names its nodes, and NodeAffinity hands them to the framework as the cache does.
 	bypassNodeName = "node-name"
-	// bypassPodAffinity: where the pod may go depends on where its like have gone.
+	// bypassPodAffinity: where the pod may go depends on where other pods are.
 	bypassPodAffinity = "pod-affinity"
-	// bypassSpread: a hard constraint of topology spread. A pod in one zone opens and closes others.
+	// bypassSpread: a hard topology spread constraint. Each pod that is placed changes which zones are allowed.
 	bypassSpread = "topology-spread"
 	// bypassVolumes: claims, and volumes that attach to one node only.
 	bypassVolumes = "volumes"
@@ -44,7 +43,7 @@ type rule struct {
 
 // rules are asked in this order, the cheap ones first.
 var rules = []rule{
-	{bypassProfile, func(p *Plugin, _ fwk.CycleState, _ *v1.Pod) bool { return p.profile().fault != "" }},
+	{bypassProfile, func(p *Plugin, _ fwk.CycleState, _ *v1.Pod) bool { return p.profile().unavailable != "" }},
 	{bypassGroup, func(_ *Plugin, state fwk.CycleState, pod *v1.Pod) bool {
 		return pod.Spec.SchedulingGroup != nil || state.IsPodGroupSchedulingCycle()
 	}},
@@ -54,9 +53,9 @@ var rules = []rule{
 	{bypassSpread, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return hasHardSpread(pod) }},
 	{bypassVolumes, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return hasVolumes(pod) }},
 	{bypassDevices, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.hasDevices(pod) }},
-	{bypassPlugin, func(_ *Plugin, state fwk.CycleState, _ *v1.Pod) bool { return reuse.ForbiddenBy(state) != "" }},
+	{bypassPlugin, func(_ *Plugin, state fwk.CycleState, _ *v1.Pod) bool { return cachebypass.RequiredBy(state) != "" }},
 	{bypassExtender, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.isExtended(pod) }},
-	{bypassRetry, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.given.has(pod.UID) }},
+	{bypassRetry, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.served.has(pod.UID) }},
 }
 
 // bypass is the first reason that holds, empty if none does.

@@ -9,7 +9,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
-	"github.com/stowage/stowage/scheduler/reuse"
+	"github.com/stowage/stowage/scheduler/cachebypass"
 )
 
 // handle is a framework's handle with what the rules ask for.
@@ -56,9 +56,9 @@ func volume(source v1.VolumeSource) func(*v1.Pod) {
 	return func(p *v1.Pod) { p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: source}} }
 }
 
-// TestWhoGoesTheFullWay has a row for each pod for which nothing shows that another's ranking would hold, and
-// for the pods nearest to these for which it does.
-func TestWhoGoesTheFullWay(t *testing.T) {
+// TestPodsThatBypassTheCache has a row for each kind of pod that another pod's ranking may not be valid for, and for
+// similar pods that it is valid for.
+func TestPodsThatBypassTheCache(t *testing.T) {
 	zone := func(action v1.UnsatisfiableConstraintAction) func(*v1.Pod) {
 		return func(p *v1.Pod) {
 			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{TopologyKey: "zone", WhenUnsatisfiable: action}}
@@ -102,15 +102,15 @@ func TestWhoGoesTheFullWay(t *testing.T) {
 	} {
 		pod := plain()
 		row.change(pod)
-		p := &Plugin{handle: handle{devices: devices{}}, profile: func() profile { return profile{} }, given: newGiven()}
+		p := &Plugin{handle: handle{devices: devices{}}, profile: func() profile { return profile{} }, served: newServedPods()}
 		if got := p.bypass(framework.NewCycleState(), pod); got != row.want {
 			t.Errorf("%s: want reason %q, got %q", row.name, row.want, got)
 		}
 	}
 }
 
-// TestExtendersKeepTheirPodsFromTheCache: their verdicts cannot be seen, so they can be neither kept nor
-// checked.
+// TestExtendersKeepTheirPodsFromTheCache: plugins do not see the results of extenders, so these can be neither cached
+// nor checked.
 func TestExtendersKeepTheirPodsFromTheCache(t *testing.T) {
 	for _, row := range []struct {
 		extender extender
@@ -121,27 +121,27 @@ func TestExtendersKeepTheirPodsFromTheCache(t *testing.T) {
 		{extender{filters: true}, ""},
 		{extender{interested: true}, ""}, // it only binds or preempts
 	} {
-		p := &Plugin{handle: handle{extenders: []fwk.Extender{row.extender}}, profile: func() profile { return profile{} }, given: newGiven()}
+		p := &Plugin{handle: handle{extenders: []fwk.Extender{row.extender}}, profile: func() profile { return profile{} }, served: newServedPods()}
 		if got := p.bypass(framework.NewCycleState(), plain()); got != row.want {
 			t.Errorf("%+v: want reason %q, got %q", row.extender, row.want, got)
 		}
 	}
 }
 
-// TestOtherPluginsCanForbidReuse: reservations and plans look at the pod itself.
-func TestOtherPluginsCanForbidReuse(t *testing.T) {
-	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, given: newGiven()}
+// TestOtherPluginsCanRequireABypass: reservations and plans treat each pod individually.
+func TestOtherPluginsCanRequireABypass(t *testing.T) {
+	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, served: newServedPods()}
 	state := framework.NewCycleState()
-	reuse.Forbid(state, "Reservations")
+	cachebypass.Require(state, "Reservations")
 	if got := p.bypass(state, plain()); got != bypassPlugin {
 		t.Errorf("want reason %q, got %q", bypassPlugin, got)
 	}
 }
 
-// TestAPodThatComesAgainGoesTheFullWay: whatever kept it from its cached node would keep it from it again.
-func TestAPodThatComesAgainGoesTheFullWay(t *testing.T) {
-	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, given: newGiven()}
-	p.given.add("plain")
+// TestAPodThatComesAgainBypassesTheCache: whatever kept it from its cached node would keep it from it again.
+func TestAPodThatComesAgainBypassesTheCache(t *testing.T) {
+	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, served: newServedPods()}
+	p.served.add("plain")
 	if got := p.bypass(framework.NewCycleState(), plain()); got != bypassRetry {
 		t.Errorf("want reason %q, got %q", bypassRetry, got)
 	}

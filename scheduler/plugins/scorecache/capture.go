@@ -21,10 +21,10 @@ type cycle struct {
 	siblings labels.Selector
 }
 
-// capture filters and scores all nodes with the profile's plugins, as the framework does with a part of them,
-// and ranks those that are feasible. Without a ranking it says why.
+// capture filters and scores all nodes with the profile's plugins, as the framework does with some of them, and ranks
+// the feasible ones. Without a ranking it returns the reason.
 func (p *Plugin) capture(c *cycle, skip sets.Set[string]) (*ranking, string) {
-	at, infos, promised, ok := p.feasible(c, skip)
+	at, infos, nominated, ok := p.feasible(c, skip)
 	if !ok {
 		return nil, missFailed
 	}
@@ -45,43 +45,43 @@ func (p *Plugin) capture(c *cycle, skip sets.Set[string]) (*ranking, string) {
 		return nil, missPodAffinity
 	}
 	r := &ranking{
-		epochs: p.census.epochs, heard: p.census.now(), places: make([]place, len(c.nodes)),
+		epochs: p.changes.epochs, nextChange: p.changes.next(), nodes: make([]nodeEntry, len(c.nodes)),
 		frame: newFrame(len(c.nodes), at, infos, totals), scoring: score, initial: len(infos),
-		promised: promised,
+		nominated: nominated,
 	}
 	if !p.divide(c, r, totals[0].Scores) {
 		return nil, missTopologies
 	}
-	for i := range r.places {
-		r.groups[r.places[i].group].size++
+	for i := range r.nodes {
+		r.groups[r.nodes[i].group].size++
 	}
 	for i, number := range at {
-		spot := &r.places[number]
-		spot.turn, spot.standing = p.turnOf(number), listed
-		spot.score(totals[i])
+		node := &r.nodes[number]
+		node.tieBreak, node.status = p.tieBreakOf(number), listed
+		node.score(totals[i])
 		r.feasible.toggle(totals[i].Name)
-		r.groups[spot.group].list = append(r.groups[spot.group].list, number)
+		r.groups[node.group].list = append(r.groups[node.group].list, number)
 	}
 	r.captured = r.feasible
 	r.sortLists()
 	return r, ""
 }
 
-// turnOf is a node's turn among others of its total.
-func (p *Plugin) turnOf(at int32) turn {
+// tieBreakOf is a node's turn among others of its total.
+func (p *Plugin) tieBreakOf(at int32) tieBreak {
 	if p.profile().byName {
-		return turn{name: p.census.nameRank[at]}
+		return tieBreak{name: p.changes.nameRank[at]}
 	}
-	return turn{stamp: p.census.stamp[at], name: p.census.nameRank[at]}
+	return tieBreak{stamp: p.changes.stamp[at], name: p.changes.nameRank[at]}
 }
 
-// divide makes the groups, and says whether they can be compared.
+// divide makes the groups, and says whether they are comparable.
 func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
 	if !scoredBy(names.PodTopologySpread, scores) {
 		r.groups = make([]group, 1)
 		return true
 	}
-	r.bound = true
+	r.scoresDependOnSet = true
 	constraints := p.constraintsOf(c.pod, c.siblings)
 	if !areReal(constraints, r.scoring) {
 		return false
@@ -94,20 +94,19 @@ func (p *Plugin) divide(c *cycle, r *ranking, scores []fwk.PluginScore) bool {
 	if follows != nil {
 		r.groups = make([]group, len(follows.members))
 	}
-	for at := range r.places {
-		r.places[at].group = groups[at]
+	for at := range r.nodes {
+		r.nodes[at].group = groups[at]
 	}
 	return true
 }
 
-// feasible filters every node, and lists those that do not pass while pods are nominated to them. It is false if a
-// plugin failed.
-func (p *Plugin) feasible(c *cycle, skip sets.Set[string]) (at []int32, infos []fwk.NodeInfo, promised []int32, ok bool) {
-	passed, awaits := make([]bool, len(c.nodes)), make([]bool, len(c.nodes))
+// feasible filters every node, and lists the infeasible nodes that pods are nominated to. ok is false if a plugin failed.
+func (p *Plugin) feasible(c *cycle, skip sets.Set[string]) (at []int32, infos []fwk.NodeInfo, nominated []int32, ok bool) {
+	passed, hasNominated := make([]bool, len(c.nodes)), make([]bool, len(c.nodes))
 	var failed atomic.Bool
 	state := filtering{c.state, skip}
 	p.handle.Parallelizer().Until(c.ctx, len(c.nodes), func(i int) {
-		awaits[i] = p.promised(c.nodes[i])
+		hasNominated[i] = p.hasNominated(c.nodes[i])
 		status := p.handle.RunFilterPluginsWithNominatedPods(c.ctx, state, c.pod, c.nodes[i])
 		if passed[i] = status.IsSuccess(); !passed[i] && !status.IsRejected() {
 			failed.Store(true)
@@ -119,19 +118,19 @@ func (p *Plugin) feasible(c *cycle, skip sets.Set[string]) (at []int32, infos []
 	for i, fits := range passed {
 		if fits {
 			at, infos = append(at, int32(i)), append(infos, c.nodes[i])
-		} else if awaits[i] {
-			promised = append(promised, int32(i))
+		} else if hasNominated[i] {
+			nominated = append(nominated, int32(i))
 		}
 	}
-	return at, infos, promised, true
+	return at, infos, nominated, true
 }
 
-// promised says whether pods are nominated to a node, for which filters count as if they were there.
-func (p *Plugin) promised(node fwk.NodeInfo) bool {
+// hasNominated says whether pods are nominated to a node, for which filters count as if they were there.
+func (p *Plugin) hasNominated(node fwk.NodeInfo) bool {
 	return len(p.handle.NominatedPodsForNode(node.Node().Name)) > 0
 }
 
-// fits asks the filters about one node.
+// fits runs the filters on one node.
 func (p *Plugin) fits(c *cycle, skip sets.Set[string], node fwk.NodeInfo) bool {
 	return p.handle.RunFilterPluginsWithNominatedPods(c.ctx, filtering{c.state, skip}, c.pod, node).IsSuccess()
 }

@@ -6,11 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// maxRefusals is how many candidates are filtered in vain before the cycle goes the full way.
+// maxRefusals is how many candidates may fail the filters before the pod gets a full scheduling cycle.
 const maxRefusals = 8
 
-// choose is the name of the best node that the filters let pass. Without one it returns the cause for which the
-// ranking is of no more use.
+// choose returns the best node that passes the filters. Without one it returns why the ranking can no longer be used.
 func (p *Plugin) choose(c *cycle, r *ranking, skip sets.Set[string]) (node, cause string) {
 	for range maxRefusals {
 		best, cause := r.best()
@@ -21,18 +20,18 @@ func (p *Plugin) choose(c *cycle, r *ranking, skip sets.Set[string]) (node, caus
 		if p.fits(c, skip, c.nodes[best.at]) {
 			return name, ""
 		}
-		// Nothing has happened to the node: a pod that was nominated to it stands in the way.
+		// The node has not changed: it is refused because of a pod that is nominated to it.
 		r.leave(best.at, name)
-		r.promised = append(r.promised, best.at)
-		if cause := r.adrift(nil); cause != "" {
+		r.nominated = append(r.nominated, best.at)
+		if cause := r.incomparable(nil); cause != "" {
 			return "", cause
 		}
 	}
 	return "", causeRefused
 }
 
-// best is a candidate that beats all others. Where only the plugins themselves can weigh score against spread, there
-// is none.
+// best is a candidate that beats all others. There is none where only the plugins themselves can weigh score against
+// spread.
 func (r *ranking) best() (candidate, string) {
 	heads := r.heads()
 	for _, head := range heads {
@@ -46,7 +45,7 @@ func (r *ranking) best() (candidate, string) {
 	return candidate{}, causeSpread
 }
 
-// heads are the best nodes of the groups, the least crowded first, then those whose turn it is.
+// heads are the best nodes of the groups, those with the fewest pods in their topologies first.
 func (r *ranking) heads() []candidate {
 	heads := make([]candidate, 0, len(r.groups))
 	for i := range r.groups {
@@ -58,10 +57,10 @@ func (r *ranking) heads() []candidate {
 		return heads
 	}
 	slices.SortFunc(heads, func(a, b candidate) int {
-		if crowds := r.spread.crowd(a.at) - r.spread.crowd(b.at); crowds != 0 {
-			return crowds
+		if more := r.spread.podCount(a.at) - r.spread.podCount(b.at); more != 0 {
+			return more
 		}
-		return a.turn.compare(b.turn)
+		return a.tieBreak.compare(b.tieBreak)
 	})
 	return heads
 }
@@ -75,13 +74,13 @@ func (r *ranking) beatsAll(one candidate, others []candidate) bool {
 	return true
 }
 
-// beats says whether the first candidate may be taken before the other. It may if it is no worse by all that is not
-// spread and there are no more pods in its topologies: then it scores no less. The more pods a topology has, the less
-// its nodes score, by the same amount for all of them; so it may as well if it scored no less when the ranking was
-// made, and its topologies have gained no more pods since. This clause is not exact: PodTopologySpread divides by the
-// highest count of the moment, so that what spread weighs beside the other scores drifts as the counts do, until
-// a refresh. What is kept is in the package's description, and held to by tests.
+// beats says whether the first candidate may be chosen before the other. It may if its score without spread is no lower
+// and its topologies have no more pods: then its total is no lower. The more pods a topology has, the lower its nodes
+// score, all by the same amount; so it also may if its total was no lower when the ranking was made and its topologies
+// have gained no more pods since. The second rule is not exact: PodTopologySpread divides by the highest count of the
+// moment, so the weight of spread against the other scores drifts with the counts until the next refresh. The package
+// description says what is guaranteed, and tests check it.
 func (r *ranking) beats(one, other candidate) bool {
-	return one.total >= other.total && r.spread.gainedNoMore(one.group, other.group) ||
-		one.beside >= other.beside && r.spread.noMoreCrowded(one.at, other.at)
+	return one.total >= other.total && r.spread.gainedNoMorePods(one.group, other.group) ||
+		one.withoutSpread >= other.withoutSpread && r.spread.hasNoMorePods(one.at, other.at)
 }

@@ -80,8 +80,8 @@ func numbered(number int) *v1.Pod {
 	return pod
 }
 
-// TestOneRankingIsMadeHoweverManyAskAtOnce: the paper's in-flight guard. Whoever asks meanwhile waits and uses it.
-func TestOneRankingIsMadeHoweverManyAskAtOnce(t *testing.T) {
+// TestOneRankingIsMadeForConcurrentCallers: the paper's in-flight guard. Callers that come meanwhile wait and use it.
+func TestOneRankingIsMadeForConcurrentCallers(t *testing.T) {
 	const askers = 32
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -91,7 +91,7 @@ func TestOneRankingIsMadeHoweverManyAskAtOnce(t *testing.T) {
 	}
 	built := frameworkOf(t, ctx, nodes, nominated{})
 	for i := range priceOf(len(nodes), nil) {
-		goTheFullWay(t, ctx, built, numbered(askers+i))
+		runFullCycle(t, ctx, built, numbered(askers+i))
 	}
 	made := value(t, refreshesTotal.WithLabelValues(causeFirst))
 	var asking sync.WaitGroup
@@ -108,15 +108,15 @@ func TestOneRankingIsMadeHoweverManyAskAtOnce(t *testing.T) {
 		t.Errorf("%g rankings were made, should be one", made)
 	}
 	for i, result := range given {
-		// Nobody was bound meanwhile, so that the best node is the same for all.
+		// No pods were bound meanwhile, so the best node is the same for all.
 		if result.AllNodes() || !result.NodeNames.Equal(given[0].NodeNames) {
 			t.Errorf("asker %d was given %v, the first %v", i, result, given[0])
 		}
 	}
 }
 
-// goTheFullWay runs what a cycle without the cache runs, so that the key is known.
-func goTheFullWay(t *testing.T, ctx context.Context, built framework.Framework, pod *v1.Pod) {
+// runFullCycle runs what a cycle without the cache runs, so that the key is known.
+func runFullCycle(t *testing.T, ctx context.Context, built framework.Framework, pod *v1.Pod) {
 	t.Helper()
 	state := framework.NewCycleState()
 	result, status, _ := built.RunPreFilterPlugins(ctx, state, pod)

@@ -18,7 +18,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
-// constraint is what a pod is spread by.
+// constraint is one topology spread constraint of a pod.
 type constraint struct {
 	topologyKey string
 	selector    labels.Selector
@@ -44,8 +44,8 @@ func (p *Plugin) constraintsOf(pod *v1.Pod, siblings labels.Selector) []constrai
 	return list
 }
 
-// inclusion follows the constraint's inclusion policies, which honour the pod's node affinity and ignore taints if
-// they are not said. A node's labels and taints do not change as long as a ranking lives.
+// inclusion applies the constraint's inclusion policies, which by default honour the pod's node affinity and ignore
+// taints. A node's labels and taints do not change during the life of a ranking.
 func inclusion(pod *v1.Pod, of *v1.TopologySpreadConstraint) func(*v1.Node) bool {
 	affinity := of.NodeAffinityPolicy == nil || *of.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor
 	taints := of.NodeTaintsPolicy != nil && *of.NodeTaintsPolicy == v1.NodeInclusionPolicyHonor
@@ -53,7 +53,7 @@ func inclusion(pod *v1.Pod, of *v1.TopologySpreadConstraint) func(*v1.Node) bool
 	compares := utilfeature.DefaultFeatureGate.Enabled(kubefeatures.TaintTolerationComparisonOperators)
 	return func(node *v1.Node) bool {
 		if affinity {
-			// PodTopologySpread takes what cannot be read for no match, too.
+			// PodTopologySpread also counts an affinity that cannot be read as no match.
 			if match, _ := required.Match(node); !match {
 				return false
 			}
@@ -67,9 +67,9 @@ func inclusion(pod *v1.Pod, of *v1.TopologySpreadConstraint) func(*v1.Node) bool
 	}
 }
 
-// areReal says whether PodTopologySpread scores by the topologies of these constraints. Plugins are not told each
-// other's arguments, but it notes its constraints in the state of the cycle, in a type that it does not export; where
-// they cannot be read there, nothing is known of them. Hosts need not agree: one host too many is only compared.
+// areReal says whether PodTopologySpread scores by the topologies of these constraints. Plugins do not see each other's
+// arguments, but PodTopologySpread stores its constraints in the cycle state, in an unexported type; where they cannot be
+// read, nothing is known about them. Host constraints need not agree: an additional one only adds a comparison.
 func areReal(list []constraint, state fwk.CycleState) bool {
 	data, err := state.Read("PreScore" + names.PodTopologySpread)
 	if err != nil {

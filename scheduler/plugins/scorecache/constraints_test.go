@@ -10,8 +10,8 @@ import (
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
-// TestOnlyPodsOnNodesThatCountAreCounted: PodTopologySpread leaves out nodes that the pod may not go to. If the cache
-// counted those there, it would keep away from a zone that is no fuller than the others.
+// TestOnlyPodsOnNodesThatCountAreCounted: PodTopologySpread ignores nodes that the pod may not go to. If the cache counted
+// the pods there, it would avoid a zone that has no more pods than the others.
 func TestOnlyPodsOnNodesThatCountAreCounted(t *testing.T) {
 	for name, row := range map[string]struct {
 		out    func(*v1.Node)
@@ -41,7 +41,7 @@ func TestOnlyPodsOnNodesThatCountAreCounted(t *testing.T) {
 		for i := 8; i < 40; i += 2 {
 			instance.Pods[i] = pod(instance.Pods[i].Name, 100, 128, onNode(nodeName(0)))
 		}
-		got := place(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
+		got := nodeEntry(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
 		var counts [2]int
 		for _, at := range got.Placements {
 			for i := 1; i < len(instance.Nodes); i++ {
@@ -90,7 +90,7 @@ func TestDefaultConstraintsThatAreNotTheArgumentsKeepPodsFromTheCache(t *testing
 			inZone(i % 3)(&instance.Nodes[i])
 			labelled("rack", fmt.Sprint(i%4))(&instance.Nodes[i])
 		}
-		result := place(t, simulatorOf(t, path, nil), instance)
+		result := nodeEntry(t, simulatorOf(t, path, nil), instance)
 		served, missed := counted(result, "hits_total") > 0, counted(result, "misses_total topologies") > 0
 		if served != row.served || missed == row.served {
 			t.Errorf("said %s, is %s: served should be %t: %v", row.said, row.real, row.served, result.Measurement.Counters)

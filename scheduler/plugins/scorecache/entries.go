@@ -11,15 +11,15 @@ import (
 // entry is what is known of one key.
 type entry struct {
 	budget budget
-	// skip are the filter plugins that have nothing to say about pods of the key; nil as long as no pod of it
-	// went the full way, or none since the framework refused a node of the ranking. learnt says when that was:
-	// what plugins have to say may change with the pods that have affinity, and with what nodes are like.
+	// skip are the filter plugins that do not apply to pods of the key; nil until a pod of it has had a full scheduling
+	// cycle, and again after the framework has refused a node of the ranking. learnt says when that was: the plugins
+	// that apply may change with the pods that have affinity and with the properties of nodes.
 	skip   sets.Set[string]
 	learnt epochs
-	// ranking is nil without one; last is what is remembered of the one before.
+	// ranking is nil without one; last describes the previous one.
 	ranking *ranking
 	last    past
-	// barred is why there can be none, as long as the epochs are these.
+	// barred is why there can be no ranking as long as the epochs are barredUntil.
 	barred      string
 	barredUntil epochs
 }
@@ -29,18 +29,20 @@ func (e *entry) knows(now epochs) bool {
 	return e.skip != nil && e.learnt.affinity == now.affinity && e.learnt.properties == now.properties
 }
 
-// forget makes the next pod of the key go the full way, and learn anew.
+// forget gives the next pod of the key a full scheduling cycle, which finds the plugins to skip again.
 func (e *entry) forget() { e.skip = nil }
 
-// past is a ranking that was given up.
+// past describes a ranking that was dropped.
 type past struct {
-	cause    string
-	feasible fingerprint
-	heard    int
+	cause      string
+	feasible   fingerprint
+	nextChange int
 }
 
-// upToDate says whether nothing has happened to any node between its end and the making of the next.
-func (p past) upToDate(next *ranking) bool { return p.cause == causeConsumed && p.heard == next.heard }
+// upToDate says whether no node has changed between its end and the making of the next ranking.
+func (p past) upToDate(next *ranking) bool {
+	return p.cause == causeConsumed && p.nextChange == next.nextChange
+}
 
 func (p past) causeOfNext() string {
 	if p.cause == "" {
@@ -49,7 +51,7 @@ func (p past) causeOfNext() string {
 	return p.cause
 }
 
-// entries are the paper's cache, with the key that was asked for least recently as the next to go.
+// entries are the paper's cache, which drops the least recently used key first.
 type entries struct{ kept *lru.Cache }
 
 func newEntries(limit int) entries {
@@ -67,17 +69,17 @@ func (e entries) of(key podkey.Key) *entry {
 	return made
 }
 
-// given remembers which pods were given a cached node of late. One that comes again was not bound to it.
-type given struct{ pods *lru.Cache }
+// servedPods remembers the pods that were recently given a cached node. One that comes again was not bound to it.
+type servedPods struct{ pods *lru.Cache }
 
-// givenLimit is more than the pods that are between their cycle and their binding, and those that wait after one.
-const givenLimit = 10_000
+// servedLimit is more than the pods that are between their cycle and their binding, and those that wait after one.
+const servedLimit = 10_000
 
-func newGiven() given { return given{lru.New(givenLimit)} }
+func newServedPods() servedPods { return servedPods{lru.New(servedLimit)} }
 
-func (g given) add(uid types.UID) { g.pods.Add(uid, nil) }
+func (g servedPods) add(uid types.UID) { g.pods.Add(uid, nil) }
 
-func (g given) has(uid types.UID) bool {
+func (g servedPods) has(uid types.UID) bool {
 	_, found := g.pods.Get(uid)
 	return found
 }

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// TestWhatIsSkippedIsKnownForATime: a plugin that had nothing to say may have, once nodes are no longer what they
-// were or pods with affinity have come or gone.
+// TestWhatIsSkippedIsKnownForATime: a plugin that did not apply may do so after nodes have changed or pods with affinity
+// have come or gone.
 func TestWhatIsSkippedIsKnownForATime(t *testing.T) {
 	then := epochs{nodes: 1, properties: 2, affinity: 3}
 	e := &entry{skip: sets.New[string](), learnt: then}

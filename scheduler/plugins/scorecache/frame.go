@@ -9,15 +9,15 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// absolute are the plugins that score a node without a look at the others. Any other may normalise its scores.
+// absolute are the plugins that score a node independently of other nodes. Any other plugin may normalise its scores.
 var absolute = sets.New(names.NodeResourcesFit, names.NodeResourcesBalancedAllocation, names.ImageLocality)
 
-// frame is what the normalised scores of a ranking are relative to. A plugin that normalises maps the lowest
-// and the highest raw score to fixed points; as long as a node carries each of the two, and none lies
-// beyond, a node that is scored together with two such nodes gets the score that it would get among all.
+// frame is the range that the normalised scores of a ranking are relative to. A plugin that normalises maps the lowest
+// and the highest raw score to fixed values. As long as some node has each of the two, and none lies beyond, a node that
+// is scored together with two such nodes gets the same score as among all nodes.
 type frame struct {
 	scales     []scale
-	yardsticks []yardstick
+	references []referenceNode
 }
 
 // scale is one plugin's part of a frame.
@@ -32,13 +32,14 @@ type scale struct {
 
 const absent = fwk.MinScore - 1
 
-// yardstick is a node with an extreme score, as it was, with the total that it got.
-type yardstick struct {
+// referenceNode is a node with an extreme score, as it was, with the total that it got.
+type referenceNode struct {
 	node  fwk.NodeInfo
 	total int64
 }
 
-// newFrame takes the scores of the feasible nodes, whose numbers are given, among that many nodes.
+// newFrame makes the frame of the feasible nodes' scores. nodes is how many nodes there are, at the numbers of the
+// feasible ones.
 func newFrame(nodes int, at []int32, infos []fwk.NodeInfo, scores []fwk.NodePluginScores) *frame {
 	f := &frame{}
 	extremes := sets.New[int]()
@@ -51,13 +52,13 @@ func newFrame(nodes int, at []int32, infos []fwk.NodeInfo, scores []fwk.NodePlug
 		extremes.Insert(lowest, highest)
 	}
 	for _, i := range slices.Sorted(slices.Values(extremes.UnsortedList())) {
-		f.yardsticks = append(f.yardsticks, yardstick{copyOf(infos[i]), scores[i].TotalScore})
+		f.references = append(f.references, referenceNode{copyOf(infos[i]), scores[i].TotalScore})
 	}
 	return f
 }
 
-// copyOf is a node as it is now. The scheduler's own copy of a node of its snapshot, which knows on how many nodes an
-// image is but not on which, forgets the number; ImageLocality would score it by 0.
+// copyOf copies a node. NodeInfo.Snapshot does not copy on how many nodes an image is, so ImageLocality would score the
+// copy with 0.
 func copyOf(node fwk.NodeInfo) fwk.NodeInfo {
 	copied := node.Snapshot()
 	maps.Copy(copied.GetImageStates(), node.GetImageStates())
@@ -105,14 +106,14 @@ func (s *scale) replace(at int32, value int64) {
 	s.scores[at] = value
 }
 
-// leave takes the scores of a node out.
+// leave removes the scores of a node.
 func (f *frame) leave(at int32) {
 	for i := range f.scales {
 		f.scales[i].replace(at, absent)
 	}
 }
 
-// take puts new scores of a node in. It is false if one lies outside the frame.
+// take enters new scores of a node. It reports false if one lies outside the frame.
 func (f *frame) take(at int32, scores []fwk.PluginScore) bool {
 	next := 0
 	for _, score := range scores {
@@ -129,7 +130,7 @@ func (f *frame) take(at int32, scores []fwk.PluginScore) bool {
 	return true
 }
 
-// holds says whether each extreme is still that of a node, which the frame depends on.
+// holds says whether some node still has each extreme, which the frame depends on.
 func (f *frame) holds() bool {
 	for i := range f.scales {
 		if f.scales[i].atLow == 0 || f.scales[i].atHigh == 0 {

@@ -12,13 +12,13 @@ const (
 	metricsSubsystem = "score_cache"
 )
 
-// Why a pod that could use the cache went the full way.
+// Reasons why a pod that could use the cache got a full scheduling cycle.
 const (
-	// missUnknown: no pod of the key has gone the full way yet.
+	// missUnknown: no pod of the key has had a full scheduling cycle yet.
 	missUnknown = "unknown"
 	// missBudget: the key has not earned a ranking yet.
 	missBudget = "budget"
-	// missSpread: a hard constraint of topology spread holds for pods that do not say how they are spread.
+	// missSpread: a hard default constraint of topology spread applies to the pod.
 	missSpread = "topology-spread"
 	// missInfeasible: no node passes the filters.
 	missInfeasible = "infeasible"
@@ -29,11 +29,11 @@ const (
 	// missTopologies: the pod is spread over too many topologies, over some that not every node has, or over others
 	// than the arguments say.
 	missTopologies = "topologies"
-	// missFailed: a plugin failed. The full way tells of it.
+	// missFailed: a plugin failed. The full cycle reports it.
 	missFailed = "failed"
 )
 
-// Why a ranking was made, and why the one before was given up.
+// Causes for which a ranking was made, and the previous one dropped.
 const (
 	// causeFirst: the key had none.
 	causeFirst = "first"
@@ -47,26 +47,26 @@ const (
 	causeProperties = "node-properties"
 	// causeAffinity: a pod with inter-pod affinity came or went.
 	causeAffinity = "pod-affinity"
-	// causeFrame: scores could not be compared any more with those of the ranking.
+	// causeFrame: scores could no longer be compared with those of the ranking.
 	causeFrame = "frame"
 	// causeFeasible: the feasible nodes are not those of the ranking, whose scores depend on them as a set.
 	causeFeasible = "feasible-set"
-	// causeSpread: score and spread spoke for different nodes.
+	// causeSpread: score and spread preferred different nodes.
 	causeSpread = "topology-spread"
 	// causeRefused: candidates were refused one after the other, or one by the framework.
 	causeRefused = "refused"
-	// causeLag: too much had happened since it was last used.
+	// causeLag: too many nodes had changed since it was last used.
 	causeLag = "lag"
 )
 
 var (
 	hitsTotal       = counter("hits_total", "Pods that were given a node by a ranking made for an earlier pod.")
-	missesTotal     = counterVec("misses_total", "Pods that could use the cache but went the full way, by reason.", "reason")
-	bypassesTotal   = counterVec("bypasses_total", "Pods that the cache is no use for, by reason.", "reason")
+	missesTotal     = counterVec("misses_total", "Pods that could use the cache but got a full scheduling cycle, by reason.", "reason")
+	bypassesTotal   = counterVec("bypasses_total", "Pods that bypass the cache, by reason.", "reason")
 	refreshesTotal  = counterVec("refreshes_total", "Rankings made, by cause. Each gave a node to the pod it was made for.", "cause")
-	retiredTotal    = counterVec("retired_total", "Rankings given up, by cause.", "cause")
+	retiredTotal    = counterVec("retired_total", "Rankings dropped, by cause.", "cause")
 	evictionsTotal  = counter("evictions_total", "Keys dropped because there were too many.")
-	refusedTotal    = counter("refused_total", "Pods whose cached node the framework refused. They went the full way in their next cycle.")
+	refusedTotal    = counter("refused_total", "Pods whose cached node the framework refused. Their next cycle covers all nodes.")
 	mismatchesTotal = counter("feasible_set_mismatches_total",
 		"Refreshes that found other feasible nodes than the ranking had known, although nothing had happened to the nodes.")
 	entriesGauge = metrics.NewGauge(&metrics.GaugeOpts{

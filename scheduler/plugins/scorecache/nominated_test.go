@@ -10,8 +10,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// stage is a framework in front of a few equal nodes, on which nothing happens but nominations.
-type stage struct {
+// nominationCluster is a framework with a few equal nodes, which only nominations change.
+type nominationCluster struct {
 	t         *testing.T
 	framework framework.Framework
 	nominated nominated
@@ -19,8 +19,8 @@ type stage struct {
 	pods      int
 }
 
-// newStage has a ranking for pods that are changed in this way.
-func newStage(t *testing.T, change func(*v1.Pod)) *stage {
+// newNominationCluster has a ranking for pods that are changed in this way.
+func newNominationCluster(t *testing.T, change func(*v1.Pod)) *nominationCluster {
 	t.Helper()
 	var nodes []*v1.Node
 	for i := range 6 {
@@ -28,25 +28,25 @@ func newStage(t *testing.T, change func(*v1.Pod)) *stage {
 		node.Labels = map[string]string{v1.LabelHostname: node.Name, "number": fmt.Sprint(i)}
 		nodes = append(nodes, node)
 	}
-	s := &stage{t: t, nominated: nominated{to: map[string][]fwk.PodInfo{}}, change: change}
-	s.framework = frameworkOf(t, t.Context(), nodes, s.nominated)
-	goTheFullWay(t, t.Context(), s.framework, s.pod())
-	return s
+	c := &nominationCluster{t: t, nominated: nominated{to: map[string][]fwk.PodInfo{}}, change: change}
+	c.framework = frameworkOf(t, t.Context(), nodes, c.nominated)
+	runFullCycle(t, t.Context(), c.framework, c.pod())
+	return c
 }
 
-func (s *stage) pod() *v1.Pod {
-	pod := numbered(s.pods)
-	s.pods++
-	s.change(pod)
+func (c *nominationCluster) pod() *v1.Pod {
+	pod := numbered(c.pods)
+	c.pods++
+	c.change(pod)
 	return pod
 }
 
-// given is the node that the cache names for the next pod, empty if that goes the full way.
-func (s *stage) given() string {
-	s.t.Helper()
-	result, status, _ := s.framework.RunPreFilterPlugins(s.t.Context(), framework.NewCycleState(), s.pod())
+// given is the node that the cache gives to the next pod, empty if the pod gets a full cycle.
+func (c *nominationCluster) given() string {
+	c.t.Helper()
+	result, status, _ := c.framework.RunPreFilterPlugins(c.t.Context(), framework.NewCycleState(), c.pod())
 	if !status.IsSuccess() {
-		s.t.Fatal(status.AsError())
+		c.t.Fatal(status.AsError())
 	}
 	if result.AllNodes() {
 		return ""
@@ -55,36 +55,36 @@ func (s *stage) given() string {
 }
 
 // nominate fills a node with a pod that is nominated to it.
-func (s *stage) nominate(node string) {
-	s.t.Helper()
+func (c *nominationCluster) nominate(node string) {
+	c.t.Helper()
 	pod := plain()
 	pod.Name, pod.UID = "nominated", "nominated"
 	pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("8")}
 	info, err := framework.NewPodInfo(pod)
 	if err != nil {
-		s.t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	s.nominated.to[node] = []fwk.PodInfo{info}
+	c.nominated.to[node] = []fwk.PodInfo{info}
 }
 
 func asking(p *v1.Pod) {
 	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}
 }
 
-// TestANodeIsLookedAtAgainWhenTheNominatedPodIsGone: nothing happens to a node when a pod is nominated to it or is
-// no more, so that no change of the snapshot tells of it.
-func TestANodeIsLookedAtAgainWhenTheNominatedPodIsGone(t *testing.T) {
-	s := newStage(t, asking)
-	best := s.given()
-	s.nominate(best)
+// TestANodeIsFilteredAgainWhenTheNominatedPodIsGone: nothing happens to a node when a pod is nominated to it or is
+// no more, so no change of the snapshot shows it.
+func TestANodeIsFilteredAgainWhenTheNominatedPodIsGone(t *testing.T) {
+	c := newNominationCluster(t, asking)
+	best := c.given()
+	c.nominate(best)
 	made := value(t, refreshesTotal.WithLabelValues(causeFirst))
 	for range 2 {
-		if given := s.given(); given == best {
+		if given := c.given(); given == best {
 			t.Fatalf("%s is taken by a nominated pod", best)
 		}
 	}
-	delete(s.nominated.to, best)
-	if given := s.given(); given != best {
+	delete(c.nominated.to, best)
+	if given := c.given(); given != best {
 		t.Errorf("%s is free again, and better than %s", best, given)
 	}
 	if made := value(t, refreshesTotal.WithLabelValues(causeFirst)) - made; made != 0 {
@@ -92,16 +92,16 @@ func TestANodeIsLookedAtAgainWhenTheNominatedPodIsGone(t *testing.T) {
 	}
 }
 
-// TestANodeThatWasTakenByANominatedPodFromTheFirstIsLookedAtAgain: this holds as well for one that was not feasible
+// TestANodeThatWasNominatedFromTheStartIsFilteredAgain: this holds as well for one that was not feasible
 // when the ranking was made.
-func TestANodeThatWasTakenByANominatedPodFromTheFirstIsLookedAtAgain(t *testing.T) {
-	s := newStage(t, func(p *v1.Pod) { asking(p); towards(p, "5") })
-	s.nominate("node-5")
-	if given := s.given(); given == "node-5" || given == "" {
+func TestANodeThatWasNominatedFromTheStartIsFilteredAgain(t *testing.T) {
+	c := newNominationCluster(t, func(p *v1.Pod) { asking(p); towards(p, "5") })
+	c.nominate("node-5")
+	if given := c.given(); given == "node-5" || given == "" {
 		t.Fatalf("node-5 is taken by a nominated pod, %q is given", given)
 	}
-	delete(s.nominated.to, "node-5")
-	if given := s.given(); given != "node-5" && given != "" {
+	delete(c.nominated.to, "node-5")
+	if given := c.given(); given != "node-5" && given != "" {
 		t.Errorf("node-5 is free again, and preferred to %s", given)
 	}
 }
@@ -113,9 +113,9 @@ func towards(p *v1.Pod, number string) {
 			MatchExpressions: []v1.NodeSelectorRequirement{{Key: "number", Operator: v1.NodeSelectorOpIn, Values: []string{number}}}}}}}}
 }
 
-// TestARankingEndsWithTheNodeThatItsScoresHangOn: a candidate that is refused may be what all other scores are
-// relative to, so that the next in line is not the best for certain.
-func TestARankingEndsWithTheNodeThatItsScoresHangOn(t *testing.T) {
+// TestARankingEndsWithTheNodeThatItsScoresDependOn: all other scores may be relative to a candidate that is refused, so
+// the next one is not certainly the best.
+func TestARankingEndsWithTheNodeThatItsScoresDependOn(t *testing.T) {
 	for cause, change := range map[string]func(*v1.Pod){
 		// The only node with the highest score.
 		causeFrame: func(p *v1.Pod) { towards(p, "3") },
@@ -127,10 +127,10 @@ func TestARankingEndsWithTheNodeThatItsScoresHangOn(t *testing.T) {
 			}}
 		},
 	} {
-		s := newStage(t, func(p *v1.Pod) { asking(p); change(p) })
-		s.nominate(s.given())
+		c := newNominationCluster(t, func(p *v1.Pod) { asking(p); change(p) })
+		c.nominate(c.given())
 		ended := value(t, retiredTotal.WithLabelValues(cause))
-		s.given()
+		c.given()
 		if ended := value(t, retiredTotal.WithLabelValues(cause)) - ended; ended != 1 {
 			t.Errorf("one ranking should end because of %s, %g did", cause, ended)
 		}

@@ -11,32 +11,32 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
-// pick is the paper's Algorithm 1: the node of a pod, and whether a ranking had to be made for it. Without a
-// node it says why.
+// pick is the paper's Algorithm 1. It returns the node of a pod, and whether a ranking had to be made for it; without a
+// node, the reason.
 func (p *Plugin) pick(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (node string, made bool, miss string) {
-	around, miss := p.surroundingsOf(pod)
+	cluster, miss := p.clusterContext(pod)
 	if miss != "" {
 		return "", false, miss
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.census.follow(nodes)
-	e := p.entries.of(podkey.Of(pod, around))
-	seen := &visit{entry: e, epochs: p.census.epochs}
-	state.Write(stateKey, seen)
-	c := &cycle{ctx: ctx, state: state, pod: pod, nodes: nodes, siblings: around.Siblings}
+	p.changes.update(nodes)
+	e := p.entries.of(podkey.Of(pod, cluster))
+	data := &cycleData{entry: e, epochs: p.changes.epochs}
+	state.Write(stateKey, data)
+	c := &cycle{ctx: ctx, state: state, pod: pod, nodes: nodes, siblings: cluster.Siblings}
 	if node, made, miss = p.serve(c, e); miss != "" {
 		e.budget.earn()
 		return "", false, miss
 	}
 	e.budget.serve()
-	seen.given = true
+	data.served = true
 	return node, made, ""
 }
 
-// serve takes a node from the key's ranking, which it makes if there is none that can be used.
+// serve takes a node from the key's ranking, and makes a ranking if there is none that can be used.
 func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string) {
-	now := p.census.epochs
+	now := p.changes.epochs
 	if e.barred != "" && e.barredUntil == now {
 		return "", false, e.barred
 	}
@@ -69,10 +69,10 @@ func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string)
 // use takes the best node of a ranking that is not stale.
 func (p *Plugin) use(c *cycle, e *entry) (node, cause string) {
 	r := e.ranking
-	if cause := r.epochs.difference(p.census.epochs); cause != "" {
+	if cause := r.epochs.difference(p.changes.epochs); cause != "" {
 		return "", cause
 	}
-	if cause := p.absorb(c, r, e.skip); cause != "" {
+	if cause := p.refresh(c, r, e.skip); cause != "" {
 		return "", cause
 	}
 	if r.usedUp() > *p.args.RefreshThreshold {
@@ -81,31 +81,31 @@ func (p *Plugin) use(c *cycle, e *entry) (node, cause string) {
 	return p.choose(c, r, e.skip)
 }
 
-// retire gives the ranking up.
+// retire drops the ranking.
 func (p *Plugin) retire(e *entry, cause string) {
 	if e.ranking == nil {
 		return
 	}
-	e.budget.settle(p.price(len(e.ranking.places)))
-	e.last = past{cause: cause, feasible: e.ranking.feasible, heard: e.ranking.heard}
+	e.budget.settle(p.price(len(e.ranking.nodes)))
+	e.last = past{cause: cause, feasible: e.ranking.feasible, nextChange: e.ranking.nextChange}
 	e.ranking = nil
 	retiredTotal.WithLabelValues(cause).Inc()
 }
 
-// remake makes a ranking, and says why if it cannot.
+// remake makes a ranking, or returns why it cannot.
 func (p *Plugin) remake(c *cycle, e *entry) (miss string) {
 	e.budget.spend()
 	r, miss := p.capture(c, e.skip)
 	if miss != "" {
-		e.budget.distrust()
+		e.budget.backOff()
 		if miss == missPodAffinity || miss == missTopologies {
-			e.barred, e.barredUntil = miss, p.census.epochs
+			e.barred, e.barredUntil = miss, p.changes.epochs
 		}
 		return miss
 	}
 	if e.last.upToDate(r) && e.last.feasible != r.feasible {
 		mismatchesTotal.Inc()
-		e.budget.distrust()
+		e.budget.backOff()
 		klog.FromContext(c.ctx).V(4).Info("The feasible nodes are not those that the ranking knew", "pod", klog.KObj(c.pod))
 	}
 	refreshesTotal.WithLabelValues(e.last.causeOfNext()).Inc()
@@ -115,15 +115,15 @@ func (p *Plugin) remake(c *cycle, e *entry) (miss string) {
 
 func (p *Plugin) price(nodes int) int { return priceOf(nodes, p.profile().percentage) }
 
-// surroundingsOf looks up what of the cluster the pod's key depends on.
-func (p *Plugin) surroundingsOf(pod *v1.Pod) (around podkey.Surroundings, miss string) {
+// clusterContext looks up what else in the cluster the pod's key depends on.
+func (p *Plugin) clusterContext(pod *v1.Pod) (cluster podkey.ClusterContext, miss string) {
 	affine, err := p.handle.SnapshotSharedLister().NodeInfos().HavePodsWithAffinityList()
 	if err != nil {
-		return podkey.Surroundings{}, missFailed
+		return podkey.ClusterContext{}, missFailed
 	}
 	features, err := p.features.Of(pod)
 	if err != nil {
-		return podkey.Surroundings{}, missFailed
+		return podkey.ClusterContext{}, missFailed
 	}
-	return podkey.Surroundings{Affinity: len(affine) > 0, Siblings: p.owners.Selector(pod), Features: features}, ""
+	return podkey.ClusterContext{Affinity: len(affine) > 0, Siblings: p.owners.Selector(pod), Features: features}, ""
 }

@@ -19,13 +19,13 @@ type Plugin struct {
 	handle   fwk.Handle
 	owners   *podkey.Owners
 	features podkey.Features
-	given    given
-	// profile is looked at once, when it is complete: plugins are made before.
+	served   servedPods
+	// profile is read once, when the profile is complete: plugins are made before that.
 	profile func() profile
 
-	// mu is the paper's in-flight guard: whoever asks while a ranking is made waits, and uses it.
+	// mu is the paper's in-flight guard: a caller that comes while a ranking is made waits, and uses it.
 	mu      sync.Mutex
-	census  census
+	changes nodeChangeLog
 	entries entries
 }
 
@@ -39,7 +39,7 @@ var (
 // Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
-// PreFilter names the one node that the framework is to look at, if the cache has one for the pod.
+// PreFilter restricts the framework to one node, if the cache has one for the pod.
 func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	began := time.Now()
 	if reason := p.bypass(state, pod); reason != "" {
@@ -55,35 +55,35 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		hitsTotal.Inc()
 		pickSeconds.Observe(time.Since(began).Seconds())
 	}
-	p.given.add(pod.UID)
+	p.served.add(pod.UID)
 	return &fwk.PreFilterResult{NodeNames: sets.New(node)}, nil
 }
 
-// PreFilterExtensions returns nil: nothing that PreFilter decides changes with one pod.
+// PreFilterExtensions returns nil: no decision of PreFilter changes when one pod is added or removed.
 func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
-// PreScore is reached on the full way only, and learns which filter plugins had nothing to say.
+// PreScore is reached in full scheduling cycles only, and records which filter plugins did not apply.
 func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
-	if seen := visitOf(state); seen != nil {
+	if data := cycleDataOf(state); data != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		seen.entry.skip, seen.entry.learnt = state.GetSkipFilterPlugins(), seen.epochs
+		data.entry.skip, data.entry.learnt = state.GetSkipFilterPlugins(), data.epochs
 	}
 	return fwk.NewStatus(fwk.Skip)
 }
 
-// PostFilter sends a pod whose cached node was refused after all the full way at once. It must be the first
-// such plugin: no other may make room on that node while others are free. Some filter had something to say that the
-// cache did not ask for, so that what is known of the key is forgotten.
+// PostFilter at once gives a pod whose cached node was refused a full scheduling cycle. It must be the first PostFilter
+// plugin: no other may make room on that node while other nodes are free. Some filter that the cache had skipped refused
+// the node, so what is known of the key is discarded.
 func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	seen := visitOf(state)
-	if seen == nil || !seen.given {
+	data := cycleDataOf(state)
+	if data == nil || !data.served {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	refusedTotal.Inc()
 	p.mu.Lock()
-	p.retire(seen.entry, causeRefused)
-	seen.entry.forget()
+	p.retire(data.entry, causeRefused)
+	data.entry.forget()
 	p.mu.Unlock()
 	p.handle.Activate(klog.FromContext(ctx), map[string]*v1.Pod{pod.Namespace + "/" + pod.Name: pod})
 	return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageRefused)
@@ -91,7 +91,7 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 
 const messageRefused = "the node found for earlier pods like this one is taken; all nodes are looked at next"
 
-// EventsToRegister names what may help a pod that was refused. PostFilter wakes it up by itself.
+// EventsToRegister names the events after which a refused pod may pass. PostFilter itself activates it.
 func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	return []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.All}},

@@ -15,23 +15,23 @@ import (
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
-// fickle is a Filter plugin that changes its mind about a pod: it lets it pass when the cache asks, and refuses it
-// when the framework first does.
-type fickle struct {
+// inconsistent is a Filter plugin that accepts a pod when the cache runs it, and refuses the pod when the framework first
+// does.
+type inconsistent struct {
 	mu      sync.Mutex
 	about   string
 	refused bool
 }
 
-func (*fickle) Name() string { return "Fickle" }
+func (*inconsistent) Name() string { return "Inconsistent" }
 
-func (f *fickle) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeInfo) *fwk.Status {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, framework := state.(*framework.CycleState); !framework || pod.Name != f.about || f.refused {
+func (p *inconsistent) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeInfo) *fwk.Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, framework := state.(*framework.CycleState); !framework || pod.Name != p.about || p.refused {
 		return nil
 	}
-	f.refused = true
+	p.refused = true
 	return fwk.NewStatus(fwk.Unschedulable, "changed its mind")
 }
 
@@ -44,18 +44,18 @@ func registryOf(plugin fwk.Plugin) frameworkruntime.Registry {
 // TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt: the framework would take the refusal for a pod that fits
 // nowhere, and preempt others on the one node that it looked at.
 func TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt(t *testing.T) {
-	plugin := &fickle{about: "pod-0007"}
+	plugin := &inconsistent{about: "pod-0007"}
 	path := withPlugin(t, "default", plugin.Name(), map[string]any{"trustedPlugins": []any{plugin.Name()}})
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 700, 128, withPriority(5))}
 	for i := range 12 {
 		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("victim-%02d", i), 200, 128, onNode(nodeName(i)), withPriority(1)))
 	}
-	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
+	result := nodeEntry(t, simulatorOf(t, path, registryOf(plugin)), instance)
 	if result.Placements["default/pod-0007"] == "" {
 		t.Error("the pod should be placed in its second cycle")
 	}
 	if len(result.Evicted) > 0 {
-		t.Errorf("nobody should be evicted: %v", result.Evicted)
+		t.Errorf("no pods should be evicted: %v", result.Evicted)
 	}
 	for name, want := range map[string]int{"refused_total": 1, "bypasses_total retry": 1, "retired_total refused": 1} {
 		if got := counted(result, name); got != want {
@@ -64,7 +64,7 @@ func TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt(t *testing.T) {
 	}
 }
 
-// late is a plugin that has nothing to say until it has seen some pods, and then refuses all nodes but one.
+// late is a plugin that is skipped until it has seen some pods, and then refuses all nodes but one.
 type late struct {
 	mu   sync.Mutex
 	seen int
@@ -90,13 +90,13 @@ func (*late) Filter(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.Nod
 	return nil
 }
 
-// TestWhatPluginsHaveToSayIsLearntAnewAfterARefusal: the cache does not ask those that had nothing to say about the
-// first pod of a key. If they have by now, each further pod would be given a node that is refused.
-func TestWhatPluginsHaveToSayIsLearntAnewAfterARefusal(t *testing.T) {
+// TestSkippedPluginsAreFoundAgainAfterARefusal: the cache does not run the plugins that were skipped for the first pod of
+// a key. If they apply by now, each further pod would be given a node that is refused.
+func TestSkippedPluginsAreFoundAgainAfterARefusal(t *testing.T) {
 	plugin := &late{}
 	path := withPlugin(t, "default", plugin.Name(), map[string]any{"trustedPlugins": []any{plugin.Name()}})
 	instance := simulation.Instance{Nodes: nodes(12, 8000, 8192), Pods: pods(24, 100, 128)}
-	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
+	result := nodeEntry(t, simulatorOf(t, path, registryOf(plugin)), instance)
 	if refused := counted(result, "refused_total"); refused != 1 {
 		t.Errorf("%d pods were refused, should be one: %v", refused, result.Measurement.Counters)
 	}
@@ -105,11 +105,11 @@ func TestWhatPluginsHaveToSayIsLearntAnewAfterARefusal(t *testing.T) {
 	}
 }
 
-// TestThePluginStandsAsideInAProfileThatItDoesNotKnow: an unknown plugin may look at anything.
-func TestThePluginStandsAsideInAProfileThatItDoesNotKnow(t *testing.T) {
-	plugin := &fickle{}
+// TestTheCacheIsOffInAProfileThatItDoesNotKnow: an unknown plugin may depend on anything.
+func TestTheCacheIsOffInAProfileThatItDoesNotKnow(t *testing.T) {
+	plugin := &inconsistent{}
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := place(t, simulatorOf(t, withPlugin(t, "default", plugin.Name(), nil), registryOf(plugin)), instance)
+	result := nodeEntry(t, simulatorOf(t, withPlugin(t, "default", plugin.Name(), nil), registryOf(plugin)), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
 		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
 	}
@@ -127,7 +127,7 @@ func TestThePluginMustBeTheLastPreFilter(t *testing.T) {
 		}}},
 	})
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := place(t, simulatorOf(t, path, nil), instance)
+	result := nodeEntry(t, simulatorOf(t, path, nil), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
 		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
 	}
@@ -143,7 +143,7 @@ func TestThePluginMustBeTheFirstPostFilter(t *testing.T) {
 		}}},
 	})
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := place(t, simulatorOf(t, path, nil), instance)
+	result := nodeEntry(t, simulatorOf(t, path, nil), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
 		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 )
 
-// known are the plugins of which it was looked up that their Filter and Score depend on nothing but the node and
-// what makes up a Key, for pods that no rule of bypass.go keeps out.
+// known are the plugins whose Filter and Score are known to depend only on the node and on what makes up a Key, for pods
+// that no rule of bypass.go excludes.
 var known = sets.New(
 	names.DynamicResources, names.ImageLocality, names.InterPodAffinity, names.NodeAffinity,
 	names.NodeDeclaredFeatures, names.NodeName, names.NodePorts, names.NodeResourcesBalancedAllocation,
@@ -22,16 +22,16 @@ var known = sets.New(
 	lexicographicorder.Name, "PriorityOptimizer", "Reservations", Name,
 )
 
-// configured is what a framework tells of its profile, beyond a plugin's handle.
+// configured is what a framework exposes of its profile, beyond a plugin's handle.
 type configured interface {
 	ListPlugins() *config.Plugins
 	PercentageOfNodesToScore() *int32
 }
 
-// profile is what matters of the profile that the cache works in.
+// profile is what matters of the profile that the cache runs in.
 type profile struct {
-	// fault says why it cannot; empty if it can.
-	fault string
+	// unavailable says why it cannot; empty if it can.
+	unavailable string
 	// byName: ties go to the first node by name.
 	byName bool
 	// spreads: PodTopologySpread filters nodes.
@@ -41,20 +41,20 @@ type profile struct {
 }
 
 func profileOf(handle fwk.Handle, trusted []string) profile {
-	of, tells := handle.(configured)
-	if !tells {
-		return profile{fault: "the framework does not tell which plugins the profile has"}
+	of, ok := handle.(configured)
+	if !ok {
+		return profile{unavailable: "the framework does not tell which plugins the profile has"}
 	}
 	plugins := of.ListPlugins()
 	return profile{
-		fault:      faultOf(plugins, trusted),
-		byName:     enables(plugins.Score, lexicographicorder.Name),
-		spreads:    enables(plugins.Filter, names.PodTopologySpread),
-		percentage: of.PercentageOfNodesToScore(),
+		unavailable: unavailableReason(plugins, trusted),
+		byName:      enables(plugins.Score, lexicographicorder.Name),
+		spreads:     enables(plugins.Filter, names.PodTopologySpread),
+		percentage:  of.PercentageOfNodesToScore(),
 	}
 }
 
-func faultOf(plugins *config.Plugins, trusted []string) string {
+func unavailableReason(plugins *config.Plugins, trusted []string) string {
 	for _, set := range []config.PluginSet{plugins.PreFilter, plugins.Filter, plugins.PreScore, plugins.Score} {
 		for _, plugin := range set.Enabled {
 			if !known.Has(plugin.Name) && !slices.Contains(trusted, plugin.Name) {
@@ -77,7 +77,7 @@ func enables(set config.PluginSet, name string) bool {
 	return slices.ContainsFunc(set.Enabled, func(plugin config.Plugin) bool { return plugin.Name == name })
 }
 
-// The stock scheduler's own rule for how many feasible nodes it looks for.
+// The stock scheduler's own rule for how many feasible nodes it searches for.
 const (
 	fewNodes          = 100
 	nodesPerPercent   = 125
@@ -85,9 +85,9 @@ const (
 	leastPercentage   = 5
 )
 
-// priceOf is what filtering and scoring all nodes costs, in cycles of the stock scheduler, which looks at a part
-// of them. Without the profile's own percentage this takes the adaptive one: if the whole scheduler has another,
-// which plugins are not told, the price is too high rather than too low.
+// priceOf is the cost of filtering and scoring all nodes, in cycles of the stock scheduler, which scores only some of
+// them. Without the profile's own percentage this uses the adaptive one: if the whole scheduler has another, which
+// plugins do not see, the price is too high rather than too low.
 func priceOf(nodes int, percentage *int32) int {
 	if nodes < fewNodes {
 		return 1

@@ -7,8 +7,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
 
-// TestAFaultOfAProfileSaysWhatToDo: the plugin stands aside, and one line of the log is all that tells why.
-func TestAFaultOfAProfileSaysWhatToDo(t *testing.T) {
+// TestAnUnavailableReasonSaysWhatToDo: the plugin is off, and only one log line says why.
+func TestAnUnavailableReasonSaysWhatToDo(t *testing.T) {
 	set := func(plugins ...string) (made config.PluginSet) {
 		for _, name := range plugins {
 			made.Enabled = append(made.Enabled, config.Plugin{Name: name})
@@ -21,15 +21,15 @@ func TestAFaultOfAProfileSaysWhatToDo(t *testing.T) {
 	}{
 		{set("NodePorts", Name), set(Name, "DefaultPreemption"), ""},
 		{set("NodePorts", Name), set(Name), ""},
-		{set("Unheard", Name), set(Name), "trustedPlugins"},
+		{set("Unknown", Name), set(Name), "trustedPlugins"},
 		{set(Name, "NodePorts"), set(Name), "last plugin at preFilter"},
 		{set("NodePorts", Name), set("DefaultPreemption", Name), "first plugin at postFilter"},
 		{set("NodePorts", Name), set("DefaultPreemption"), "first plugin at postFilter"},
 		{set("NodePorts", Name), set(), "first plugin at postFilter"},
 	} {
-		fault := faultOf(&config.Plugins{PreFilter: row.preFilter, PostFilter: row.postFilter}, nil)
-		if (fault == "") != (row.want == "") || !strings.Contains(fault, row.want) {
-			t.Errorf("%v, %v: the fault should speak of %q: %q", row.preFilter, row.postFilter, row.want, fault)
+		reason := unavailableReason(&config.Plugins{PreFilter: row.preFilter, PostFilter: row.postFilter}, nil)
+		if (reason == "") != (row.want == "") || !strings.Contains(reason, row.want) {
+			t.Errorf("%v, %v: the reason should contain %q: %q", row.preFilter, row.postFilter, row.want, reason)
 		}
 	}
 }

@@ -9,17 +9,17 @@ import (
 
 // rankingOf has that many nodes in one group, all of the same total.
 func rankingOf(nodes int) *ranking {
-	r := &ranking{places: make([]place, nodes), groups: make([]group, 1), frame: &frame{}, initial: nodes}
-	for i := range r.places {
-		r.places[i].standing, r.places[i].turn = listed, turn{name: int32(i)}
+	r := &ranking{nodes: make([]nodeEntry, nodes), groups: make([]group, 1), frame: &frame{}, initial: nodes}
+	for i := range r.nodes {
+		r.nodes[i].status, r.nodes[i].tieBreak = listed, tieBreak{name: int32(i)}
 		r.groups[0].list = append(r.groups[0].list, int32(i))
 		r.groups[0].size++
 	}
 	return r
 }
 
-// TestALongLivedRankingTakesNoMoreAndMoreMemory: with tau of 1 one may serve pods for days, and each of them
-// brings back a node, while those behind the best are never looked at.
+// TestALongLivedRankingTakesNoMoreAndMoreMemory: with tau of 1 a ranking may serve pods for days. Each of them readmits a
+// node, while the nodes behind the best are never removed.
 func TestALongLivedRankingTakesNoMoreAndMoreMemory(t *testing.T) {
 	const nodes, rounds = 50, 200
 	r := rankingOf(nodes)
@@ -30,9 +30,9 @@ func TestALongLivedRankingTakesNoMoreAndMoreMemory(t *testing.T) {
 			if at == 7 {
 				total = 100
 			}
-			r.comeBack(at, fwk.NodePluginScores{TotalScore: total}, turn{name: at})
+			r.readmit(at, fwk.NodePluginScores{TotalScore: total}, tieBreak{name: at})
 		}
-		if kept := len(r.groups[0].back); kept > 2*nodes {
+		if kept := len(r.groups[0].rescored); kept > 2*nodes {
 			t.Fatalf("round %d: %d scores of %d nodes are kept", round, kept, nodes)
 		}
 	}
@@ -43,8 +43,8 @@ func TestALongLivedRankingTakesNoMoreAndMoreMemory(t *testing.T) {
 		if !found {
 			break
 		}
-		if best.total != r.places[best.at].total {
-			t.Fatalf("node %d is offered at %d, its score is %d", best.at, best.total, r.places[best.at].total)
+		if best.total != r.nodes[best.at].total {
+			t.Fatalf("node %d is offered at %d, its score is %d", best.at, best.total, r.nodes[best.at].total)
 		}
 		order = append(order, -best.total)
 		r.leave(best.at, "")

@@ -28,11 +28,11 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	registerMetrics()
 	return &Plugin{
 		args: args, handle: handle, owners: podkey.NewOwners(handle.SharedInformerFactory()), features: features,
-		given: newGiven(), entries: newEntries(*args.MaxEntries),
+		served: newServedPods(), entries: newEntries(*args.MaxEntries),
 		profile: sync.OnceValue(func() profile {
 			found := profileOf(handle, args.TrustedPlugins)
-			if found.fault != "" {
-				klog.FromContext(ctx).Error(nil, "The score cache stands aside", "profile", handle.ProfileName(), "why", found.fault)
+			if found.unavailable != "" {
+				klog.FromContext(ctx).Error(nil, "The score cache is off", "profile", handle.ProfileName(), "why", found.unavailable)
 			}
 			return found
 		}),

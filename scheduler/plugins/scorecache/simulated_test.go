@@ -108,8 +108,8 @@ func simulatorOf(t *testing.T, path string, more frameworkruntime.Registry) *sim
 	return simulator
 }
 
-// place fills a measured instance.
-func place(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
+// place runs a measured instance.
+func nodeEntry(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
 	t.Helper()
 	instance.ID, instance.Measure = t.Name(), true
 	result, err := simulator.Run(context.Background(), instance)
@@ -135,17 +135,17 @@ func countedAll(result simulation.Result, name string) int {
 	return int(sum)
 }
 
-// same tells of the first few pods that two results put on different nodes.
+// same reports the first few pods that two results put on different nodes.
 func same(t *testing.T, instance simulation.Instance, want, got simulation.Result) {
 	t.Helper()
 	if maps.Equal(want.Placements, got.Placements) {
 		return
 	}
-	told := 0
+	reported := 0
 	for i := range instance.Pods {
 		name := "default/" + instance.Pods[i].Name
-		if want.Placements[name] != got.Placements[name] && told < 5 {
-			told++
+		if want.Placements[name] != got.Placements[name] && reported < 5 {
+			reported++
 			t.Errorf("%s should be on %q, is on %q", name, want.Placements[name], got.Placements[name])
 		}
 	}

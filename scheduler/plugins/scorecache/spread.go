@@ -12,12 +12,12 @@ import (
 // maxGroups bounds how many groups of nodes are compared with each other for each pod.
 const maxGroups = 32
 
-// spread follows the pods that count for a pod's soft spread constraints. A constraint over hosts concerns one
-// node at a time, and is seen when that node is scored again; one over zones concerns all nodes of a zone. The
-// nodes of the same topologies make a group.
+// spread counts the pods that matter for a pod's soft spread constraints. A constraint over hosts concerns one node at a
+// time, and is evaluated when that node is scored again; one over zones concerns all nodes of a zone. The nodes of the
+// same topologies make a group.
 type spread struct {
 	axes []axis
-	// members holds a node of each group, which stands for its topologies.
+	// members holds one node of each group, by which its topologies are looked up.
 	members []int32
 }
 
@@ -35,9 +35,9 @@ type axis struct {
 	totals, gained []int
 }
 
-// newSpread divides the nodes into groups, and returns the group of each. There is no spread to follow if that
-// makes one group of all. It is false if they cannot be compared: there are too many, or some nodes lack a
-// topology, which the plugin scores in another way.
+// newSpread divides the nodes into groups, and returns the group of each. s is nil if all nodes make one group.
+// comparable is false if there are too many groups, or if some nodes lack a topology, which the plugin scores in another
+// way.
 func newSpread(constraints []constraint, namespace string, nodes []fwk.NodeInfo) (s *spread, groups []int32, comparable bool) {
 	s = &spread{}
 	for _, one := range constraints {
@@ -67,7 +67,7 @@ func newSpread(constraints []constraint, namespace string, nodes []fwk.NodeInfo)
 	return s, groups, true
 }
 
-// topologies names those of a node, its host left out.
+// topologies identifies the topologies of a node, without its host.
 func (s *spread) topologies(at int) string {
 	var name strings.Builder
 	for i := range s.axes {
@@ -78,7 +78,7 @@ func (s *spread) topologies(at int) string {
 	return name.String()
 }
 
-// newAxis is false if some nodes have the topology and others do not.
+// newAxis counts the pods of one constraint. whole is false if some nodes have the topology and others do not.
 func newAxis(of constraint, namespace string, nodes []fwk.NodeInfo) (a axis, whole bool) {
 	a = axis{host: of.topologyKey == v1.LabelHostname, namespace: namespace, selector: of.selector,
 		topology: make([]int32, len(nodes)), counts: make([]int32, len(nodes)), leftOut: make([]bool, len(nodes))}
@@ -103,7 +103,7 @@ func newAxis(of constraint, namespace string, nodes []fwk.NodeInfo) (a axis, who
 	return a, without == 0 || without == len(nodes)
 }
 
-// count leaves out what PodTopologySpread leaves out.
+// count counts the pods of a node as PodTopologySpread does.
 func (a *axis) count(at int, node fwk.NodeInfo) int32 {
 	if a.leftOut[at] || a.selector.Empty() {
 		return 0
@@ -118,7 +118,7 @@ func (a *axis) count(at int, node fwk.NodeInfo) int32 {
 	return count
 }
 
-// recount takes in what has changed on a node.
+// recount updates the counts of a node that has changed.
 func (s *spread) recount(at int32, node fwk.NodeInfo) {
 	if s == nil {
 		return
@@ -133,17 +133,17 @@ func (s *spread) recount(at int32, node fwk.NodeInfo) {
 	}
 }
 
-// crowd is how many pods count in the topologies of a node.
-func (s *spread) crowd(at int32) int {
-	crowd := 0
+// podCount is how many pods count in the topologies of a node.
+func (s *spread) podCount(at int32) int {
+	count := 0
 	for i := range s.axes {
-		crowd += s.axes[i].totals[s.axes[i].topology[at]]
+		count += s.axes[i].totals[s.axes[i].topology[at]]
 	}
-	return crowd
+	return count
 }
 
-// noMoreCrowded says whether in no topology of one node more pods count than in that of another.
-func (s *spread) noMoreCrowded(one, other int32) bool {
+// hasNoMorePods says whether in no topology of one node more pods count than in that of another.
+func (s *spread) hasNoMorePods(one, other int32) bool {
 	for i := range s.axes {
 		a := &s.axes[i]
 		if a.totals[a.topology[one]] > a.totals[a.topology[other]] {
@@ -153,9 +153,9 @@ func (s *spread) noMoreCrowded(one, other int32) bool {
 	return true
 }
 
-// gainedNoMore says the same of what the topologies of one group have gained, hosts left out: what a
-// host has gained is in the node's score already.
-func (s *spread) gainedNoMore(one, other int32) bool {
+// gainedNoMorePods says the same of the pods that the topologies of one group have gained, without hosts: what a host
+// has gained is in the node's score already.
+func (s *spread) gainedNoMorePods(one, other int32) bool {
 	for i := range s.axes {
 		a := &s.axes[i]
 		if !a.host && a.gained[a.topology[s.members[one]]] > a.gained[a.topology[s.members[other]]] {

@@ -27,7 +27,7 @@ func TestARankingEndsWhenAFullZoneGetsRoom(t *testing.T) {
 	}
 	instance.Pods = append(instance.Pods, pods(30, 100, 128)...)
 	instance.Changes = []simulation.Change{{After: 10, PodGone: "default/blocker-11"}}
-	got := place(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
+	got := nodeEntry(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
 	if counted(got, "retired_total feasible-set") != 1 {
 		t.Errorf("the ranking should go because of the zone: %v", got.Measurement.Counters)
 	}
@@ -36,22 +36,22 @@ func TestARankingEndsWhenAFullZoneGetsRoom(t *testing.T) {
 	}
 }
 
-// TestSoftSpreadSurvivesWhatHappensToZones: services, soft constraints and full zones, with random events. What is
-// chosen may differ from scoring all nodes (see the package's description), but whoever has a node must have room
-// there, nobody may wait while a node has room for it, and nothing may fail.
+// TestSoftSpreadSurvivesWhatHappensToZones: services, soft constraints and full zones, with random events. The choice may
+// differ from scoring all nodes (see the package's description), but each placed pod must have room on its node, no pod
+// may wait while a node has room for it, and nothing may fail.
 func TestSoftSpreadSurvivesWhatHappensToZones(t *testing.T) {
 	hits, ended := 0, 0
 	for _, threshold := range []float64{0.5, 1} {
 		cached := simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": threshold}), nil)
 		for seed := range 4 * seeds {
 			instance := zonedInstance(seed)
-			got := place(t, cached, instance)
+			got := nodeEntry(t, cached, instance)
 			hits += counted(got, "hits_total")
 			ended += counted(got, "retired_total feasible-set")
 			if counted(got, "feasible_set_mismatches_total") > 0 {
 				t.Errorf("seed %d: feasible nodes changed behind the cache's back", seed)
 			}
-			lawful(t, seed, instance, got)
+			checkPlacement(t, seed, instance, got)
 		}
 	}
 	if hits == 0 || ended == 0 {
@@ -106,8 +106,8 @@ func zonedKind(random *rand.Rand) func(string) v1.Pod {
 	return func(name string) v1.Pod { return pod(name, cpuMilli, 64, changes...) }
 }
 
-// lawful says of the end whether no node has more than it holds, and no pod waits that would fit.
-func lawful(t *testing.T, seed uint64, instance simulation.Instance, result simulation.Result) {
+// checkPlacement checks that no node is over-committed, and that no pod waits that would fit.
+func checkPlacement(t *testing.T, seed uint64, instance simulation.Instance, result simulation.Result) {
 	t.Helper()
 	free := map[string]int64{}
 	for i := range instance.Nodes {

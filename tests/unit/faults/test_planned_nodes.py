@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from seen_states import Seen, plan, state_of
+
 from stowage_testbed.faults.context import planned_nodes
 
 NODES = ("a", "b", "c", "d")

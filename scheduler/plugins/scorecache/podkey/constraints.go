@@ -58,7 +58,7 @@ func writePorts(w *writer, pod *v1.Pod) {
 	}))
 }
 
-// writeImages tells each container's image: two containers of one image count twice.
+// writeImages writes each container's image: two containers of one image count twice.
 func writeImages(w *writer, pod *v1.Pod) {
 	var images []string
 	for i := range pod.Spec.InitContainers {

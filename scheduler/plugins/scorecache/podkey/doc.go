@@ -1,2 +1,2 @@
-// Package podkey tells which pods are equal to all that filters and scores nodes.
+// Package podkey says which pods are equal for all plugins that filter and score nodes.
 package podkey

@@ -11,13 +11,13 @@ import (
 	kubefeatures "k8s.io/kubernetes/pkg/features"
 )
 
-// Features tells what a pod needs its node to declare, as NodeDeclaredFeatures finds it out.
+// Features infers the features that a pod needs its node to declare, as NodeDeclaredFeatures does.
 type Features struct {
-	// version is nil where that plugin does nothing.
+	// version is nil where that plugin is off.
 	version *versionutil.Version
 }
 
-// NewFeatures looks at the feature gate and at the version of this scheduler.
+// NewFeatures reads the feature gate and the version of this scheduler.
 func NewFeatures() (Features, error) {
 	if !utilfeature.DefaultFeatureGate.Enabled(kubefeatures.NodeDeclaredFeatures) {
 		return Features{}, nil

@@ -7,14 +7,12 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// Key is the paper's ScoreKey (4.2.1): pods with equal keys are equal to all that filters and scores nodes. It
-// is a digest of a text that tells everything in one order, so that a list in another order makes no difference
-// where its order has no meaning.
+// Key is the paper's ScoreKey (4.2.1): pods with equal keys are equal for all plugins that filter and score nodes. It is
+// a digest of a canonical text, so the order of a list makes no difference where it has no meaning.
 type Key [sha256.Size]byte
 
-// Of digests the pod. The Surroundings are what of the cluster decides which of the pod's
-// labels matter.
-func Of(pod *v1.Pod, around Surroundings) Key {
+// Of is the pod's key. The cluster context decides which of the pod's labels matter.
+func Of(pod *v1.Pod, cluster ClusterContext) Key {
 	w := &writer{bytes: make([]byte, 0, 512)}
 	w.text(pod.Spec.SchedulerName)
 	w.number(int64(corev1helpers.PodPriority(pod)))
@@ -30,6 +28,6 @@ func Of(pod *v1.Pod, around Surroundings) Key {
 	writePorts(w, pod)
 	writeImages(w, pod)
 	writeSpread(w, pod)
-	around.write(w, pod)
+	cluster.write(w, pod)
 	return sha256.Sum256(w.bytes)
 }

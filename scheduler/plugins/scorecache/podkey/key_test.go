@@ -72,9 +72,9 @@ func soft(key string) v1.TopologySpreadConstraint {
 	}
 }
 
-// around is a cluster in which labels matter.
-func around() Surroundings {
-	return Surroundings{Affinity: true, Siblings: labels.Everything(), Features: "f"}
+// clusterWithLabels is a cluster in which labels matter.
+func clusterWithLabels() ClusterContext {
+	return ClusterContext{Affinity: true, Siblings: labels.Everything(), Features: "f"}
 }
 
 func required(pod *v1.Pod) []v1.NodeSelectorTerm {
@@ -88,7 +88,7 @@ func preferred(pod *v1.Pod) []v1.PreferredSchedulingTerm {
 // TestEveryFieldThatTheSchedulerLooksAtChangesTheKey: a pod that is placed by the ranking of one that differs
 // may be placed where its own scores would not have put it.
 func TestEveryFieldThatTheSchedulerLooksAtChangesTheKey(t *testing.T) {
-	want := Of(full(), around())
+	want := Of(full(), clusterWithLabels())
 	for field, change := range map[string]func(*v1.Pod){
 		"schedulerName":      func(p *v1.Pod) { p.Spec.SchedulerName = "other" },
 		"priority":           func(p *v1.Pod) { p.Spec.Priority = ptr.To[int32](6) },
@@ -142,7 +142,7 @@ func TestEveryFieldThatTheSchedulerLooksAtChangesTheKey(t *testing.T) {
 	} {
 		pod := full()
 		change(pod)
-		if Of(pod, around()) == want {
+		if Of(pod, clusterWithLabels()) == want {
 			t.Errorf("%s: the key should be another", field)
 		}
 	}
@@ -154,7 +154,7 @@ func request(pod *v1.Pod, name v1.ResourceName, amount string) {
 
 // TestOrderAndIrrelevantFieldsDoNotChangeTheKey: every difference that means nothing costs a ranking.
 func TestOrderAndIrrelevantFieldsDoNotChangeTheKey(t *testing.T) {
-	want := Of(full(), around())
+	want := Of(full(), clusterWithLabels())
 	for field, change := range map[string]func(*v1.Pod){
 		"name":                   func(p *v1.Pod) { p.Name, p.UID = "q", "other" },
 		"annotations":            func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} },
@@ -181,44 +181,44 @@ func TestOrderAndIrrelevantFieldsDoNotChangeTheKey(t *testing.T) {
 	} {
 		pod := full()
 		change(pod)
-		if Of(pod, around()) != want {
+		if Of(pod, clusterWithLabels()) != want {
 			t.Errorf("%s: the key should be the same", field)
 		}
 	}
 }
 
-// TestLabelsMatterWhereSomebodyLooksAtThem: the pods of a StatefulSet or an indexed Job all have labels of
-// their own, and are equal nevertheless unless somebody selects by them.
-func TestLabelsMatterWhereSomebodyLooksAtThem(t *testing.T) {
+// TestLabelsMatterWhereASelectorReadsThem: the pods of a StatefulSet or an indexed Job all have different labels, and are
+// equal nevertheless unless a selector reads these labels.
+func TestLabelsMatterWhereASelectorReadsThem(t *testing.T) {
 	plain := func(name, namespace string) *v1.Pod {
 		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: map[string]string{"name": name}}}
 		pod.Spec.Containers = []v1.Container{container("c", "i", "1", "1Gi")}
 		return pod
 	}
 	one, two, elsewhere := plain("one", "here"), plain("two", "here"), plain("one", "there")
-	nobody := Surroundings{Siblings: labels.Everything()}
-	if Of(one, nobody) != Of(two, nobody) || Of(one, nobody) != Of(elsewhere, nobody) {
-		t.Error("nobody looks at labels and namespaces, which should make no difference")
+	plainContext := ClusterContext{Siblings: labels.Everything()}
+	if Of(one, plainContext) != Of(two, plainContext) || Of(one, plainContext) != Of(elsewhere, plainContext) {
+		t.Error("no selector reads labels and namespaces, so they should make no difference")
 	}
-	affine := Surroundings{Siblings: labels.Everything(), Affinity: true}
+	affine := ClusterContext{Siblings: labels.Everything(), Affinity: true}
 	if Of(one, affine) == Of(two, affine) || Of(one, affine) == Of(elsewhere, affine) {
 		t.Error("a pod with inter-pod affinity looks at labels and namespaces")
 	}
-	service := Surroundings{Siblings: labels.SelectorFromSet(labels.Set{"app": "a"})}
+	service := ClusterContext{Siblings: labels.SelectorFromSet(labels.Set{"app": "a"})}
 	if Of(one, service) != Of(two, service) {
 		t.Error("both belong to the same service, which is all that counts")
 	}
-	if Of(one, service) == Of(elsewhere, service) || Of(one, service) == Of(one, nobody) {
+	if Of(one, service) == Of(elsewhere, service) || Of(one, service) == Of(one, plainContext) {
 		t.Error("pods are spread among those of their own service and namespace")
 	}
-	if Of(one, nobody) == Of(one, Surroundings{Siblings: labels.Everything(), Features: "f"}) {
+	if Of(one, plainContext) == Of(one, ClusterContext{Siblings: labels.Everything(), Features: "f"}) {
 		t.Error("features that a node must declare should make a difference")
 	}
 }
 
-// judged says of each field of a pod's spec whether it is in the key, keeps the pod out of the cache, or is
-// none of the scheduler's business when it looks for a node.
-var judged = map[string]string{
+// handling says for each field of a pod's spec whether it is in the key, makes the pod bypass the cache, or does not
+// matter for the choice of a node.
+var handling = map[string]string{
 	"Volumes": "bypass", "InitContainers": "key", "Containers": "key", "EphemeralContainers": "none",
 	"RestartPolicy": "none", "TerminationGracePeriodSeconds": "none", "ActiveDeadlineSeconds": "none", "DNSPolicy": "none",
 	"NodeSelector": "key", "ServiceAccountName": "none", "DeprecatedServiceAccount": "none",
@@ -232,19 +232,19 @@ var judged = map[string]string{
 	"SchedulingGroup": "bypass",
 }
 
-// TestEveryFieldOfAPodIsJudged: a new version of Kubernetes may bring a field that a plugin looks at, and
-// whoever raises the version must decide what it means here.
-func TestEveryFieldOfAPodIsJudged(t *testing.T) {
+// TestEveryFieldOfAPodIsClassified: a new version of Kubernetes may add a field that a plugin reads. An upgrade must
+// decide what it means here.
+func TestEveryFieldOfAPodIsClassified(t *testing.T) {
 	spec := reflect.TypeOf(v1.PodSpec{})
 	for i := range spec.NumField() {
-		if name := spec.Field(i).Name; judged[name] == "" {
-			t.Errorf("spec.%s is not judged: does a Filter or Score plugin look at it?", name)
+		if name := spec.Field(i).Name; handling[name] == "" {
+			t.Errorf("spec.%s is not classified: does a Filter or Score plugin read it?", name)
 		}
 	}
 }
 
-// TestTextsOfAWriterCannotBeMistaken: two texts that run together must not look like two others.
-func TestTextsOfAWriterCannotBeMistaken(t *testing.T) {
+// TestTextsOfAWriterAreUnambiguous: two texts that run together must not look like two others.
+func TestTextsOfAWriterAreUnambiguous(t *testing.T) {
 	seen := map[string]string{}
 	for _, texts := range [][]string{{"", "ab"}, {"a", "b"}, {"ab"}, {"", "a", "b"}, {"", "", "ab"}} {
 		var w writer

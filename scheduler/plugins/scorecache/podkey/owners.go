@@ -9,7 +9,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/helper"
 )
 
-// Owners finds out which pods PodTopologySpread takes to belong together if they do not say how to be spread.
+// Owners finds the pods that PodTopologySpread spreads together by default.
 type Owners struct {
 	services     corelisters.ServiceLister
 	controllers  corelisters.ReplicationControllerLister
@@ -17,7 +17,7 @@ type Owners struct {
 	statefulSets appslisters.StatefulSetLister
 }
 
-// NewOwners asks the informers of the factory, which must not have been started.
+// NewOwners reads the informers of the factory, which must not have been started.
 func NewOwners(factory informers.SharedInformerFactory) *Owners {
 	return &Owners{
 		services:     factory.Core().V1().Services().Lister(),
@@ -27,7 +27,7 @@ func NewOwners(factory informers.SharedInformerFactory) *Owners {
 	}
 }
 
-// Selector is empty for a pod that belongs to nobody.
+// Selector is empty for a pod without an owner or a service.
 func (o *Owners) Selector(pod *v1.Pod) labels.Selector {
 	return helper.DefaultSelector(pod, o.services, o.controllers, o.replicaSets, o.statefulSets)
 }

@@ -10,15 +10,15 @@ import (
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// assumed is what scoring takes a container to request that does not say.
+// assumed is what scoring assumes for a container without requests.
 var assumed = v1.ResourceList{
 	v1.ResourceCPU:    *resource.NewMilliQuantity(schedutil.DefaultMilliCPURequest, resource.DecimalSI),
 	v1.ResourceMemory: *resource.NewQuantity(schedutil.DefaultMemoryRequest, resource.BinarySI),
 }
 
-// writeRequests tells what the pod requests in effect, of every resource: containers, init containers,
-// sidecars and overhead, once for filters and once as scoring counts it. Requests of the pod as a
-// whole are told beside those of its containers, since a feature gate decides which count.
+// writeRequests writes the pod's effective requests of every resource: containers, init containers, sidecars and
+// overhead, once as filters count them and once as scoring does. Pod-level requests are written beside those of the
+// containers, since a feature gate decides which count.
 func writeRequests(w *writer, pod *v1.Pod) {
 	writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true}))
 	writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
@@ -31,7 +31,7 @@ func writeRequests(w *writer, pod *v1.Pod) {
 	}
 }
 
-// writeResources leaves out what is zero: asking for nothing is not asking.
+// writeResources leaves out zero amounts: they are the same as no request.
 func writeResources(w *writer, list v1.ResourceList) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		quantity := list[name]

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// SelectorOf is the selector of a constraint, the pod's own values of matchLabelKeys included. One that cannot
-// be read selects nothing; PodTopologySpread refuses such a pod.
+// SelectorOf is the selector of a constraint, with the pod's own values of matchLabelKeys. A selector that cannot be
+// read selects nothing; PodTopologySpread refuses such a pod.
 func SelectorOf(constraint *v1.TopologySpreadConstraint, pod *v1.Pod) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(constraint.LabelSelector)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// writer makes a text that can be read in one way only: everything is preceded by its length.
+// writer makes an unambiguous text: each value is preceded by its length.
 type writer struct{ bytes []byte }
 
 func (w *writer) number(value int64) { w.bytes = binary.AppendVarint(w.bytes, value) }
@@ -33,7 +33,7 @@ func (w *writer) pairs(values map[string]string) {
 	}
 }
 
-// bag writes values whose order has no meaning, but whose number has.
+// bag writes values whose order does not matter, but whose number does.
 func (w *writer) bag(values []string) {
 	slices.Sort(values)
 	w.number(int64(len(values)))
@@ -42,18 +42,18 @@ func (w *writer) bag(values []string) {
 	}
 }
 
-// set writes values of which neither the order nor the number has a meaning.
+// set writes values whose order and number do not matter.
 func (w *writer) set(values []string) {
 	slices.Sort(values)
 	w.bag(slices.Compact(values))
 }
 
-// each tells every value by a text of its own.
-func each[T any](values []T, tell func(*writer, *T)) []string {
+// each writes every value into a text of its own.
+func each[T any](values []T, write func(*writer, *T)) []string {
 	texts := make([]string, len(values))
 	for i := range values {
 		var w writer
-		tell(&w, &values[i])
+		write(&w, &values[i])
 		texts[i] = string(w.bytes)
 	}
 	return texts

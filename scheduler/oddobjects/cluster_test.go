@@ -1,0 +1,151 @@
+package oddobjects_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// cluster is one small cluster.
+type cluster struct {
+	nodes      []*v1.Node
+	pods       []*v1.Pod
+	budgets    []*policyv1.PodDisruptionBudget
+	namespaces []*v1.Namespace
+	volumes    disks
+}
+
+// newCluster generates about as many objects as asked for, and counts those that Kubernetes refuses.
+func (g generator) newCluster(objects int, count *count) *cluster {
+	c := &cluster{volumes: disks{}}
+	for i := range max(2, objects/15) {
+		c.nodes = keepLegal(c.nodes, g.node(i), count)
+	}
+	for i := range objects / 20 {
+		c.budgets = keepLegal(c.budgets, g.budget(i), count)
+	}
+	for _, name := range []string{"default", "team", strings.Repeat("n", 63)} {
+		namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: g.labels(g.upTo(2000))}}
+		c.namespaces = keepLegal(c.namespaces, namespace, count)
+	}
+	for i := range 3 {
+		volume := g.volume(i)
+		if kept := keepLegal(nil, volume, count); len(kept) == 1 {
+			c.volumes[fmt.Sprintf("claim-%d", i)] = volume
+		}
+	}
+	for i := range objects - objects/15 - objects/20 - 6 {
+		node := ""
+		if len(c.nodes) > 0 && g.IntN(5) > 0 {
+			node = c.nodes[g.IntN(len(c.nodes))].Name
+		}
+		c.pods = keepLegal(c.pods, g.pod(i, node), count)
+	}
+	return c
+}
+
+func (g generator) node(number int) *v1.Node {
+	name := fmt.Sprintf("node-%d", number)
+	node := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name,
+			"zone": oneOf(g, "a", "b", "c"), "x": oneOf(g, "1", "9", "abc")}},
+		Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("8"),
+			v1.ResourceMemory: resource.MustParse("32Gi"), v1.ResourcePods: resource.MustParse("110")}},
+	}
+	if once, again := g.seldom(), g.seldom(); !once && !again {
+		return node
+	}
+	switch g.IntN(6) {
+	case 0:
+		node.Labels = g.labels(1 + g.IntN(3000))
+	case 1:
+		for range g.IntN(60) {
+			node.Spec.Taints = append(node.Spec.Taints, v1.Taint{Key: g.key(), Value: g.value(),
+				Effect: oneOf(g, v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute)})
+		}
+	case 2:
+		node.Status.Allocatable = oneOf(g, nil, g.resources())
+	case 3:
+		node.Status.Allocatable[g.resource()] = g.amount()
+		node.Status.Allocatable[v1.ResourcePods] = g.amount()
+	case 4:
+		node.Spec.Unschedulable = true
+	case 5:
+		node.DeletionTimestamp, node.Finalizers = &metav1.Time{Time: time.Unix(2000, 0)}, []string{"example.com/never"}
+	}
+	return node
+}
+
+func (g generator) budget(number int) *policyv1.PodDisruptionBudget {
+	amount := oneOf(g, intstr.FromInt32(0), intstr.FromInt32(math.MaxInt32), intstr.FromString("100%"), intstr.FromString("0%"))
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: oneOf(g, "default", "team", "nowhere"), Name: fmt.Sprintf("budget-%d", number),
+			UID: types.UID(fmt.Sprintf("budget-%d", number))},
+		Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &amount, Selector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{"app": fmt.Sprintf("workload-%d", g.IntN(12))}}},
+		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: oneOf[int32](g, 0, 1, 3, math.MaxInt32)},
+	}
+	if g.seldom() {
+		budget.Spec.Selector = g.selector()
+	}
+	return budget
+}
+
+func (g generator) volume(number int) *v1.PersistentVolume {
+	return &v1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("volume-%d", number)},
+		Spec: v1.PersistentVolumeSpec{
+			Capacity:    v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")},
+			AccessModes: []v1.PersistentVolumeAccessMode{oneOf(g, v1.ReadWriteOnce, v1.ReadWriteOncePod)},
+			PersistentVolumeSource: v1.PersistentVolumeSource{CSI: &v1.CSIPersistentVolumeSource{
+				Driver: "example.com", VolumeHandle: "h"}},
+			NodeAffinity: &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{
+				NodeSelectorTerms: []v1.NodeSelectorTerm{g.nodeTerm(), g.nodeTerm()}}},
+		},
+	}
+}
+
+// disks are the volumes that claims are bound to, by the claims' names.
+type disks map[string]*v1.PersistentVolume
+
+func (d disks) Claim(_, name string) *v1.PersistentVolumeClaim {
+	if name == "unbound" {
+		return &v1.PersistentVolumeClaim{}
+	}
+	if d[name] == nil {
+		return nil
+	}
+	return &v1.PersistentVolumeClaim{Spec: v1.PersistentVolumeClaimSpec{VolumeName: name, AccessModes: d[name].Spec.AccessModes}}
+}
+
+func (d disks) Volume(name string) *v1.PersistentVolume { return d[name] }
+
+func (d disks) Limited(string) bool { return false }
+
+// snapshot is what the scheduler would ask about, with reservations of any size.
+func (c *cluster) snapshot(g generator, id string, cache *snapshot.Cache) *snapshot.Snapshot {
+	held := map[string]resources.Vector{"nowhere": {CPUMilli: 1}}
+	for range 3 {
+		amount := g.amount()
+		held[fmt.Sprintf("node-%d", g.IntN(40))] = resources.OfList(v1.ResourceList{g.resource(): amount})
+	}
+	reserved := map[types.UID]string{}
+	for range 3 {
+		reserved[types.UID(fmt.Sprintf("uid-%d", g.IntN(400)))] = oneOf(g, "node-0", "node-1", "nowhere")
+	}
+	return snapshot.Build(snapshot.Input{ID: id, Nodes: c.nodes, Pods: c.pods, Budgets: c.budgets, Namespaces: c.namespaces,
+		Volumes: c.volumes, Now: time.Unix(1_000_000, 0), Reserved: reserved, Held: held, Cache: cache,
+		Rules: snapshot.Rules{SchedulerName: ourScheduler, ProtectedNamespaces: sets.New("stowage-system")}})
+}

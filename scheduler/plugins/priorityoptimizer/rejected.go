@@ -1,0 +1,80 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// rejectedPods are the pods that this plugin has just rejected, until their failure is handled.
+type rejectedPods struct {
+	mu   sync.Mutex
+	pods sets.Set[types.UID]
+}
+
+func (t *rejectedPods) add(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pods == nil {
+		t.pods = sets.New[types.UID]()
+	}
+	t.pods.Insert(uid)
+}
+
+// take says whether the pod is one of them, and forgets it.
+func (t *rejectedPods) take(uid types.UID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.pods.Has(uid)
+	t.pods.Delete(uid)
+	return was
+}
+
+// HandleFailures puts the pods that the plugin rejected back into the queue without a status write: the plugin activates
+// them again, and the rejection says nothing about them. The scheduler writes each failure before it takes the next pod,
+// 50 a second at its stock limits, so a solve for 500 pods would make all others wait for ten seconds. It must be called
+// before the scheduler runs.
+func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
+	handle := of.FailureHandler
+	of.FailureHandler = func(ctx context.Context, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
+		nominating *fwk.NominatingInfo, start time.Time) {
+		ours := profile.ProfileName() == p.handle.ProfileName() && p.rejected.take(pod.Pod.UID)
+		if !ours || !requeue(ctx, of.SchedulingQueue, profile, pod, status) {
+			handle(ctx, profile, pod, status, nominating, start)
+		}
+	}
+}
+
+// requeue does with the queue what the scheduler does after a failed cycle. It reports false, and does nothing, where
+// more has to be done.
+func requeue(ctx context.Context, queue interface {
+	AddUnschedulableIfNotPresent(logger klog.Logger, pod *framework.QueuedPodInfo, podSchedulingCycle int64) error
+	SchedulingCycle() int64
+}, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status) bool {
+	var unfit *framework.FitError
+	if !errors.As(status.AsError(), &unfit) || pod.Pod.Status.NominatedNodeName != "" {
+		return false
+	}
+	live, err := profile.SharedInformerFactory().Core().V1().Pods().Lister().Pods(pod.Pod.Namespace).Get(pod.Pod.Name)
+	if err != nil || live.UID != pod.Pod.UID || live.Spec.NodeName != "" {
+		return false
+	}
+	// The error is about selectors that the API server accepted; such a pod is queued like any other.
+	info, _ := framework.NewPodInfo(live.DeepCopy())
+	pod.ClearRejectorPlugins()
+	pod.PodInfo = info
+	pod.UnschedulablePlugins, pod.PendingPlugins = unfit.Diagnosis.UnschedulablePlugins, unfit.Diagnosis.PendingPlugins
+	if err := queue.AddUnschedulableIfNotPresent(klog.FromContext(ctx), pod, queue.SchedulingCycle()); err != nil {
+		utilruntime.HandleErrorWithContext(ctx, err, "Error occurred")
+	}
+	return true
+}

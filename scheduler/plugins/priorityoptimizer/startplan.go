@@ -1,0 +1,137 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// startTries is how often a plan is checked again because a pod was bound to one of its nodes meanwhile.
+const startTries = 3
+
+// startPlan records the plan, checks it against the live state and makes it the active plan.
+func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *plan.Plan) {
+	giveUp := func(phase packingplan.Phase, err error) {
+		l.trigger.failed()
+		l.finish(ctx, session.record, phase, err.Error())
+	}
+	session.record.Status.Phase = packingplan.Proposed
+	if err := l.write(ctx, session.record); err != nil {
+		giveUp(packingplan.Failed, err)
+		return
+	}
+	if l.abortRequested(session.record) {
+		l.finish(ctx, session.record, packingplan.Aborted, messageAborted)
+		return
+	}
+	l.holdRoom(session.record)
+	// The hold of the solve may be over by now, and there is none where a proposal is approved.
+	l.hold.begin(holdMargin)
+	active, err := l.activatePlan(ctx, session)
+	if err != nil {
+		countRefusal(err)
+		giveUp(packingplan.Aborted, err)
+		return
+	}
+	session.record.Status.Phase = packingplan.Executing
+	if err := l.write(ctx, session.record); err != nil {
+		l.execution.Store(nil)
+		giveUp(packingplan.Aborted, err)
+		return
+	}
+	l.planLogger(session.record).Info("Carrying out a plan", "placements", len(checked.Placements),
+		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", checked.Optimal)
+	l.active = active
+	l.hold.end()
+}
+
+// activatePlan checks the plan on the live state and opens its places. If a pod is bound to one of the plan's nodes
+// between the two, it starts over. Pods may be bound to other nodes at any time.
+func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*activePlan, error) {
+	defer l.inFlight.stopTracking()
+	for range startTries {
+		l.inFlight.startTracking()
+		now, err := l.view.snapshot(session.snapshot.ID)
+		if err != nil {
+			return nil, err
+		}
+		checked, err := plan.Check(session.answer.Plan, now, l.policy())
+		if err != nil {
+			return nil, err
+		}
+		if err := plan.CheckNodesUnchanged(checked, session.snapshot, now); err != nil {
+			return nil, err
+		}
+		outcome, err := l.rehearse(ctx, checked)
+		if err != nil {
+			return nil, err
+		}
+		execution := executor.New(checked, now.Free(), int(*l.args.Limits.MaxUnavailablePerWorkload))
+		execution.AllowEarly(outcome.Early...)
+		if outcome.RequireAll {
+			execution.RequireAll()
+		}
+		for _, pod := range now.Pods {
+			if pod.Node == "" {
+				execution.Note(pod.Object)
+			}
+		}
+		l.execution.Store(execution)
+		if !l.inFlight.addedOn(checked.Nodes()) {
+			return l.newActivePlan(session, now, checked, execution), nil
+		}
+		l.execution.Store(nil)
+	}
+	return nil, errors.New("pods were being bound to its nodes while the plan was about to begin")
+}
+
+func (l *loop) newActivePlan(session *solveSession, now *snapshot.Snapshot, checked *plan.Plan, execution *executor.Execution) *activePlan {
+	after := checked.NodesAfter()
+	for uid, state := range execution.States() {
+		if state == executor.NotNeeded {
+			delete(after, uid)
+		}
+	}
+	return &activePlan{
+		record: session.record, partial: session.partial, nextChange: session.nextChange, execution: execution, targets: after, nodes: statesOf(now, after),
+		touched: checked.Nodes(), expected: session.expected(after), dirty: true, retry: firstRetry,
+		changed: l.clock.Now(), pace: l.args.Limits.pace(), deadline: l.clock.Now().Add(l.timeoutFor(checked)),
+	}
+}
+
+// timeoutFor is how long the plan may take in total. It grows with the plan: with the rate at which pods are evicted,
+// and with the workload whose pods take longest to leave one after the other. A plan that makes no progress is aborted
+// long before that.
+func (l *loop) timeoutFor(checked *plan.Plan) time.Duration {
+	disrupted := checked.Disrupted()
+	timeout := seconds(*l.args.PlanTimeoutSeconds)
+	if rate := *l.args.Limits.EvictionsPerSecond; rate > 0 {
+		timeout += seconds(float64(len(disrupted)) / rate)
+	}
+	atOnce := int(*l.args.Limits.MaxUnavailablePerWorkload)
+	if atOnce == 0 {
+		return timeout
+	}
+	count, longest := map[types.UID]int{}, time.Duration(0)
+	for _, pod := range disrupted {
+		count[pod.Owner]++
+		turns := time.Duration((count[pod.Owner] - 1) / atOnce)
+		longest = max(longest, turns*(seconds(*l.args.StepTimeoutSeconds)+graceOf(pod.Object)))
+	}
+	return timeout + longest
+}
+
+func graceOf(pod *v1.Pod) time.Duration {
+	if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil {
+		return time.Duration(*grace) * time.Second
+	}
+	return v1.DefaultTerminationGracePeriodSeconds * time.Second
+}

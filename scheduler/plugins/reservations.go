@@ -1,0 +1,105 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/utils/clock"
+
+	"github.com/stowage/stowage/scheduler/leadership"
+	"github.com/stowage/stowage/scheduler/plugins/reservations"
+	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/reservation/controller"
+)
+
+const (
+	// wakeEvery is the least time between two activations of the pods that wait for reserved room.
+	wakeEvery = 250 * time.Millisecond
+	// syncTimeout is how long a process that begins to schedule waits for the ledger to be complete. Where the custom
+	// resources are not installed, it never is.
+	syncTimeout = 2 * time.Second
+	// syncTick is how often it checks.
+	syncTick = 5 * time.Millisecond
+)
+
+// startReservations starts the ledger, and the reservation controller as soon as the process leads. It reports false if
+// no profile has the plugin, or there is no API server. The watch of plans is not started.
+func (i *Installation) startReservations(
+	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, rehearsers map[string]*rehearsal.Framework,
+) (bool, error) {
+	first := i.firstReserving(profiles)
+	if first == "" || to.Profiles[first].KubeConfig() == nil {
+		return false, nil
+	}
+	handle := to.Profiles[first]
+	made, err := client(handle)
+	if err != nil {
+		return false, err
+	}
+	plans, err := i.plansOf(handle)
+	if err != nil {
+		return false, err
+	}
+	from := reservation.Informers{Reservations: reservation.NewInformer(made), Plans: plans,
+		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer()}
+	reservationController := controller.New(controller.Parts{
+		Clock: clock.RealClock{}, Store: reservation.NewStore(made), Ledger: i.ledger, Placer: rehearsers[first],
+		Informer: from.Reservations, Recorder: handle.EventRecorder(), Retention: i.reserving[first].Args.Retention(),
+	})
+	known, err := i.ledger.Watch(klog.FromContext(ctx), from, reservationController.Wake)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", reservations.Name, err)
+	}
+	for _, plugin := range i.reserving {
+		if err := plugin.Watch(from.Pods); err != nil {
+			return false, err
+		}
+	}
+	go from.Reservations.RunWithContext(ctx)
+	go i.wakeRejected(ctx)
+	leadership.Announce(to, func() {
+		awaitLedger(ctx, known)
+		go reservationController.Run(ctx)
+	})
+	return true, nil
+}
+
+// awaitLedger waits for the ledger, so that a process that begins to schedule does not give reserved room away.
+func awaitLedger(ctx context.Context, known func() bool) {
+	err := wait.PollUntilContextTimeout(ctx, syncTick, syncTimeout, true, func(context.Context) (bool, error) {
+		return known(), nil
+	})
+	if err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Scheduling begins although it is not known what is reserved",
+			"waited", syncTimeout)
+	}
+}
+
+// wakeRejected activates the pods, of every profile, that were refused a node on which room has come free.
+func (i *Installation) wakeRejected(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-i.ledger.News():
+			freed := i.ledger.Freed()
+			for _, plugin := range i.reserving {
+				plugin.Freed(freed)
+			}
+		}
+	}, wakeEvery)
+}
+
+func (i *Installation) firstReserving(profiles []config.KubeSchedulerProfile) string {
+	for _, profile := range profiles {
+		if i.reserving[profile.SchedulerName] != nil {
+			return profile.SchedulerName
+		}
+	}
+	return ""
+}

@@ -1,0 +1,179 @@
+package reservations
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+// activating is a handle that records which pods are activated.
+type activating struct {
+	connected
+	woken *[]string
+}
+
+func (a activating) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
+	*a.woken = append(*a.woken, slices.Sorted(maps.Keys(pods))...)
+}
+
+// queueing is a plugin with 1 CPU on n1 reserved for other pods, and the pods that it activates.
+func queueing(t *testing.T) (plugin *Plugin, woken *[]string) {
+	t.Helper()
+	ledger := reservation.NewLedger()
+	ledger.Put(roomFor(t, "owner"))
+	woken = new([]string)
+	plugin, err := New(nil, activating{woken: woken}, ledger, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plugin, woken
+}
+
+// waiter is a pod of that name.
+func waiter(name string) *v1.Pod {
+	pod := podOf("stranger")
+	pod.Name, pod.UID = name, types.UID(name)
+	return pod
+}
+
+// refuse runs a cycle in which the given nodes have no room beside what is held; found says whether the pod found another
+// node.
+func refuse(t *testing.T, plugin *Plugin, pod *v1.Pod, found bool, nodes ...string) {
+	t.Helper()
+	cycle := framework.NewCycleState()
+	if _, status := plugin.PreFilter(context.Background(), cycle, pod, nil); !status.IsSuccess() {
+		t.Fatalf("PreFilter %v", status)
+	}
+	for _, name := range nodes {
+		node := &v1.Node{}
+		node.Name = name
+		info := framework.NewNodeInfo()
+		info.SetNode(node)
+		if status := plugin.Filter(context.Background(), cycle, pod, info); name == "n1" && status.IsSuccess() {
+			t.Fatalf("%s is not refused", name)
+		}
+	}
+	if !found {
+		plugin.PostFilter(context.Background(), cycle, pod, nil)
+	}
+}
+
+func eventually(ctx context.Context, holds func() bool) error {
+	return wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		return holds(), nil
+	})
+}
+
+// Most pods that are refused one node find another. Remembering them all would take memory, and activate them all at every
+// change.
+func TestOnlyPodsWithoutANodeAreRemembered(t *testing.T) {
+	plugin, woken := queueing(t)
+	for i := range 1000 {
+		refuse(t, plugin, waiter(fmt.Sprint("bound-", i)), true, "n1")
+	}
+	refuse(t, plugin, waiter("waiting"), false, "n1")
+
+	plugin.Freed(sets.New("n1"))
+
+	if len(plugin.rejected.pods) != 1 || !slices.Equal(*woken, []string{"waiting"}) {
+		t.Errorf("%d remembered, %v woken up", len(plugin.rejected.pods), *woken)
+	}
+}
+
+// Room that comes free on one node does not help pods that were refused other nodes.
+func TestOnlyPodsThatWereRefusedTheNodeAreWokenUp(t *testing.T) {
+	plugin, woken := queueing(t)
+	refuse(t, plugin, waiter("concerned"), false, "n1")
+	many := refusedNodes{}
+	for i := range mostNodes + 1 {
+		many.add(fmt.Sprint("node-", i))
+	}
+	plugin.rejected.add(waiter("refused-many"), many)
+
+	plugin.Freed(sets.New("n2"))
+	elsewhere := *woken
+	*woken = nil
+	plugin.Freed(sets.New("n1"))
+
+	if !slices.Equal(elsewhere, []string{"refused-many"}) || !slices.Equal(*woken, []string{"concerned", "refused-many"}) {
+		t.Errorf("woken up by another node %v, by this one %v", elsewhere, *woken)
+	}
+}
+
+// Pods that are deleted while they wait, or while they are being scheduled, leave nothing behind, nor does one
+// that another process binds.
+func TestPodsThatAreGoneAreForgotten(t *testing.T) {
+	_, ctx := ktesting.NewTestContext(t)
+	plugin, _ := queueing(t)
+	client := fake.NewClientset(waiter("deleted"), waiter("bound"), waiter("stays"))
+	factory := informers.NewSharedInformerFactory(client, 0)
+	pods := factory.Core().V1().Pods().Informer()
+	if err := plugin.Watch(pods); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(ctx.Done())
+	cache.WaitForCacheSync(ctx.Done(), pods.HasSynced)
+	for _, name := range []string{"deleted", "bound", "stays", "deleted before it is kept"} {
+		refuse(t, plugin, waiter(name), false, "n1")
+	}
+
+	bound := waiter("bound")
+	bound.Spec.NodeName = "n2"
+	if err := client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), bound, "default"); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", "deleted"); err != nil {
+		t.Fatal(err)
+	}
+
+	remembered := func() []string {
+		plugin.rejected.mu.Lock()
+		defer plugin.rejected.mu.Unlock()
+		var names []string
+		for uid := range plugin.rejected.pods {
+			names = append(names, string(uid))
+		}
+		return names
+	}
+	if err := eventually(ctx, func() bool { return slices.Equal(remembered(), []string{"stays"}) }); err != nil {
+		t.Errorf("%v are remembered", remembered())
+	}
+}
+
+// Where nothing is reserved, the plugin costs nothing: it does not even store a cycle state.
+func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
+	plugin, err := New(nil, activating{}, reservation.NewLedger(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cycle, pod := framework.NewCycleState(), waiter("p")
+	_, filter := plugin.PreFilter(context.Background(), cycle, pod, nil)
+	_, post := plugin.PostFilter(context.Background(), cycle, pod, nil)
+	score := plugin.PreScore(context.Background(), cycle, pod, nil)
+	reserve := plugin.Reserve(context.Background(), cycle, pod, "n1")
+	plugin.Unreserve(context.Background(), cycle, pod, "n1")
+
+	if !filter.IsSkip() || !score.IsSkip() || !reserve.IsSuccess() || post.Code() != fwk.Unschedulable || post.Message() != "" {
+		t.Errorf("PreFilter %v, PostFilter %v, PreScore %v, Reserve %v", filter, post, score, reserve)
+	}
+	if stateOf(cycle) != nil || len(plugin.rejected.pods) != 0 {
+		t.Errorf("state %v, remembered %v", stateOf(cycle), plugin.rejected.pods)
+	}
+}

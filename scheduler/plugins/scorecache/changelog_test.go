@@ -1,0 +1,144 @@
+package scorecache
+
+import (
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+func infos(names ...string) []fwk.NodeInfo {
+	list := make([]fwk.NodeInfo, len(names))
+	for i, name := range names {
+		info := framework.NewNodeInfo()
+		info.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		list[i] = info
+	}
+	return list
+}
+
+func podInfo(t *testing.T, uid string, affine bool) fwk.PodInfo {
+	t.Helper()
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: uid, UID: types.UID(uid)}}
+	if affine {
+		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: v1.LabelHostname}}}}
+	}
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+// TestTheChangeLogRecordsEveryChangedNode: a change that is missed leaves a stale score in every ranking.
+func TestTheChangeLogRecordsEveryChangedNode(t *testing.T) {
+	nodes := infos("b", "a", "c")
+	var c nodeChangeLog
+	c.update(nodes)
+	began := c.next()
+	nodes[2].AddPodInfo(podInfo(t, "p", false))
+	c.update(nodes)
+	nodes[0].AddPodInfo(podInfo(t, "q", false))
+	nodes[2].AddPodInfo(podInfo(t, "r", false))
+	c.update(nodes)
+	c.update(nodes)
+	changed, known := c.since(began)
+	if !known || !slices.Equal(changed, []int32{2, 0, 2}) {
+		t.Errorf("nodes 2, 0 and 2 changed, the log says %v (%t)", changed, known)
+	}
+	if !slices.Equal(c.nameRank, []int32{1, 0, 2}) {
+		t.Errorf("the order of names is a, b, c: %v", c.nameRank)
+	}
+}
+
+// TestTheChangeLogSaysWhenItNoLongerKnows: a ranking that is older than the log must be remade.
+func TestTheChangeLogSaysWhenItNoLongerKnows(t *testing.T) {
+	nodes := infos("a", "b")
+	var c nodeChangeLog
+	c.update(nodes)
+	began := c.next()
+	for range 100 {
+		nodes[0].SetNode(nodes[0].Node())
+		c.update(nodes)
+	}
+	if _, known := c.since(began); known {
+		t.Error("a hundred changes of two nodes should not be kept")
+	}
+	if len(c.changed) > 4*len(nodes) {
+		t.Errorf("%d changes are kept", len(c.changed))
+	}
+	if latest, known := c.since(c.next() - 1); !known || !slices.Equal(latest, []int32{0}) {
+		t.Errorf("the latest change should be kept: %v", latest)
+	}
+}
+
+// TestEpochsEndWhereMoreThanOneNodeIsConcerned has a row for each thing that happens to nodes.
+func TestEpochsEndWhereMoreThanOneNodeIsConcerned(t *testing.T) {
+	for name, row := range map[string]struct {
+		happens func(t *testing.T, nodes []fwk.NodeInfo) []fwk.NodeInfo
+		cause   string
+	}{
+		"nothing": {func(_ *testing.T, nodes []fwk.NodeInfo) []fwk.NodeInfo { return nodes }, ""},
+		"a node more": {func(_ *testing.T, nodes []fwk.NodeInfo) []fwk.NodeInfo {
+			return append(slices.Clone(nodes), infos("new")...)
+		}, causeNodes},
+		"a node less":   {func(_ *testing.T, nodes []fwk.NodeInfo) []fwk.NodeInfo { return slices.Clone(nodes)[1:] }, causeNodes},
+		"another order": {func(_ *testing.T, nodes []fwk.NodeInfo) []fwk.NodeInfo { return slices.Clone(nodes) }, causeNodes},
+		"a pod": {func(t *testing.T, nodes []fwk.NodeInfo) []fwk.NodeInfo {
+			nodes[0].AddPodInfo(podInfo(t, "p", false))
+			return nodes
+		}, ""},
+		"a pod with affinity": {func(t *testing.T, nodes []fwk.NodeInfo) []fwk.NodeInfo {
+			nodes[0].AddPodInfo(podInfo(t, "p", true))
+			return nodes
+		}, causeAffinity},
+		"labels": {changing(func(n *v1.Node) { n.Labels = map[string]string{"a": "b"} }), causeProperties},
+		"taints": {changing(func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "t"}} }), causeProperties},
+		"allocatable": {changing(func(n *v1.Node) {
+			n.Status.Allocatable = v1.ResourceList{v1.ResourcePods: {}}
+		}), causeProperties},
+		"declared features": {changing(func(n *v1.Node) { n.Status.DeclaredFeatures = []string{"F"} }), causeProperties},
+		"heartbeat": {changing(func(n *v1.Node) {
+			n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, LastHeartbeatTime: metav1.Now()}}
+		}), ""},
+		"images": {changing(func(n *v1.Node) { n.Status.Images = []v1.ContainerImage{{Names: []string{"i"}}} }), ""},
+	} {
+		nodes := infos("a", "b")
+		var c nodeChangeLog
+		c.update(nodes)
+		before := c.epochs
+		c.update(row.happens(t, nodes))
+		if cause := before.difference(c.epochs); cause != row.cause {
+			t.Errorf("%s: want cause %q, got %q", name, row.cause, cause)
+		}
+	}
+}
+
+func changing(change func(*v1.Node)) func(*testing.T, []fwk.NodeInfo) []fwk.NodeInfo {
+	return func(_ *testing.T, nodes []fwk.NodeInfo) []fwk.NodeInfo {
+		changed := nodes[0].Node().DeepCopy()
+		change(changed)
+		nodes[0].SetNode(changed)
+		return nodes
+	}
+}
+
+// TestTieBreaksSurviveANewNode: the node that was chosen last must not come first because another node was added.
+func TestTieBreaksSurviveANewNode(t *testing.T) {
+	nodes := infos("a", "b", "c")
+	var c nodeChangeLog
+	c.update(nodes)
+	nodes[0].AddPodInfo(podInfo(t, "p", false))
+	c.update(nodes)
+	nodes[1].AddPodInfo(podInfo(t, "q", false))
+	c.update(nodes)
+	c.update(append(slices.Clone(nodes), infos("d")...))
+	if a, b := c.stamp[0], c.stamp[1]; a >= b || c.stamp[2] != 0 || c.stamp[3] != 0 {
+		t.Errorf("b changed after a, and c and d have not: %v", c.stamp)
+	}
+}

@@ -1,0 +1,146 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// clusterCopy is the cluster while a plan is replayed: the nodes of the scheduler's snapshot, of which those that change
+// are replaced by copies. The framework's plugins see it instead of that snapshot.
+type clusterCopy struct {
+	fwk.SharedLister // as it was before
+	framework        framework.Framework
+	nodes            []fwk.NodeInfo
+	index            map[string]int
+	copied           sets.Set[string]
+	// related is nil after a change of the pods with inter-pod affinity.
+	related *relatedNodes
+	trials  map[string]*trial
+}
+
+// trial is PreFilter's result for a pod class in the present state.
+type trial struct {
+	state fwk.CycleState
+	// nodes are those PreFilter leaves; nil means all.
+	nodes *fwk.PreFilterResult
+	// status is not a success if PreFilter refuses the class everywhere.
+	status *fwk.Status
+}
+
+func newClusterCopy(of framework.Framework, before fwk.SharedLister) (*clusterCopy, error) {
+	nodes, err := before.NodeInfos().List()
+	if err != nil {
+		return nil, err
+	}
+	c := &clusterCopy{SharedLister: before, framework: of, nodes: append([]fwk.NodeInfo(nil), nodes...),
+		index: make(map[string]int, len(nodes)), copied: sets.New[string](), trials: map[string]*trial{}}
+	for i, node := range nodes {
+		c.index[node.Node().Name] = i
+	}
+	return c, nil
+}
+
+// node is a copy of the node in its present state.
+func (c *clusterCopy) node(name string) (fwk.NodeInfo, error) {
+	if _, err := c.Get(name); err != nil {
+		return nil, err
+	}
+	i := c.index[name]
+	if !c.copied.Has(name) {
+		c.nodes[i] = c.nodes[i].Snapshot()
+		c.copied.Insert(name)
+		c.related = nil
+	}
+	return c.nodes[i], nil
+}
+
+// free is the room on a node; none on a node that is gone.
+func (c *clusterCopy) free(name string) resources.Vector {
+	node, err := c.Get(name)
+	if err != nil {
+		return resources.Vector{}
+	}
+	return resources.FreeOn(node)
+}
+
+// freeOn is the room on the nodes.
+func (c *clusterCopy) freeOn(names []string) map[string]resources.Vector {
+	free := make(map[string]resources.Vector, len(names))
+	for _, name := range names {
+		free[name] = c.free(name)
+	}
+	return free
+}
+
+// fits runs Filter for the pod, which is of the class, on the node.
+func (c *clusterCopy) fits(ctx context.Context, class string, pod *v1.Pod, name string) (*fwk.Status, error) {
+	one := c.trialOf(ctx, class, pod)
+	if !one.status.IsSuccess() {
+		return one.status, nil
+	}
+	if !one.nodes.AllNodes() && !one.nodes.NodeNames.Has(name) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "PreFilter leaves out the node"), nil
+	}
+	node, err := c.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.framework.RunFilterPluginsWithNominatedPods(ctx, one.state, pod, node), nil
+}
+
+// trialOf runs PreFilter again after each change. Its extensions, which update a result, are made for preemption: a
+// plugin that was skipped is never run again, and topology spread is only right while pods leave a single node.
+func (c *clusterCopy) trialOf(ctx context.Context, class string, pod *v1.Pod) *trial {
+	if c.trials[class] == nil {
+		one := &trial{state: framework.NewCycleState()}
+		one.nodes, one.status, _ = c.framework.RunPreFilterPlugins(ctx, one.state, pod)
+		c.trials[class] = one
+	}
+	return c.trials[class]
+}
+
+// leave removes a pod from its node.
+func (c *clusterCopy) leave(ctx context.Context, pod *v1.Pod, name string) error {
+	node, err := c.node(name)
+	if err != nil {
+		return err
+	}
+	if err := node.RemovePod(klog.FromContext(ctx), pod); err != nil {
+		return fmt.Errorf("pod %s/%s is not on node %q: %w", pod.Namespace, pod.Name, name, err)
+	}
+	c.changed(pod)
+	return nil
+}
+
+// arrive puts a pod on a node.
+func (c *clusterCopy) arrive(pod *v1.Pod, name string) error {
+	node, err := c.node(name)
+	if err != nil {
+		return err
+	}
+	placed := pod.DeepCopy()
+	placed.Spec.NodeName = name
+	info, err := framework.NewPodInfo(placed)
+	if err != nil {
+		return err
+	}
+	node.AddPodInfo(info)
+	c.changed(pod)
+	return nil
+}
+
+// changed drops the results that a pod that comes or goes makes outdated.
+func (c *clusterCopy) changed(pod *v1.Pod) {
+	clear(c.trials)
+	if pod.Spec.Affinity != nil {
+		c.related = nil
+	}
+}

@@ -1,0 +1,120 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkplugins "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// Cache is the scheduler's cache of the cluster.
+type Cache interface {
+	UpdateSnapshot(logger klog.Logger, snapshot *cache.Snapshot) error
+}
+
+// Framework is a second instance of one profile's plugins. It is safe for concurrent use.
+type Framework struct {
+	cache     Cache
+	framework framework.Framework
+
+	mu       sync.Mutex
+	snapshot *cache.Snapshot
+	lister   *switchableLister
+}
+
+// Profile is what a framework is built from.
+type Profile struct {
+	// Original is the profile's framework in the scheduler, whose informers are shared.
+	Original framework.Framework
+	// Configuration is what that one was built from.
+	Configuration config.KubeSchedulerProfile
+	// OutOfTree makes the plugins that are not Kubernetes' own.
+	OutOfTree frameworkruntime.Registry
+	// Without are the plugins that are left out, because they act on their own.
+	Without []string
+}
+
+// NewFramework builds a second instance of the profile's plugins.
+func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, error) {
+	registry := frameworkplugins.NewInTreeRegistry()
+	if err := registry.Merge(of.OutOfTree); err != nil {
+		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
+	}
+	snapshot := cache.NewEmptySnapshot()
+	seen := &switchableLister{snapshot}
+	built, err := frameworkruntime.NewFramework(ctx, registry, without(of.Configuration, of.Without),
+		frameworkruntime.WithClientSet(of.Original.ClientSet()),
+		frameworkruntime.WithKubeConfig(of.Original.KubeConfig()),
+		frameworkruntime.WithEventRecorder(noRecorder{}),
+		frameworkruntime.WithInformerFactory(of.Original.SharedInformerFactory()),
+		frameworkruntime.WithSharedDRAManager(of.Original.SharedDRAManager()),
+		frameworkruntime.WithSharedCSIManager(of.Original.SharedCSIManager()),
+		frameworkruntime.WithSnapshotSharedLister(seen),
+		frameworkruntime.WithExtenders(of.Original.Extenders()),
+		frameworkruntime.WithPodGroupManager(of.Original.PodGroupManager()),
+		frameworkruntime.WithPodNominator(of.Original),
+		frameworkruntime.WithPodActivator(noActivator{}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
+	}
+	return &Framework{cache: known, framework: built, snapshot: snapshot, lister: seen}, nil
+}
+
+// without is the profile less some of its plugins.
+func without(profile config.KubeSchedulerProfile, names []string) *config.KubeSchedulerProfile {
+	reduced := profile.DeepCopy()
+	if reduced.Plugins == nil {
+		return reduced
+	}
+	plugins := reduced.Plugins
+	for _, set := range []*config.PluginSet{
+		&plugins.MultiPoint, &plugins.PreEnqueue, &plugins.QueueSort, &plugins.PreFilter, &plugins.Filter,
+		&plugins.PostFilter, &plugins.PreScore, &plugins.Score, &plugins.Reserve, &plugins.Permit,
+		&plugins.PreBind, &plugins.Bind, &plugins.PostBind,
+	} {
+		var kept []config.Plugin
+		for _, plugin := range set.Enabled {
+			if !slices.Contains(names, plugin.Name) {
+				kept = append(kept, plugin)
+			}
+		}
+		set.Enabled = kept
+	}
+	var kept []config.PluginConfig
+	for _, plugin := range reduced.PluginConfig {
+		if !slices.Contains(names, plugin.Name) {
+			kept = append(kept, plugin)
+		}
+	}
+	reduced.PluginConfig = kept
+	return reduced
+}
+
+// noActivator activates no pods: a rehearsal has no effect on the queue.
+type noActivator struct{}
+
+func (noActivator) Activate(klog.Logger, map[string]*v1.Pod) {}
+
+// noRecorder drops the events of a rehearsal.
+type noRecorder struct{}
+
+func (noRecorder) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
+
+func (r noRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
+
+var (
+	_ fwk.PodActivator           = noActivator{}
+	_ events.EventRecorderLogger = noRecorder{}
+)

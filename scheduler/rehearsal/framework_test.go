@@ -1,0 +1,173 @@
+package rehearsal_test
+
+import (
+	"context"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2/ktesting"
+	fwk "k8s.io/kube-scheduler/framework"
+	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// testCluster is a rehearsal framework of a real scheduler that is never run, and the snapshot of its state.
+type testCluster struct {
+	rehearser *rehearsal.Framework
+	seen      *snapshot.Snapshot
+}
+
+// refusing is a Filter plugin that only the scheduler knows.
+type refusing struct{ app, node string }
+
+func (r *refusing) Name() string { return "Refusing" }
+
+func (r *refusing) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if pod.Labels["app"] == r.app && node.Node().Name == r.node {
+		return fwk.NewStatus(fwk.Unschedulable, "not here")
+	}
+	return nil
+}
+
+func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.Pod) *testCluster {
+	t.Helper()
+	_, ctx := ktesting.NewTestContext(t)
+	ctx, cancel := context.WithCancel(ctx)
+	t.Cleanup(cancel)
+	var objects []runtime.Object
+	for _, node := range nodes {
+		objects = append(objects, node)
+	}
+	for _, pod := range pods {
+		objects = append(objects, pod)
+	}
+	registry := frameworkruntime.Registry{"Refusing": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return refuses, nil
+	}}
+	configuration, err := latest.Default()
+	must(t, err)
+	profile := configuration.Profiles[0]
+	profile.Plugins.MultiPoint.Enabled = append(profile.Plugins.MultiPoint.Enabled, config.Plugin{Name: "Refusing"})
+	client := fake.NewClientset(objects...)
+	informers := kubescheduler.NewInformerFactory(client, 0)
+	built, err := kubescheduler.New(ctx, client, informers, nil,
+		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
+		kubescheduler.WithProfiles(profile), kubescheduler.WithFrameworkOutOfTreeRegistry(registry))
+	must(t, err)
+	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: built.Profiles[v1.DefaultSchedulerName],
+		Configuration: profile, OutOfTree: registry, Without: []string{"DefaultPreemption"}}, built.Cache)
+	must(t, err)
+	informers.Start(ctx.Done())
+	informers.WaitForCacheSync(ctx.Done())
+	must(t, built.WaitForHandlersSync(ctx))
+	return &testCluster{rehearser, snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
+		Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName}})}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replay says which pods are refused, as in "pod on node: plugin".
+func (c *testCluster) replay(t *testing.T, of *plan.Plan) map[string]string {
+	t.Helper()
+	refused := map[string]string{}
+	for _, refusal := range c.outcome(t, of).Refusals {
+		refused[refusal.Pod.Object.Name+" on "+refusal.Node] = refusal.Plugin
+	}
+	return refused
+}
+
+func (c *testCluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
+	t.Helper()
+	of.Classes = c.seen.Classes
+	_, ctx := ktesting.NewTestContext(t)
+	outcome, err := c.rehearser.Replay(ctx, of)
+	must(t, err)
+	return outcome
+}
+
+func (c *testCluster) pod(name string) *snapshot.Pod { return c.seen.Pods[types.UID(name)] }
+
+func (c *testCluster) move(name, to string) plan.Move {
+	return plan.Move{Pod: c.pod(name), From: c.pod(name).Node, To: to}
+}
+
+func (c *testCluster) place(name, node string) plan.Placement {
+	return plan.Placement{Pod: c.pod(name), Node: node}
+}
+
+func (c *testCluster) evict(name string) plan.Eviction {
+	return plan.Eviction{Pod: c.pod(name), Node: c.pod(name).Node}
+}
+
+func nodes(names ...string) (nodes []*v1.Node) {
+	for _, name := range names {
+		nodes = append(nodes, &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name, "zone": name[:1]}},
+			Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"),
+				v1.ResourceMemory: resource.MustParse("4G"), v1.ResourcePods: resource.MustParse("10")}}})
+	}
+	return nodes
+}
+
+func pod(name, on, memory string, changes ...func(*v1.Pod)) *v1.Pod {
+	yes, priority := true, int32(0)
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: name, UID: types.UID("rs-" + name), Controller: &yes}}},
+		Spec: v1.PodSpec{SchedulerName: v1.DefaultSchedulerName, NodeName: on, Priority: &priority,
+			Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
+				v1.ResourceMemory: resource.MustParse(memory)}}}}},
+		Status: v1.PodStatus{Phase: v1.PodRunning},
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	return pod
+}
+
+// apartFrom keeps the pod out of the zone (or off the node) of an app's pods.
+func apartFrom(app, key string) func(*v1.Pod) {
+	return func(pod *v1.Pod) {
+		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: key,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
+	}
+}
+
+// besideOf sends the pod to the zone of an app's pods.
+func besideOf(app, key string) func(*v1.Pod) {
+	return func(pod *v1.Pod) {
+		pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: key,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
+	}
+}
+
+// withPort gives the pod a host port.
+func withPort(pod *v1.Pod) {
+	pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: v1.ProtocolTCP}}
+}
+
+// evenly spreads the pod over the zones, with all pods that have its labels.
+func evenly(pod *v1.Pod) {
+	pod.Labels["app"] = "web"
+	pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone",
+		WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+}

@@ -1,0 +1,228 @@
+// Package controller takes Reservations through their phases: it finds them a node, makes them
+// available once there is room, and ends them when they expire or lose their node.
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+const (
+	// resyncInterval is how often all reservations are synced although nothing happened.
+	resyncInterval = time.Second
+	// minSyncInterval is the least time between two syncs.
+	minSyncInterval = 100 * time.Millisecond
+	// accountInterval is the least time between two writes of what pods have taken from a reservation.
+	accountInterval = 500 * time.Millisecond
+	// informerTimeout is how long the informer may take to show a written status.
+	informerTimeout = 2 * time.Second
+	// apiTimeout bounds each call to the API server.
+	apiTimeout = 5 * time.Second
+)
+
+// Placer finds nodes for reservations.
+type Placer interface {
+	Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error)
+	Free(ctx context.Context) (map[string]resources.Vector, error)
+}
+
+// Parts are a controller's dependencies.
+type Parts struct {
+	Clock    clock.WithTicker
+	Store    *reservation.Store
+	Ledger   *reservation.Ledger
+	Placer   Placer
+	Informer cache.SharedIndexInformer
+	Recorder events.EventRecorderLogger
+	// Retention is how long a failed reservation is kept.
+	Retention time.Duration
+}
+
+// Controller manages all reservations. Only the leader may run it.
+type Controller struct {
+	Parts
+	wake chan struct{}
+	// lastSyncs is what was seen and done last, by reservation.
+	lastSyncs map[types.UID]*lastSync
+}
+
+// New returns a controller that does not run yet.
+func New(parts Parts) *Controller {
+	return &Controller{Parts: parts, wake: make(chan struct{}, 1), lastSyncs: map[types.UID]*lastSync{}}
+}
+
+// Wake makes the controller sync again. It never blocks.
+func (c *Controller) Wake() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until the context ends.
+func (c *Controller) Run(ctx context.Context) {
+	for {
+		c.syncAll(ctx)
+		if !c.sleep(ctx, minSyncInterval, nil) || !c.sleep(ctx, resyncInterval-minSyncInterval, c.wake) {
+			return
+		}
+	}
+}
+
+// sleep reports false if the context ends first.
+func (c *Controller) sleep(ctx context.Context, pause time.Duration, until <-chan struct{}) bool {
+	timer := c.Clock.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-until:
+	case <-timer.C():
+	}
+	return true
+}
+
+// syncAll advances every reservation as far as possible, the oldest first.
+func (c *Controller) syncAll(ctx context.Context) {
+	all := records(c.Informer.GetStore().List())
+	c.forgetAllBut(all)
+	if len(all) == 0 {
+		return
+	}
+	free, err := c.Placer.Free(ctx)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Reservations wait: the room on the nodes is not known")
+		return
+	}
+	for _, record := range all {
+		err := c.sync(ctx, record, free)
+		if overtaken := apierrors.IsNotFound(err) || apierrors.IsConflict(err); err != nil && !overtaken {
+			klog.FromContext(ctx).Error(err, "A reservation stays as it is", "reservation", record.Name())
+		}
+	}
+}
+
+// sync takes one reservation to its next phase, if it is time. It does not change the informer's object.
+func (c *Controller) sync(ctx context.Context, seen *reservation.Record, free map[string]resources.Vector) error {
+	now := c.Clock.Now()
+	last, version := c.lastSyncOf(seen), c.Ledger.AccountVersion(seen.UID())
+	if last.awaitsInformer(seen, now) || last.isUpToDate(seen, version, free, now) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	record := seen.Copy()
+	switch {
+	case record.Status.Phase == reservation.Failed:
+		return c.collect(ctx, record, now)
+	case expired(record, now):
+		fail(record, reservation.ReasonExpired, "its time is over", now)
+	case record.Status.Phase == reservation.Pending:
+		if err := c.place(ctx, record, now); err != nil {
+			return err
+		}
+	case !present(free, record.Status.NodeName):
+		fail(record, reservation.ReasonNodeGone, "node "+record.Status.NodeName+" is gone", now)
+	case record.Status.Phase == reservation.Waiting:
+		c.makeAvailable(record, free, now)
+	}
+	writeAccount(record, c.Ledger.Account(record.UID()))
+	if record.Status.Equal(&seen.Status) {
+		last.seen, last.version = seen, version
+		return nil
+	}
+	if record.Status.Phase == seen.Status.Phase && now.Sub(last.at) < accountInterval {
+		return nil // the next sync comes soon
+	}
+	if err := c.Store.WriteStatus(ctx, record); err != nil {
+		return err
+	}
+	last.written, last.at = seen, now
+	c.Ledger.Put(record)
+	c.announce(record, seen.Status.Phase)
+	return nil
+}
+
+// place finds a node. It enters the reservation in the ledger before it reads the free room again: that room accounts
+// for pods that were bound meanwhile, and no pods can take the room afterwards.
+func (c *Controller) place(ctx context.Context, record *reservation.Record, now time.Time) error {
+	node, err := c.choose(ctx, record)
+	var lacking *rehearsal.UnplaceableError
+	switch {
+	case errors.As(err, &lacking):
+		record.Status.Set(reservation.ConditionScheduled, false, reservation.ReasonUnschedulable, lacking.Error(), now)
+		return nil
+	case err != nil:
+		return err
+	}
+	record.Status.NodeName, record.Status.Phase = node, reservation.Waiting
+	record.Status.Allocatable = record.Requests().List()
+	c.Ledger.Put(record)
+	free, err := c.Placer.Free(ctx)
+	if err != nil {
+		c.Ledger.Withdraw(record.UID())
+		return err
+	}
+	if !c.Ledger.HasRoom(record, free[node]) && !record.Spec.PreAllocation {
+		c.Ledger.Withdraw(record.UID())
+		record.Status.NodeName, record.Status.Phase, record.Status.Allocatable = "", reservation.Pending, nil
+		return nil // other pods took the room first; it is tried again
+	}
+	record.Status.Set(reservation.ConditionScheduled, true, reservation.ReasonScheduled, "", now)
+	c.makeAvailable(record, free, now)
+	return nil
+}
+
+// choose lets the profile's plugins choose a node.
+func (c *Controller) choose(ctx context.Context, record *reservation.Record) (string, error) {
+	pod := record.Pod()
+	if record.Spec.PreAllocation {
+		withoutRequests(pod)
+	}
+	return c.Placer.Place(ctx, pod, record.Wanted())
+}
+
+// makeAvailable makes the reservation available once its room is free.
+func (c *Controller) makeAvailable(record *reservation.Record, free map[string]resources.Vector, now time.Time) {
+	if !c.Ledger.HasRoom(record, free[record.Status.NodeName]) {
+		record.Status.Set(reservation.ConditionReady, false, reservation.ReasonWaiting,
+			"waits for room on node "+record.Status.NodeName, now)
+		return
+	}
+	record.Status.Phase = reservation.Available
+	record.Status.Set(reservation.ConditionReady, true, reservation.ReasonAvailable, "", now)
+}
+
+// collect deletes a failed reservation after the retention time.
+func (c *Controller) collect(ctx context.Context, record *reservation.Record, now time.Time) error {
+	ready := record.Status.Condition(reservation.ConditionReady)
+	if ready != nil && now.Sub(ready.LastTransitionTime.Time) < c.Retention {
+		return nil
+	}
+	return c.Store.Delete(ctx, record)
+}
+
+func (c *Controller) announce(record *reservation.Record, before reservation.Phase) {
+	if c.Recorder == nil || record.Status.Phase == before {
+		return
+	}
+	kind, message := v1.EventTypeNormal, "on node "+record.Status.NodeName
+	if record.Status.Phase == reservation.Failed {
+		kind = v1.EventTypeWarning
+		message = record.Status.Condition(reservation.ConditionReady).Message
+	}
+	c.Recorder.Eventf(record.Reference(), nil, kind, string(record.Status.Phase), "Reserve", "%s", message)
+}

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/stowage/stowage/scheduler/customobject"
+	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// records are the reservations among the objects, the oldest first.
+func records(objects []any) []*reservation.Record {
+	found := make([]*reservation.Record, 0, len(objects))
+	for _, object := range objects {
+		if record, ok := object.(*reservation.Record); ok { // an unreadable object was logged when it came
+			found = append(found, record)
+		}
+	}
+	slices.SortFunc(found, customobject.OldestFirst)
+	return found
+}
+
+func expired(record *reservation.Record, now time.Time) bool {
+	at, ends := record.Expiry()
+	return ends && !now.Before(at)
+}
+
+func present(free map[string]resources.Vector, node string) bool {
+	_, known := free[node]
+	return known
+}
+
+func fail(record *reservation.Record, reason, message string, now time.Time) {
+	record.Status.Phase = reservation.Failed
+	record.Status.Set(reservation.ConditionReady, false, reason, message, now)
+}
+
+// writeAccount sets what has been taken, from the ledger's account alone.
+func writeAccount(record *reservation.Record, account reservation.Account) {
+	record.Status.CurrentOwners = nil
+	for _, pod := range account.Pods {
+		record.Status.CurrentOwners = append(record.Status.CurrentOwners, v1.ObjectReference{
+			Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID})
+	}
+	slices.SortFunc(record.Status.CurrentOwners, func(a, b v1.ObjectReference) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	record.Status.Allocated = account.Allocated.List()
+	if len(record.Status.Allocated) == 0 {
+		record.Status.Allocated = nil
+	}
+}
+
+// withoutRequests removes a pod's requests, so that it fits on any node.
+func withoutRequests(pod *v1.Pod) {
+	clear := func(containers []v1.Container) {
+		for i := range containers {
+			containers[i].Resources = v1.ResourceRequirements{}
+		}
+	}
+	clear(pod.Spec.Containers)
+	clear(pod.Spec.InitContainers)
+	pod.Spec.Resources, pod.Spec.Overhead = nil, nil
+}

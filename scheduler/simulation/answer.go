@@ -1,0 +1,174 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/plugins/scorecache"
+	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Verdict says whether the scheduler would carry out one plan.
+type Verdict struct {
+	Accepted bool `json:"accepted"`
+	// Reason is the typed refusal, "rehearsal" where a plugin of the profile refuses, or "stale" where
+	// a pod never gets its turn.
+	Reason string `json:"reason,omitempty"`
+	// Plugins are those that refuse in the rehearsal; "" where no single one does.
+	Plugins []string `json:"plugins,omitempty"`
+	// Pods are the UIDs of the pods that the plugins refuse.
+	Pods   []string `json:"pods,omitempty"`
+	Detail string   `json:"detail,omitempty"`
+}
+
+// Answer is the answer to a question: the snapshot in the contract's JSON form, and a verdict on each plan.
+type Answer struct {
+	ID       string          `json:"id"`
+	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+	Verdicts []Verdict       `json:"verdicts,omitempty"`
+	// Error says why there is no answer.
+	Error string `json:"error,omitempty"`
+}
+
+// Reasons of refusals that are not the plan's own.
+const (
+	rehearsalReason = "rehearsal"
+	staleReason     = "stale"
+)
+
+// Answer stores the instance as it is, and gives the running scheduler's verdict on each plan.
+func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, error) {
+	r, err := s.start(ctx, question.Instance)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer r.stop()
+	checker, err := s.newPlanChecker(r, question)
+	if err != nil {
+		return Answer{}, err
+	}
+	message, err := protojson.Marshal(checker.snapshot.Message)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer := Answer{ID: question.ID, Snapshot: message}
+	for i, text := range question.Plans {
+		verdict, err := checker.check(r.ctx, text)
+		if err != nil {
+			return Answer{}, fmt.Errorf("plans[%d]: %w", i, err)
+		}
+		answer.Verdicts = append(answer.Verdicts, verdict)
+	}
+	return answer, nil
+}
+
+// planChecker checks plans for one cluster, as the plugin does with the optimiser's.
+type planChecker struct {
+	rehearser *rehearsal.Framework
+	snapshot  *snapshot.Snapshot
+	policy    plan.Policy
+}
+
+func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, error) {
+	profile := s.configuration.Profiles[0]
+	handle := r.scheduler.Profiles[profile.SchedulerName]
+	rehearser, err := rehearsal.NewFramework(r.ctx, rehearsal.Profile{
+		Original: handle, Configuration: profile, OutOfTree: s.plugins,
+		Without: []string{scorecache.Name}}, r.scheduler.Cache)
+	if err != nil {
+		return nil, err
+	}
+	args, err := question.arguments()
+	if err != nil {
+		return nil, err
+	}
+	observer := priorityoptimizer.NewObserver(handle, args)
+	if err := r.watch(); err != nil {
+		return nil, err
+	}
+	if err := r.store(question.Instance); err != nil {
+		return nil, err
+	}
+	seen, err := observer.Snapshot(question.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range question.Forbidden {
+		pair.forbid(seen)
+	}
+	return &planChecker{rehearser: rehearser, snapshot: seen, policy: question.policy()}, nil
+}
+
+// check fails only if the text is not a plan; everything else is a verdict.
+func (c *planChecker) check(ctx context.Context, text []byte) (Verdict, error) {
+	message := &contract.Plan{}
+	if err := protojson.Unmarshal(text, message); err != nil {
+		return Verdict{}, fmt.Errorf("not a plan: %w", err)
+	}
+	checked, err := plan.Decode(message, c.snapshot, c.policy)
+	var refused *plan.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return Verdict{Reason: string(refused.Reason), Detail: refused.Detail}, nil
+	case err != nil:
+		return Verdict{}, err
+	case checked.Empty():
+		return Verdict{Accepted: true}, nil
+	}
+	return c.rehearse(ctx, checked)
+}
+
+func (c *planChecker) rehearse(ctx context.Context, checked *plan.Plan) (Verdict, error) {
+	outcome, err := c.rehearser.Replay(ctx, checked)
+	var stale *rehearsal.StaleError
+	switch {
+	case errors.As(err, &stale):
+		return Verdict{Reason: staleReason, Detail: stale.Error()}, nil
+	case err != nil:
+		return Verdict{}, err
+	case len(outcome.Refusals) > 0:
+		return refusedBy(outcome.Refusals), nil
+	}
+	return Verdict{Accepted: true}, nil
+}
+
+// refusedBy names every plugin once and every pod, and gives the first refusal in full.
+func refusedBy(refusals []rehearsal.Refusal) Verdict {
+	verdict := Verdict{Reason: rehearsalReason, Detail: refusals[0].Error()}
+	for _, refusal := range refusals {
+		verdict.Pods = append(verdict.Pods, string(refusal.Pod.Object.UID))
+		if !slices.Contains(verdict.Plugins, refusal.Plugin) {
+			verdict.Plugins = append(verdict.Plugins, refusal.Plugin)
+		}
+	}
+	return verdict
+}
+
+// store creates nodes and pods without scheduling any. It leaves out pods that have finished, like the scheduler's
+// informer.
+func (r *run) store(instance Instance) error {
+	for i := range instance.Nodes {
+		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
+			return fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
+		}
+	}
+	for i := range instance.Pods {
+		pod := &instance.Pods[i]
+		if finished(pod) {
+			continue
+		}
+		if err := r.storePod(pod.DeepCopy()); err != nil {
+			return fmt.Errorf("pod %s: %w", key(pod), err)
+		}
+	}
+	return nil
+}

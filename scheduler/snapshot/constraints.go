@@ -1,0 +1,58 @@
+package snapshot
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/contract"
+)
+
+// Forbid keeps every pod of the class off the node. Classes and nodes that are not in the snapshot, such as those of a
+// cached refusal about pods that are gone, are ignored.
+func (s *Snapshot) Forbid(class, node string) {
+	if s.classes[class] == nil || s.Nodes[node] == nil || s.forbidden.Has(Pair{class, node}) {
+		return
+	}
+	s.forbidden.Insert(Pair{class, node})
+	s.Message.ForbiddenPairs = append(s.Message.ForbiddenPairs, &contract.ForbiddenPair{ClassId: class, Node: node})
+}
+
+// Forbids says whether pods of the class are kept off the node.
+func (s *Snapshot) Forbids(class, node string) bool {
+	known := s.Nodes[node]
+	return known != nil && known.Leaving || s.forbidden.Has(Pair{class, node})
+}
+
+// Pin makes a running pod immovable, for the given reason.
+func (s *Snapshot) Pin(uid types.UID, reason string) {
+	pod := s.Pods[uid]
+	if pod == nil || pod.Node == "" || pod.Immovable != "" {
+		return
+	}
+	pod.Immovable = reason
+	pod.message.Movable, pod.message.ImmovableReason = false, reason
+}
+
+// Drop removes a waiting pod.
+func (s *Snapshot) Drop(uid types.UID) {
+	pod := s.Pods[uid]
+	if pod == nil || pod.Node != "" {
+		return
+	}
+	delete(s.Pods, uid)
+	if at, found := slices.BinarySearchFunc(s.Message.Pods, pod.message, compareMessages); found {
+		s.Message.Pods = slices.Delete(s.Message.Pods, at, at+1)
+	}
+}
+
+// Waiting are the waiting pods that the plan places.
+func (s *Snapshot) Waiting(placed *contract.Plan) []*Pod {
+	var waiting []*Pod
+	for _, placement := range placed.GetPlacements() {
+		if pod := s.Pods[types.UID(placement.GetPodUid())]; pod != nil && pod.Node == "" {
+			waiting = append(waiting, pod)
+		}
+	}
+	return waiting
+}
