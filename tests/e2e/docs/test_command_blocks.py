@@ -63,6 +63,7 @@ def environment(home: Path) -> dict[str, str]:
         # The tools are built; nothing else of the reader's home is.
         "STOWAGE_CACHE": str(layout.cache_folder()),
         "COLUMNS": "200",
+        "PYTHONUTF8": "1",
     }
 
 
@@ -102,7 +103,7 @@ def run(text: str, folder: Path, blocks: list[str]) -> tuple[int, str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
     try:

@@ -165,6 +165,7 @@ def test_an_expected_line_occurs_whatever_stands_between() -> None:
             "no commands",
         ),
     ],
+    ids=["wrong word", "output alone", "output of what is not run"],
 )
 def test_a_wrong_fence_is_found(tmp_path: Path, text: str, said: str) -> None:
     """A check that cannot fail checks nothing."""
