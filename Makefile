@@ -71,6 +71,13 @@ images: $(READY) ## Build the release's images, and kind's node where none can b
 wheel: $(READY) ## Build wheels and source archives into dist/.
 	@uv build --quiet --all-packages --no-build-isolation --out-dir dist
 
+.PHONY: docs docs-serve
+docs: $(READY) ## Build the documentation into site/.
+	@mkdocs build --quiet --strict
+
+docs-serve: $(READY) ## Serve the documentation on 127.0.0.1:8000, and build it anew when a page changes.
+	@mkdocs serve --strict
+
 .PHONY: chart
 chart: $(READY) ## Package the chart into dist/.
 	@stowage tools install --quiet helm

@@ -1,0 +1,1 @@
+"""What builds the generated pages and reads the command blocks of the others."""

@@ -1,0 +1,61 @@
+"""The page of the scenario language, from its JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docs.tooling.markdown import page, table
+from docs.tooling.schema_tree import Field, fields, type_of, words
+from stowage_testbed.scenario.schema import strict_schema
+
+NOTE = """\
+This page is generated from the schema that the loader uses. `stowage scenario schema`
+prints the schema for editors, which also takes a placeholder such as `${replicas}`
+wherever a value is expected. `stowage scenario explain NAME` prints a file in plain
+words, with every default.
+"""
+_FORMS = {"halves": "without steps", "steps": "with steps"}
+_HEADERS = ("field", "type", "default", "meaning")
+
+
+def scenario_schema_page() -> str:
+    """Return the page."""
+    schema = strict_schema()
+    defs = schema["$defs"]
+    expect = schema["properties"]["expect"]
+    # What is below it has a section of its own.
+    short = {key: expect[key] for key in ("description", "type")}
+    top = {**schema["properties"], "expect": short}
+    parts = [
+        "## The file\n",
+        _table({**schema, "properties": top}, defs),
+        "## expect\n",
+        _table(expect, defs),
+        "## Definitions\n",
+        *(_definition(name, one, defs) for name, one in sorted(defs.items())),
+    ]
+    return page("Scenario schema", NOTE, *parts)
+
+
+def _definition(name: str, schema: dict[str, Any], defs: dict[str, Any]) -> str:
+    kinds = f"Type: {type_of(schema)}. {words(schema)}".rstrip()
+    rows = _table(schema, defs)
+    branches = [
+        _table(one, defs) for one in schema.get("anyOf", ()) if "properties" in one
+    ]
+    body = "\n".join(part for part in (rows, *branches) if part)
+    return f"### {name}\n\n{kinds}\n\n{body}"
+
+
+def _table(schema: dict[str, Any], defs: dict[str, Any]) -> str:
+    return table(_HEADERS, [_row(field) for field in fields(schema, defs)])
+
+
+def _row(field: Field) -> tuple[str, str, str, str]:
+    """Return the field's row, with what differs between the two forms of a file."""
+    name, kind, default, meaning = field.row
+    if form := field.schema.get("x-only"):
+        meaning = f"Only {_FORMS[form]}. {meaning}"
+    if steps := words(field.schema.get("x-steps", {})):
+        meaning = f"{meaning} With steps: {steps}"
+    return name, kind, default, meaning

@@ -1,0 +1,230 @@
+"""Pages that are generated: nothing of their sources is missing on them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from typer.core import TyperGroup
+
+from docs.tooling.chart_values import CHART, chart_values, chart_values_page
+from docs.tooling.command_line import (
+    command_line_page,
+    optimizer_parser,
+    stowage_commands,
+)
+from docs.tooling.crds import crds_page, definitions
+from docs.tooling.markdown import cell
+from docs.tooling.metrics import (
+    SCHEDULER,
+    UnreadableMetricError,
+    go_files,
+    metrics_page,
+    optimizer_metrics,
+    read,
+)
+from docs.tooling.pages import PAGES
+from docs.tooling.scenario_schema import scenario_schema_page
+from stowage_optimizer.cli import COMMANDS
+from stowage_optimizer.strategies.source import shipped_strategies
+from stowage_testbed.cli import app
+from stowage_testbed.compare.catalogue import ARMS
+from stowage_testbed.scenario.schema import strict_schema
+
+ROOT = Path(__file__).parents[3]
+BY_HAND = ROOT / "docs" / "reference" / "profiles-and-strategies.md"
+_DEFINED = re.compile(r"\b(?:Counter|Gauge|Histogram|Summary)\w*Opts\{")
+_REGISTERED = re.compile(r"MustRegister\(([^)]*)\)", re.S)
+
+
+def test_every_generated_page_is_in_the_navigation() -> None:
+    """A page that nobody finds is not there."""
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+
+    assert [page for page in PAGES if f"- {page}\n" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_generated_page_stands_in_no_folder(page: str) -> None:
+    """Else there were two, and one of them would be old."""
+    assert not (ROOT / "docs" / page).exists()
+
+
+def test_every_command_and_option_of_stowage_is_there() -> None:
+    """The groups are walked down to the last command."""
+    page = command_line_page()
+    commands = dict(stowage_commands())
+
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    assert {name.split()[1] for name in commands} == set(group.commands)
+    for name, command in commands.items():
+        section = page.split(f"### {name}\n", 1)[1].split("\n### ", 1)[0]
+        options = [option for one in command.params for option in one.opts]
+        assert [one for one in options if one.startswith("--") and one != "--help"
+                and f"`{one}" not in section] == []  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_of_the_optimiser_is_there(name: str) -> None:
+    """Its parsers are made when a command runs, so each is run up to there."""
+    section = command_line_page().split(f"### stowage-optimizer {name}\n", 1)[1]
+    section = section.split("\n### ", 1)[0]
+    options = [
+        option
+        for action in optimizer_parser(name)._actions
+        for option in action.option_strings
+        if option not in {"-h", "--help"}
+    ]
+
+    assert [one for one in options if f"`{one}`" not in section] == []
+
+
+def test_every_word_of_the_scenario_schema_is_there() -> None:
+    """Whatever a file may say can be looked up."""
+    page = scenario_schema_page()
+    words: set[str] = set()
+
+    def walk(schema: object) -> None:
+        if isinstance(schema, dict):
+            words.update(schema.get("properties", {}))
+            for inner in schema.values():
+                walk(inner)
+        elif isinstance(schema, list):
+            for inner in schema:
+                walk(inner)
+
+    walk({"properties": strict_schema()["properties"], "x": strict_schema()})
+    assert len(words) > 100
+    shown = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`([^`]+)`", page))))
+    assert words - shown - {"$defs"} == set()
+
+
+def test_every_value_of_the_chart_is_there() -> None:
+    """With its comment, its default, and what the schema says."""
+    page = chart_values_page()
+    values = list(chart_values())
+    schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
+
+    def leaves(value: object, path: str, inner: dict[str, object]) -> list[str]:
+        below = inner.get("properties")
+        if not isinstance(value, dict) or not isinstance(below, dict):
+            return [path]
+        return [
+            leaf
+            for key, one in value.items()
+            for leaf in leaves(one, f"{path}.{key}".lstrip("."), below[key])
+        ]
+
+    defaults = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    wanted = leaves(defaults, "", schema)
+    assert len(wanted) > 80
+    assert [one for one in wanted if f"| `{one}` |" not in page] == []
+    (limit,) = (one for one in values if one.name == "priorityOptimizer.maxHoldShare")
+    assert limit.default == 0.05
+    comments = [
+        line.strip()[2:]
+        for line in (CHART / "values.yaml").read_text("utf-8").splitlines()
+        if line.strip().startswith("# ")
+    ]
+    assert [one for one in comments if cell(one) not in page] == []
+
+
+def test_every_field_of_the_custom_resources_is_there() -> None:
+    """With nested ones; and what the API server refuses."""
+    page = crds_page()
+    names: set[str] = set()
+    messages: set[str] = set()
+
+    def walk(schema: dict[str, object]) -> None:
+        for rule in schema.get("x-kubernetes-validations", []):  # type: ignore[attr-defined]
+            messages.add(rule["message"])
+        properties = schema.get("properties", {})
+        assert isinstance(properties, dict)
+        names.update(properties)
+        inner = [*properties.values(), schema.get("items"),
+                 schema.get("additionalProperties")]  # fmt: skip
+        for one in inner:
+            if isinstance(one, dict):
+                walk(one)
+
+    for definition in definitions():
+        for version in definition["spec"]["versions"]:
+            schema = version["schema"]["openAPIV3Schema"]
+            for part in ("spec", "status"):
+                walk(schema["properties"][part])
+    shown = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", page))))
+    assert len(names) > 40
+    assert names - shown == set()
+    assert [one for one in messages if cell(one) not in page] == []
+
+
+def test_every_metric_that_is_registered_is_there() -> None:
+    """One that is defined in another way fails here, and not in silence."""
+    page = metrics_page()
+
+    for file in go_files():
+        registered = _REGISTERED.findall(file.read_text("utf-8"))
+        names = [one for text in registered for one in text.split(",") if one.strip()]
+        assert len(read(file)) == len(names) > 0
+        assert [one.name for one in read(file) if f"`{one.name}`" not in page] == []
+        assert [one for one in read(file) if not one.meaning] == []
+    assert "`stowage_priority_optimizer_solves_total` | counter | `end_reason`" in page
+    assert "`stowage_score_cache_entries` | gauge" in page
+    assert [one for one in optimizer_metrics() if f"`{one.name}`" not in page] == []
+
+
+def test_no_file_of_the_scheduler_defines_a_metric_unseen() -> None:
+    """A definition by another package's options would be left out."""
+    defining = {
+        file
+        for file in SCHEDULER.rglob("*.go")
+        if not file.name.endswith("_test.go")
+        and _DEFINED.search(file.read_text("utf-8"))
+    }
+
+    assert defining == set(go_files())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('var a = metrics.NewGauge(&metrics.GaugeOpts{Name: name, Help: "x"})', ":1:"),
+        (
+            "func made(name, help string) *metrics.Gauge {\n"
+            "\treturn metrics.NewGauge(&metrics.GaugeOpts{Name: name, Help: help})\n}\n"
+            'var a = made("x", help)\n',
+            ":4:",
+        ),
+    ],
+)
+def test_a_definition_that_cannot_be_read_is_named(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    """A check that cannot fail checks nothing."""
+    file = tmp_path / "metrics.go"
+    file.write_text(text)
+
+    with pytest.raises(UnreadableMetricError, match=said):
+        read(file)
+
+
+def test_every_strategy_arm_and_profile_is_described() -> None:
+    """That page is written by hand."""
+    text = BY_HAND.read_text("utf-8")
+    profiles = [file.stem for file in (CHART / "profiles").glob("*.yaml")]
+
+    assert profiles
+    named = [*shipped_strategies(), *ARMS, *profiles]
+    assert [one for one in named if f"`{one}`" not in text] == []
+
+
+def test_the_tools_of_the_documentation_are_locked() -> None:
+    """`uv pip compile` must name the group docs, or the next lock leaves them out."""
+    lock = (ROOT / "requirements.lock").read_text("utf-8")
+
+    assert re.search(r"^mkdocs-material==9\.8\.", lock, re.M)

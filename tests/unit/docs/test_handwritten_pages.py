@@ -1,0 +1,187 @@
+"""What the pages tell readers to do: marked, reasoned, and with paths that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.tooling.command_blocks import (
+    UnreadableBlockError,
+    command_blocks,
+    missing,
+    pages,
+)
+
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+PAGES = pages(DOCS)
+ROOMS = (
+    "benchmarks", "charts", "ci", "docs", "optimizer", "scenarios", "scheduler",
+    "testbed", "tests",
+)  # fmt: skip
+FEWEST_WORDS = 3
+LONGEST_LINE = 120
+_CODE = re.compile(r"`([^`\n]+)`")
+_FENCED = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
+_TARGET = re.compile(r"^ *make ([a-z][-a-z0-9]*)", re.M)
+
+
+def ids(page: Path) -> str:
+    return str(page.relative_to(DOCS))
+
+
+def paths(page: Path) -> list[str]:
+    """Return what a page shows as code and what begins like a path of the checkout.
+
+    What its own commands write is left out.
+    """
+    text = _FENCED.sub("", page.read_text("utf-8"))
+    commands = "\n".join(block.text for block in command_blocks(page))
+    return [
+        word
+        for word in _CODE.findall(text)
+        if "/" in word
+        and " " not in word
+        and word.partition("/")[0] in ROOMS
+        and f"> {word}" not in commands
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_the_blocks_of_a_page_can_be_read(page: Path) -> None:
+    """A fence with a typing error would be left out in silence."""
+    blocks = command_blocks(page)
+
+    fences = re.findall(r"^ *```sh", page.read_text("utf-8"), re.M)
+    assert len(blocks) == len(fences)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_a_block_that_is_not_run_says_why(page: Path) -> None:
+    """Without a reason it would only be easier not to run it."""
+    reasons = [one.norun for one in command_blocks(page) if one.norun is not None]
+
+    assert [one for one in reasons if len(one.split()) < FEWEST_WORDS] == []
+
+
+def test_most_blocks_are_run() -> None:
+    """Pages whose commands nobody runs are wrong after a while."""
+    blocks = [block for page in PAGES for block in command_blocks(page)]
+    left_out = [block for block in blocks if block.norun is not None]
+
+    assert len(left_out) < len(blocks) / 2
+
+
+def test_every_page_but_overviews_has_a_block_that_is_run() -> None:
+    """Else half of the pages could carry the other half."""
+    bare = {
+        ids(page)
+        for page in PAGES
+        if page.name != "index.md"
+        and not any(block.norun is None for block in command_blocks(page))
+    }
+
+    # Neither can be done on fake nodes, nor within minutes.
+    assert bare <= {"how-to/install-the-chart.md", "how-to/reproduce-the-papers.md"}
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=ids)
+def test_every_path_on_a_page_exists(page: Path) -> None:
+    """Code is moved by people who do not read every page."""
+    gone = []
+    for path in paths(page):
+        known = path.partition("<")[0].rstrip("/")
+        if "<" in path and not path[: path.index("<")].endswith("/"):
+            known = str(Path(known).parent)
+        if not list(ROOT.glob(known)):
+            gone.append(path)
+
+    assert gone == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"],
+    ids=lambda page: page.name,
+)
+def test_every_make_target_on_a_page_exists(page: Path) -> None:
+    """The same for the project's own commands."""
+    targets = set(
+        re.findall(r"^([a-z0-9][-a-z0-9]*):", (ROOT / "Makefile").read_text(), re.M)
+    )
+    text = page.read_text("utf-8")
+    commands = [*_FENCED.findall(text), *_CODE.findall(text)]
+
+    assert {t for one in commands for t in _TARGET.findall(one)} <= targets
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"],
+    ids=lambda page: page.name,
+)
+def test_lines_are_short(page: Path) -> None:
+    """Changes of long lines cannot be reviewed; a row of a table cannot be broken."""
+    text = page.read_text("utf-8").splitlines()
+
+    assert [
+        line
+        for line in text
+        if len(line) > LONGEST_LINE and not line.lstrip().startswith("|")
+    ] == []
+
+
+def test_the_front_page_is_short_and_leads_to_the_parts() -> None:
+    """It is a front page, not the documentation."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    links = re.findall(r"\]\(([^)#:]+)\)", text)
+
+    assert len(text.splitlines()) <= 150
+    assert [link for link in links if not (ROOT / link).exists()] == []
+    for part in ("tutorial", "how-to", "reference", "explanation"):
+        assert any(link.startswith(f"docs/{part}/") for link in links)
+
+
+def test_an_expected_line_occurs_whatever_stands_between() -> None:
+    """Times differ from run to run; words must not."""
+    said = "run 1\npaper/figure-1   -   2 → 3  in 9.1 s   passed\n"
+
+    assert missing(("figure-1 ... 2 → 3 ... passed", "run   1"), said) == []
+    assert missing(("figure-1 ... FAILED", "passed ... figure-1"), said) == [
+        "figure-1 ... FAILED",
+        "passed ... figure-1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('```sh norn="x y z"\nls\n```\n', "what is"),
+        ('text\n```text title="Expected output"\nx\n```\n', "no commands"),
+        (
+            '```sh norun="a b c"\nls\n```\n```text title="Expected output"\nx\n```\n',
+            "no commands",
+        ),
+    ],
+    ids=["wrong word", "output alone", "output of what is not run"],
+)
+def test_a_wrong_fence_is_found(tmp_path: Path, text: str, said: str) -> None:
+    """A check that cannot fail checks nothing."""
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+
+    with pytest.raises(UnreadableBlockError, match=said):
+        command_blocks(page)
+
+
+def test_blocks_within_lists_lose_their_indent(tmp_path: Path) -> None:
+    """A here-document would never end otherwise."""
+    page = tmp_path / "page.md"
+    page.write_text("1. do\n\n    ```sh\n    cat <<X\n    a\n    X\n    ```\n")
+
+    (block,) = command_blocks(page)
+
+    assert block.text == "cat <<X\na\nX\n"
+    assert block.line == 3
