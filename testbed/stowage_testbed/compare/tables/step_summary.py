@@ -14,7 +14,7 @@ CUT = "\n\nCut here: the summary of a step holds no more. The whole is in report
 
 
 def append_step_summary(text: str, environment: Mapping[str, str]) -> bool:
-    """Append Markdown to the step's summary if there is one; return whether there is."""
+    """Append Markdown to the step summary if there is one; return whether there is."""
     name = environment.get(VARIABLE)
     if not name:
         return False
