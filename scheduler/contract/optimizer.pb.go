@@ -77,7 +77,7 @@ func (Policy) EnumDescriptor() ([]byte, []int) {
 type Objective int32
 
 const (
-	// Tier by tier: place as many pods as possible, then disturb as few as possible.
+	// Tier by tier: place as many pods as possible, then disrupt as few as possible.
 	Objective_OBJECTIVE_PLACE Objective = 0
 	// Keep every placed pod placed, use as few nodes as possible, then move as few as possible.
 	Objective_OBJECTIVE_CONSOLIDATE Objective = 1
@@ -251,7 +251,7 @@ const (
 	// Pods of the tier have a node.
 	Phase_PHASE_PLACE Phase = 1
 	// Running pods of the tier stay where they are: 0 at home, -2 moved, -3 evicted.
-	Phase_PHASE_DISTURB Phase = 2
+	Phase_PHASE_DISRUPT Phase = 2
 )
 
 // Enum value maps for Phase.
@@ -259,12 +259,12 @@ var (
 	Phase_name = map[int32]string{
 		0: "PHASE_KEEP",
 		1: "PHASE_PLACE",
-		2: "PHASE_DISTURB",
+		2: "PHASE_DISRUPT",
 	}
 	Phase_value = map[string]int32{
 		"PHASE_KEEP":    0,
 		"PHASE_PLACE":   1,
-		"PHASE_DISTURB": 2,
+		"PHASE_DISRUPT": 2,
 	}
 )
 
@@ -2537,15 +2537,15 @@ type TierResult struct {
 	// Proved limit on placed, given what the tiers above reached. Pods that the strategy
 	// refused do not count.
 	UpperBound int32 `protobuf:"varint,4,opt,name=upper_bound,json=upperBound,proto3" json:"upper_bound,omitempty"`
-	// Both phases proved optimal, here and in every tier above: no plan places more, none
-	// with as many disturbs fewer.
+	// Both phases proved optimal, here and in every tier above: no plan places more, and none
+	// places as many with fewer disruptions.
 	Optimal bool `protobuf:"varint,5,opt,name=optimal,proto3" json:"optimal,omitempty"`
-	// Disturbance of the tier: 0 a pod that stays, 2 a move, 3 an eviction (Algorithm 1, line 13, as a loss).
+	// Disruption of the tier: 0 a pod that stays, 2 a move, 3 an eviction (Algorithm 1, line 13, as a loss).
 	Disruption int64 `protobuf:"varint,6,opt,name=disruption,proto3" json:"disruption,omitempty"`
 	// Proved lower limit on disruption given placed.
 	DisruptionLowerBound int64        `protobuf:"varint,7,opt,name=disruption_lower_bound,json=disruptionLowerBound,proto3" json:"disruption_lower_bound,omitempty"`
 	Place                *Certificate `protobuf:"bytes,8,opt,name=place,proto3" json:"place,omitempty"`
-	Disturb              *Certificate `protobuf:"bytes,9,opt,name=disturb,proto3" json:"disturb,omitempty"`
+	Disrupt              *Certificate `protobuf:"bytes,9,opt,name=disrupt,proto3" json:"disrupt,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }
@@ -2636,9 +2636,9 @@ func (x *TierResult) GetPlace() *Certificate {
 	return nil
 }
 
-func (x *TierResult) GetDisturb() *Certificate {
+func (x *TierResult) GetDisrupt() *Certificate {
 	if x != nil {
-		return x.Disturb
+		return x.Disrupt
 	}
 	return nil
 }
@@ -3404,7 +3404,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"disruption\x124\n" +
 	"\x16disruption_lower_bound\x18\a \x01(\x03R\x14disruptionLowerBound\x127\n" +
 	"\x05place\x18\b \x01(\v2!.stowage.optimizer.v1.CertificateR\x05place\x12;\n" +
-	"\adisturb\x18\t \x01(\v2!.stowage.optimizer.v1.CertificateR\adisturb\"9\n" +
+	"\adisrupt\x18\t \x01(\v2!.stowage.optimizer.v1.CertificateR\adisrupt\"9\n" +
 	"\tGainPoint\x12\x14\n" +
 	"\x05moves\x18\x01 \x01(\x05R\x05moves\x12\x16\n" +
 	"\x06placed\x18\x02 \x01(\x05R\x06placed\"\x87\x01\n" +
@@ -3479,7 +3479,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\n" +
 	"PHASE_KEEP\x10\x00\x12\x0f\n" +
 	"\vPHASE_PLACE\x10\x01\x12\x11\n" +
-	"\rPHASE_DISTURB\x10\x02*\xca\x01\n" +
+	"\rPHASE_DISRUPT\x10\x02*\xca\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12END_REASON_OPTIMAL\x10\x01\x12\x19\n" +
@@ -3607,7 +3607,7 @@ var file_stowage_optimizer_contract_optimizer_proto_depIdxs = []int32{
 	2,  // 46: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
 	34, // 47: stowage.optimizer.v1.Certificate.dual_bound:type_name -> stowage.optimizer.v1.DualBound
 	35, // 48: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
-	35, // 49: stowage.optimizer.v1.TierResult.disturb:type_name -> stowage.optimizer.v1.Certificate
+	35, // 49: stowage.optimizer.v1.TierResult.disrupt:type_name -> stowage.optimizer.v1.Certificate
 	29, // 50: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
 	30, // 51: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
 	31, // 52: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction

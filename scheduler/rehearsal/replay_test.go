@@ -39,30 +39,30 @@ func TestEachStepIsCheckedInTheStateAfterTheStepsBeforeIt(t *testing.T) {
 		plan func(*testCluster) *plan.Plan
 		want map[string]string
 	}{
-		"the enemy leaves the zone first": {
-			full(pod("enemy", "a1", "1G"), pod("new", "", "1G", apartFrom("enemy", "zone"))),
+		"the conflicting pod leaves the zone first": {
+			full(pod("conflicting", "a1", "1G"), pod("new", "", "1G", apartFrom("conflicting", "zone"))),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Moves: []plan.Move{at.move("enemy", "b1")}, Placements: []plan.Placement{at.place("new", "a2")}}
+				return &plan.Plan{Moves: []plan.Move{at.move("conflicting", "b1")}, Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{}},
-		"the enemy stays in the zone": {
-			full(pod("enemy", "a1", "1G"), pod("new", "", "1G", apartFrom("enemy", "zone"))),
+		"the conflicting pod stays in the zone": {
+			full(pod("conflicting", "a1", "1G"), pod("new", "", "1G", apartFrom("conflicting", "zone"))),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Moves: []plan.Move{at.move("enemy", "a3")}, Placements: []plan.Placement{at.place("new", "a2")}}
+				return &plan.Plan{Moves: []plan.Move{at.move("conflicting", "a3")}, Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
-		"who arrives is an enemy of who stays": {
+		"an arriving pod conflicts with one that stays": {
 			full(pod("hermit", "a1", "1G", apartFrom("new", "zone")), pod("new", "", "1G")),
 			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
-		"a friend comes with it": {
-			full(pod("friend", "", "1G"), pod("new", "", "1G", besideOf("friend", "zone"))),
+		"a required pod comes with it": {
+			full(pod("required", "", "1G"), pod("new", "", "1G", besideOf("required", "zone"))),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("friend", "a1")}}
+				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("required", "a1")}}
 			}, map[string]string{}},
-		"the friend goes elsewhere": {
-			full(pod("friend", "", "1G"), pod("new", "", "1G", besideOf("friend", "zone"))),
+		"the required pod goes elsewhere": {
+			full(pod("required", "", "1G"), pod("new", "", "1G", besideOf("required", "zone"))),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("friend", "b1")}}
+				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("required", "b1")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"who keeps apart from others comes before them": {
 			full(pod("hermit", "", "1G", apartFrom("new", "zone")), pod("new", "", "1G")),

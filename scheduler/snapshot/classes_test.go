@@ -38,7 +38,7 @@ func TestOnlyLabelsThatASelectorReadsDistinguishClasses(t *testing.T) {
 		"an owner": {snapshot.Input{Labels: sets.New(key)}, 3},
 		"affinity": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAffinity: &v1.PodAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}})}}, 3},
-		"a wish to be apart": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+		"a preference to be apart": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
 			PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}}}})}}, 3},
 		"mismatch keys": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone", MismatchLabelKeys: []string{key}}}}})}}, 3},

@@ -65,7 +65,7 @@ class ReducedSnapshot:
                     target.place.CopyFrom(message)
                 else:
                     target.disruption_lower_bound = bound.value
-                    target.disturb.CopyFrom(message)
+                    target.disrupt.CopyFrom(message)
         return plan
 
     def staying(self, priority: int) -> int:

@@ -37,7 +37,7 @@ class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PHASE_KEEP: _ClassVar[Phase]
     PHASE_PLACE: _ClassVar[Phase]
-    PHASE_DISTURB: _ClassVar[Phase]
+    PHASE_DISRUPT: _ClassVar[Phase]
 
 class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -64,7 +64,7 @@ PROOF_STATUS_BOUND: ProofStatus
 PROOF_STATUS_PROVED: ProofStatus
 PHASE_KEEP: Phase
 PHASE_PLACE: Phase
-PHASE_DISTURB: Phase
+PHASE_DISRUPT: Phase
 END_REASON_UNSPECIFIED: EndReason
 END_REASON_OPTIMAL: EndReason
 END_REASON_TIME_LIMIT: EndReason
@@ -494,7 +494,7 @@ class Certificate(_message.Message):
     def __init__(self, status: _Optional[_Union[ProofStatus, str]] = ..., method: _Optional[_Union[ProofMethod, str]] = ..., dual_bound: _Optional[_Union[DualBound, _Mapping]] = ...) -> None: ...
 
 class TierResult(_message.Message):
-    __slots__ = ("priority", "placed_before", "placed", "upper_bound", "optimal", "disruption", "disruption_lower_bound", "place", "disturb")
+    __slots__ = ("priority", "placed_before", "placed", "upper_bound", "optimal", "disruption", "disruption_lower_bound", "place", "disrupt")
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
     PLACED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     PLACED_FIELD_NUMBER: _ClassVar[int]
@@ -503,7 +503,7 @@ class TierResult(_message.Message):
     DISRUPTION_FIELD_NUMBER: _ClassVar[int]
     DISRUPTION_LOWER_BOUND_FIELD_NUMBER: _ClassVar[int]
     PLACE_FIELD_NUMBER: _ClassVar[int]
-    DISTURB_FIELD_NUMBER: _ClassVar[int]
+    DISRUPT_FIELD_NUMBER: _ClassVar[int]
     priority: int
     placed_before: int
     placed: int
@@ -512,8 +512,8 @@ class TierResult(_message.Message):
     disruption: int
     disruption_lower_bound: int
     place: Certificate
-    disturb: Certificate
-    def __init__(self, priority: _Optional[int] = ..., placed_before: _Optional[int] = ..., placed: _Optional[int] = ..., upper_bound: _Optional[int] = ..., optimal: _Optional[bool] = ..., disruption: _Optional[int] = ..., disruption_lower_bound: _Optional[int] = ..., place: _Optional[_Union[Certificate, _Mapping]] = ..., disturb: _Optional[_Union[Certificate, _Mapping]] = ...) -> None: ...
+    disrupt: Certificate
+    def __init__(self, priority: _Optional[int] = ..., placed_before: _Optional[int] = ..., placed: _Optional[int] = ..., upper_bound: _Optional[int] = ..., optimal: _Optional[bool] = ..., disruption: _Optional[int] = ..., disruption_lower_bound: _Optional[int] = ..., place: _Optional[_Union[Certificate, _Mapping]] = ..., disrupt: _Optional[_Union[Certificate, _Mapping]] = ...) -> None: ...
 
 class GainPoint(_message.Message):
     __slots__ = ("moves", "placed")

@@ -87,5 +87,5 @@ def _tier(tier: TierResult) -> pb.TierResult:
         disruption=tier.disruption,
         disruption_lower_bound=tier.disruption_lower_bound,
         place=encode_certificate(tier.place),
-        disturb=encode_certificate(tier.disrupt),
+        disrupt=encode_certificate(tier.disrupt),
     )

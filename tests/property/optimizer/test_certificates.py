@@ -150,7 +150,7 @@ def test_a_limit_beyond_the_truth_is_refused(
     for tier in plan.tiers:
         if tier.place.HasField("dual_bound"):
             tier.upper_bound = _best(reduced, tier.priority, 1, reached, scores) - 1
-        if tier.disturb.HasField("dual_bound"):
+        if tier.disrupt.HasField("dual_bound"):
             least = -_best(reduced, tier.priority, 2, reached, scores)
             tier.disruption_lower_bound = least + 1
 

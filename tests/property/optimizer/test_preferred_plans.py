@@ -77,7 +77,7 @@ def test_no_pod_that_goes_elsewhere_would_be_better_for_all(
             assert verify_plan(snapshot, other, pb.POLICY_STRICT) != []
 
 
-def test_wishes_change_nothing_that_a_plan_is_worth(
+def test_preferences_change_nothing_that_a_plan_is_worth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Same pods placed, moved and evicted, and the same claims; only nodes differ."""

@@ -54,7 +54,7 @@ def test_a_limit_that_prices_do_not_prove_is_refused(
 ) -> None:
     """Exit 3, as for every plan that does not hold what it says."""
     moved = _moved()
-    for one in moved.tiers[0].disturb.dual_bound.requirements:
+    for one in moved.tiers[0].disrupt.dual_bound.requirements:
         one.price = 0
     assert moved.tiers[0].disruption_lower_bound == 2
     snapshot = _file(tmp_path, "snapshot.json", figure_1())

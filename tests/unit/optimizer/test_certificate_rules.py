@@ -56,7 +56,7 @@ def test_the_case_itself_is_confirmed() -> None:
         (lambda dual: setattr(dual.pods[0], "run", -1), "is negative"),
         (_require(1, pb.PHASE_PLACE, -1), "is negative"),
         (_require(0, pb.PHASE_PLACE, 1), "not settled before"),
-        (_require(0, pb.PHASE_DISTURB, 1), "not settled before"),
+        (_require(0, pb.PHASE_DISRUPT, 1), "not settled before"),
         (_require(-1, pb.PHASE_PLACE, 1), "there is no tier -1"),
         (lambda dual: setattr(dual, "scale", 0), "scale is not positive"),
         (lambda dual: dual.pods[0].pod_uids.append("nobody"), "unknown pod"),

@@ -69,7 +69,7 @@ def spoil_total(snapshot: pb.Snapshot) -> None:
         )
 
 
-def spoil_wish(snapshot: pb.Snapshot) -> None:
+def spoil_preference(snapshot: pb.Snapshot) -> None:
     term = snapshot.pod_classes[0].preferred_pod_affinity.add(weight=1)
     term.term.label_selector.match_labels["app"] = "web"
 
@@ -90,7 +90,7 @@ CASES: list[tuple[Spoil, str]] = [
         "pod_classes[0].preferred_node_affinity[0].weight: is 101, not in 1..100",
     ),
     (
-        spoil_wish,
+        spoil_preference,
         "pod_classes[0].preferred_pod_affinity[0].term[0].topology_key: is empty",
     ),
     (

@@ -17,7 +17,7 @@ class Claim:
     priority
         Of the tier.
     phase
-        `PHASE_PLACE` or `PHASE_DISTURB`.
+        `PHASE_PLACE` or `PHASE_DISRUPT`.
     limit
         Most pods placed, or least disruption.
     dual
@@ -42,10 +42,10 @@ def claims(plan: pb.Plan) -> Iterator[Claim]:
             yield Claim(
                 tier.priority, pb.PHASE_PLACE, tier.upper_bound, tier.place.dual_bound
             )
-        if tier.disturb.HasField("dual_bound"):
+        if tier.disrupt.HasField("dual_bound"):
             yield Claim(
                 tier.priority,
-                pb.PHASE_DISTURB,
+                pb.PHASE_DISRUPT,
                 tier.disruption_lower_bound,
-                tier.disturb.dual_bound,
+                tier.disrupt.dual_bound,
             )

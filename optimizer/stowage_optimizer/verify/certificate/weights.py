@@ -56,7 +56,7 @@ class Weights:
 
     def stays(self, group: Group) -> int:
         """Return the weight of a running pod that stays at home."""
-        return MOVE_WEIGHT * self._sum(pb.PHASE_DISTURB, group.priority)
+        return MOVE_WEIGHT * self._sum(pb.PHASE_DISRUPT, group.priority)
 
     def running(self, group: Group) -> int:
         """Return the weight of a running pod that has a node."""
@@ -66,7 +66,7 @@ class Weights:
             if phase == pb.PHASE_KEEP and priority == group.priority
         )
         lost = EVICTION_WEIGHT - MOVE_WEIGHT
-        return kept + lost * self._sum(pb.PHASE_DISTURB, group.priority)
+        return kept + lost * self._sum(pb.PHASE_DISRUPT, group.priority)
 
     def required(self) -> int:
         """Return what the requirements amount to, of the pods in groups."""
