@@ -153,9 +153,7 @@ def _optimizer_section(name: str) -> str:
 
 
 def _optimizer_row(action: argparse.Action) -> Row:
-    names: list[str] = [*action.option_strings] or [
-        action.metavar or action.dest.upper()
-    ]
+    names = [*action.option_strings] or [str(action.metavar or action.dest.upper())]
     words = (action.help or "") % {"default": action.default}
     if action.choices:
         words += f" One of {', '.join(code(one) for one in action.choices)}."
