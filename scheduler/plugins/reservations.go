@@ -31,7 +31,8 @@ const (
 // startReservations starts the ledger, and the reservation controller as soon as the process leads. It reports false if
 // no profile has the plugin, or there is no API server. The watch of plans is not started.
 func (i *Installation) startReservations(
-	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, rehearsers map[string]*rehearsal.Framework,
+	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile,
+	rehearsers map[string]*rehearsal.Framework,
 ) (bool, error) {
 	first := i.firstReserving(profiles)
 	if first == "" || to.Profiles[first].KubeConfig() == nil {

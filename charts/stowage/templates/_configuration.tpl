@@ -3,7 +3,7 @@
 {{- $file := printf "profiles/%s.yaml" .Values.profile -}}
 {{- $config := .Files.Get $file | fromYaml -}}
 {{- if $config.Error -}}
-{{- fail (printf "charts/stowage/%s is not YAML: %s; mend it there" $file $config.Error) -}}
+{{- fail (printf "charts/stowage/%s is not YAML: %s; fix it there" $file $config.Error) -}}
 {{- end -}}
 {{- if not $config.profiles -}}
 {{- fail (printf "charts/stowage/%s has no profiles: it must be a KubeSchedulerConfiguration" $file) -}}

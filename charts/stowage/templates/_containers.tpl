@@ -101,7 +101,7 @@ volumeMounts:
   - {name: temporary, mountPath: {{ .Values.paths.temporary | quote }}}
 {{- end -}}
 
-{{/* The command that asks the optimiser how it is; the argument is (list context flag...). */}}
+{{/* The command that checks the optimiser's health; the argument is (list context flag...). */}}
 {{- define "stowage.probeCommand" -}}
 {{- $context := first . -}}
 {{- $socket := printf "--socket=%s" (include "stowage.socket" $context) -}}

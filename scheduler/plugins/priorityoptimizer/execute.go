@@ -209,7 +209,8 @@ func (l *loop) wakePlanned(active *activePlan, free map[string]resources.Vector)
 func (l *loop) writeProgress(ctx context.Context, active *activePlan) {
 	active.dirty = false
 	began := l.clock.Now()
-	if began.Sub(active.written) < max(statusEvery, statusShare*active.writing) || !describeProgress(&active.record.Status, active.execution.States()) {
+	if began.Sub(active.written) < max(statusEvery, statusShare*active.writing) ||
+		!describeProgress(&active.record.Status, active.execution.States()) {
 		return
 	}
 	if err := l.write(ctx, active.record); err != nil {

@@ -23,7 +23,7 @@ var (
 	refusedPlansTotal = counterVec("refused_plans_total",
 		"Plans of the optimiser that were refused, by reason.", "reason")
 	objectionsTotal = counterVec("objections_total",
-		"Pods for which a plan was turned down although it keeps the contract, by reason.", "reason")
+		"Pods for which a plan was rejected although it keeps the contract, by reason.", "reason")
 	plansTotal = counterVec("plans_total", "PackingPlans by final phase.", "phase")
 	movesTotal = metrics.NewCounter(&metrics.CounterOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,

@@ -163,7 +163,8 @@ func (l *loop) takeSnapshot(session *solveSession) *noPlan {
 		}
 	}()
 	var err error
-	if session.snapshot, err = l.view.snapshotOf(fmt.Sprintf("%s-%d", l.nonce, l.solves), l.solveFilter(session.record)); err != nil {
+	id := fmt.Sprintf("%s-%d", l.nonce, l.solves)
+	if session.snapshot, err = l.view.snapshotOf(id, l.solveFilter(session.record)); err != nil {
 		return &noPlan{packingplan.Failed, err.Error()}
 	}
 	session.record.Status.SnapshotID = session.snapshot.ID
@@ -237,7 +238,8 @@ func (l *loop) noPlanFound(session *solveSession) *noPlan {
 		}
 		return &noPlan{packingplan.NoImprovement, message}
 	}
-	return &noPlan{packingplan.Failed, fmt.Sprintf("the optimiser ended with %s: %s", endReason(session.answer), session.answer.Message)}
+	return &noPlan{packingplan.Failed,
+		fmt.Sprintf("the optimiser ended with %s: %s", endReason(session.answer), session.answer.Message)}
 }
 
 // callOptimizer sends one request, bounded by the time that is left. The injected clock cuts it off.
@@ -265,7 +267,9 @@ func (l *loop) callOptimizer(ctx context.Context, session *solveSession) error {
 	defer timer.Stop()
 	l.activeSolve.Store(&activeSolve{session.record.UID(), cancel})
 	defer l.activeSolve.Store(nil)
-	answer, err := l.solver.Solve(ctx, request, func(better *contract.Plan) error { return l.verifyIntermediate(ctx, session, better) })
+	answer, err := l.solver.Solve(ctx, request, func(better *contract.Plan) error {
+		return l.verifyIntermediate(ctx, session, better)
+	})
 	spent := l.clock.Since(began).Seconds()
 	session.record.Status.SolveSeconds += spent
 	solveSeconds.Observe(spent)

@@ -93,7 +93,9 @@ func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*active
 	return nil, errors.New("pods were being bound to its nodes while the plan was about to begin")
 }
 
-func (l *loop) newActivePlan(session *solveSession, now *snapshot.Snapshot, checked *plan.Plan, execution *executor.Execution) *activePlan {
+func (l *loop) newActivePlan(
+	session *solveSession, now *snapshot.Snapshot, checked *plan.Plan, execution *executor.Execution,
+) *activePlan {
 	after := checked.NodesAfter()
 	for uid, state := range execution.States() {
 		if state == executor.NotNeeded {
@@ -101,7 +103,8 @@ func (l *loop) newActivePlan(session *solveSession, now *snapshot.Snapshot, chec
 		}
 	}
 	return &activePlan{
-		record: session.record, partial: session.partial, nextChange: session.nextChange, execution: execution, targets: after, nodes: statesOf(now, after),
+		record: session.record, partial: session.partial, nextChange: session.nextChange, execution: execution,
+		targets: after, nodes: statesOf(now, after),
 		touched: checked.Nodes(), expected: session.expected(after), dirty: true, retry: firstRetry,
 		changed: l.clock.Now(), pace: l.args.Limits.pace(), deadline: l.clock.Now().Add(l.timeoutFor(checked)),
 	}

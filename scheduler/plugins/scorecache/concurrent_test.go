@@ -121,7 +121,7 @@ func runFullCycle(t *testing.T, ctx context.Context, built framework.Framework, 
 	state := framework.NewCycleState()
 	result, status, _ := built.RunPreFilterPlugins(ctx, state, pod)
 	if !status.IsSuccess() || !result.AllNodes() {
-		t.Fatalf("the pod should go the full way: %v, %v", result, status)
+		t.Fatalf("the pod should get a full cycle: %v, %v", result, status)
 	}
 	nodes, err := built.SnapshotSharedLister().NodeInfos().List()
 	if err != nil {

@@ -111,7 +111,7 @@ func TestTheCacheIsOffInAProfileThatItDoesNotKnow(t *testing.T) {
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
 	result := nodeEntry(t, simulatorOf(t, withPlugin(t, "default", plugin.Name(), nil), registryOf(plugin)), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
-		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
+		t.Errorf("all pods should get a full cycle: %v", result.Measurement.Counters)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestThePluginMustBeTheLastPreFilter(t *testing.T) {
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
 	result := nodeEntry(t, simulatorOf(t, path, nil), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
-		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
+		t.Errorf("all pods should get a full cycle: %v", result.Measurement.Counters)
 	}
 }
 
@@ -145,6 +145,6 @@ func TestThePluginMustBeTheFirstPostFilter(t *testing.T) {
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
 	result := nodeEntry(t, simulatorOf(t, path, nil), instance)
 	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
-		t.Errorf("all pods should go the full way: %v", result.Measurement.Counters)
+		t.Errorf("all pods should get a full cycle: %v", result.Measurement.Counters)
 	}
 }

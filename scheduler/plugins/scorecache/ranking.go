@@ -129,7 +129,8 @@ func (r *ranking) head(index int) (candidate, bool) {
 
 func (r *ranking) candidate(at int32) candidate {
 	node := &r.nodes[at]
-	return candidate{at: at, group: node.group, version: node.version, total: node.total, withoutSpread: node.withoutSpread, tieBreak: node.tieBreak}
+	return candidate{at: at, group: node.group, version: node.version, total: node.total,
+		withoutSpread: node.withoutSpread, tieBreak: node.tieBreak}
 }
 
 // leave removes a node that is no longer feasible.
