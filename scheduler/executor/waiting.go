@@ -119,7 +119,7 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 // placesWithRoom counts the open places of a kind that have room, and takes that room away.
 func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
 	for node, place := range e.places[kind] {
-		for taken := 0; taken < place.inFlight+place.settled; taken++ {
+		for taken := range place.inFlight + place.settled {
 			if !e.hasRoom(place, left[node], taken < place.inFlight) {
 				break
 			}

@@ -26,7 +26,7 @@ func startOptimizer(t *testing.T) *optimizerclient.Client {
 	if err != nil {
 		t.Skip("stowage-optimizer is not on the PATH: make test-go puts it there")
 	}
-	folder, err := os.MkdirTemp("", "odd") // t.TempDir() may exceed the length of a socket's path
+	folder, err := os.MkdirTemp("", "odd") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,19 +143,19 @@ func pod(name, on, memory string, changes ...func(*v1.Pod)) *v1.Pod {
 }
 
 // apartFrom keeps the pod out of the zone (or off the node) of an app's pods.
-func apartFrom(app, key string) func(*v1.Pod) {
+func apartFrom(app string) func(*v1.Pod) {
 	return func(pod *v1.Pod) {
 		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: key,
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone",
 				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
 	}
 }
 
 // besideOf sends the pod to the zone of an app's pods.
-func besideOf(app, key string) func(*v1.Pod) {
+func besideOf(app string) func(*v1.Pod) {
 	return func(pod *v1.Pod) {
 		pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: key,
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone",
 				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
 	}
 }

@@ -40,32 +40,32 @@ func TestEachStepIsCheckedInTheStateAfterTheStepsBeforeIt(t *testing.T) {
 		want map[string]string
 	}{
 		"the conflicting pod leaves the zone first": {
-			full(pod("conflicting", "a1", "1G"), pod("new", "", "1G", apartFrom("conflicting", "zone"))),
+			full(pod("conflicting", "a1", "1G"), pod("new", "", "1G", apartFrom("conflicting"))),
 			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Moves: []plan.Move{at.move("conflicting", "b1")}, Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{}},
 		"the conflicting pod stays in the zone": {
-			full(pod("conflicting", "a1", "1G"), pod("new", "", "1G", apartFrom("conflicting", "zone"))),
+			full(pod("conflicting", "a1", "1G"), pod("new", "", "1G", apartFrom("conflicting"))),
 			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Moves: []plan.Move{at.move("conflicting", "a3")}, Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"an arriving pod conflicts with one that stays": {
-			full(pod("hermit", "a1", "1G", apartFrom("new", "zone")), pod("new", "", "1G")),
+			full(pod("hermit", "a1", "1G", apartFrom("new")), pod("new", "", "1G")),
 			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"a required pod comes with it": {
-			full(pod("required", "", "1G"), pod("new", "", "1G", besideOf("required", "zone"))),
+			full(pod("required", "", "1G"), pod("new", "", "1G", besideOf("required"))),
 			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("required", "a1")}}
 			}, map[string]string{}},
 		"the required pod goes elsewhere": {
-			full(pod("required", "", "1G"), pod("new", "", "1G", besideOf("required", "zone"))),
+			full(pod("required", "", "1G"), pod("new", "", "1G", besideOf("required"))),
 			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("required", "b1")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"who keeps apart from others comes before them": {
-			full(pod("hermit", "", "1G", apartFrom("new", "zone")), pod("new", "", "1G")),
+			full(pod("hermit", "", "1G", apartFrom("new")), pod("new", "", "1G")),
 			func(at *testCluster) *plan.Plan {
 				return &plan.Plan{Placements: []plan.Placement{at.place("hermit", "a1"), at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
@@ -137,7 +137,7 @@ func TestEvictionsThatAreNotForRoomAreCarriedOut(t *testing.T) {
 		insist   bool
 	}{
 		"the same port":  {withPort, true},
-		"enemies":        {apartFrom("low", "zone"), true},
+		"conflicting":    {apartFrom("low"), true},
 		"nothing at all": {func(*v1.Pod) {}, false},
 	} {
 		at := newCluster(t, &refusing{}, nodes("a1"), pod("low", "a1", "1G", withPort), pod("new", "", "1G", c.newcomer))

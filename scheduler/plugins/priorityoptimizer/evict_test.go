@@ -64,7 +64,7 @@ func TestAnswersOfTheEvictionAPIAreDistinguished(t *testing.T) {
 	later := apierrors.NewTooManyRequests("spent", 1)
 	never := apierrors.NewInternalError(errors.New("this pod has more than one PodDisruptionBudget"))
 	slow := apierrors.NewTimeoutError("the server is busy", 1)
-	for _, answer := range []error{gone, later, never, slow, context.DeadlineExceeded} {
+	for answer, want := range map[error]error{gone: errGone, later: errLater, never: nil, slow: errLater, context.DeadlineExceeded: errLater} {
 		client := fake.NewClientset(testPod("p", 1, 0))
 		client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, answer
@@ -72,7 +72,7 @@ func TestAnswersOfTheEvictionAPIAreDistinguished(t *testing.T) {
 
 		err := evictorOf(t, client, testPod("p", 1, 0)).evict(t.Context(), testPod("p", 1, 0))
 
-		if errors.Is(err, errGone) != (answer == error(gone)) || errors.Is(err, errLater) != (answer != error(gone) && answer != error(never)) {
+		if errors.Is(err, errGone) != errors.Is(want, errGone) || errors.Is(err, errLater) != errors.Is(want, errLater) {
 			t.Errorf("%v became %v", answer, err)
 		}
 	}

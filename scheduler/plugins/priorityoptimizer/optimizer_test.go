@@ -31,7 +31,7 @@ type optimizer struct {
 
 func startOptimizer(t *testing.T, does script) *optimizer {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "so") // t.TempDir() may exceed the length of a socket's path
+	folder, err := os.MkdirTemp("", "so") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}

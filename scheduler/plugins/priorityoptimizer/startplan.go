@@ -126,8 +126,8 @@ func (l *loop) timeoutFor(checked *plan.Plan) time.Duration {
 	count, longest := map[types.UID]int{}, time.Duration(0)
 	for _, pod := range disrupted {
 		count[pod.Owner]++
-		turns := time.Duration((count[pod.Owner] - 1) / atOnce)
-		longest = max(longest, turns*(seconds(*l.args.StepTimeoutSeconds)+graceOf(pod.Object)))
+		turns := float64((count[pod.Owner] - 1) / atOnce)
+		longest = max(longest, seconds(turns*(*l.args.StepTimeoutSeconds+graceOf(pod.Object).Seconds())))
 	}
 	return timeout + longest
 }

@@ -85,7 +85,7 @@ func TestDefaultConstraintsThatAreNotTheArgumentsKeepPodsFromTheCache(t *testing
 				},
 			}},
 		})
-		instance := simulation.Instance{Objects: []simulation.Object{service("app", "a")}, Nodes: nodes(12, 8000, 8192), Pods: pods(24, 100, 128)}
+		instance := simulation.Instance{Objects: []simulation.Object{aService()}, Nodes: nodes(12, 8000, 8192), Pods: pods(24, 100, 128)}
 		for i := range instance.Nodes {
 			inZone(i % 3)(&instance.Nodes[i])
 			labelled("rack", fmt.Sprint(i%4))(&instance.Nodes[i])

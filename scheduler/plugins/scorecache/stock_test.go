@@ -79,7 +79,7 @@ func jain(result simulation.Result, instance simulation.Instance) float64 {
 // nodes first would fill that zone.
 func TestAServicesPodsAreSpreadOverZones(t *testing.T) {
 	const zones, perZone, count = 3, 20, 90
-	instance := simulation.Instance{Objects: []simulation.Object{service("app", "a")}, Pods: pods(count, 100, 128)}
+	instance := simulation.Instance{Objects: []simulation.Object{aService()}, Pods: pods(count, 100, 128)}
 	for i := range zones * perZone {
 		// The names of a zone's nodes follow each other.
 		zone := labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", i/perZone))
@@ -111,7 +111,7 @@ func TestSpreadIsWeighedByThePluginsWhereItIsInDoubt(t *testing.T) {
 	cached := simulatorOf(t, withCache(t, "deterministic", nil), nil)
 	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 3))
-		instance := simulation.Instance{Objects: []simulation.Object{service("app", "a")}}
+		instance := simulation.Instance{Objects: []simulation.Object{aService()}}
 		for i := range 12 {
 			zone := labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", i%3))
 			instance.Nodes = append(instance.Nodes, node(nodeName(i), 2000*(1+random.Int64N(4)), 16384, zone))
@@ -141,10 +141,11 @@ func zones(result simulation.Result, instance simulation.Instance) []int {
 	return counts
 }
 
-func service(key, value string) simulation.Object {
+// aService selects the pods that the tests spread.
+func aService() simulation.Object {
 	return simulation.Object{Object: &v1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "default"},
-		Spec:       v1.ServiceSpec{Selector: map[string]string{key: value}},
+		Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "a"}},
 	}}
 }

@@ -18,7 +18,7 @@ func inZone(zone int) func(*v1.Node) {
 // TestARankingEndsWhenAFullZoneGetsRoom: PodTopologySpread has counted no pods of a zone without a feasible node,
 // and fails on such a node for good if it is asked to score it by what it counted then.
 func TestARankingEndsWhenAFullZoneGetsRoom(t *testing.T) {
-	instance := simulation.Instance{Objects: []simulation.Object{service("app", "a")}, Nodes: nodes(12, 4000, 8192)}
+	instance := simulation.Instance{Objects: []simulation.Object{aService()}, Nodes: nodes(12, 4000, 8192)}
 	for i := range instance.Nodes {
 		inZone(i / 10)(&instance.Nodes[i])
 	}
@@ -64,7 +64,7 @@ func zonedInstance(seed uint64) simulation.Instance {
 	random := rand.New(rand.NewPCG(seed, 4))
 	var instance simulation.Instance
 	if random.IntN(2) == 0 {
-		instance.Objects = []simulation.Object{service("app", "a")}
+		instance.Objects = []simulation.Object{aService()}
 	}
 	zones := 2 + random.IntN(3)
 	full := random.IntN(zones)

@@ -95,7 +95,7 @@ func start(t *testing.T) *testCluster {
 }
 
 // reserve creates a reservation of 2 CPUs.
-func (c *testCluster) reserve(name string, more map[string]any, changes ...func(*unstructured.Unstructured)) {
+func (c *testCluster) reserve(name string, more map[string]any) {
 	c.t.Helper()
 	spec := map[string]any{
 		"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c",
@@ -111,9 +111,6 @@ func (c *testCluster) reserve(name string, more map[string]any, changes ...func(
 	object.SetName(name)
 	object.SetUID(types.UID("uid-" + name))
 	object.SetCreationTimestamp(metav1.NewTime(c.clock.Now()))
-	for _, change := range changes {
-		change(object)
-	}
 	if _, err := c.client.Resource(reservation.Resource).Create(c.ctx, object, metav1.CreateOptions{}); err != nil {
 		c.t.Fatal(err)
 	}
