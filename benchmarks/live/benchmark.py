@@ -14,11 +14,11 @@ from benchmarks.live.row import Row
 from benchmarks.live.scope import SCOPES
 from stowage_testbed.bench.figures.figure import Figure, table
 from stowage_testbed.bench.fingerprint import fingerprint
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.compiled_optimizer import compile_optimizer
-from stowage_testbed.report.environment import environment
+from stowage_testbed.environment import environment
 from stowage_testbed.reproduce.sweep.journal import Journal
 from stowage_testbed.toolchain import tool_path
+from stowage_testbed.whole_file import write_whole
 
 NAME = "live"
 

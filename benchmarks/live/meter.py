@@ -14,9 +14,9 @@ from prometheus_client.samples import Sample
 from benchmarks.live.cluster import LIVE
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.footprint import Footprint, FootprintMeter
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.audit import audit_end, audit_entries
+from stowage_testbed.recording.footprint import Footprint, FootprintMeter
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 REQUESTS = "rest_client_requests_total"

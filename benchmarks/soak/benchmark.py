@@ -23,19 +23,19 @@ from stowage_testbed.bench.figures.figure import (
     figure,
     table,
 )
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.environment import environment
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.cluster import LONGEST_BACKOFF_S, PATIENCE_S
 from stowage_testbed.faults.leader import ELECTION
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.report.environment import environment
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED
 from stowage_testbed.run.release import switch_release
+from stowage_testbed.whole_file import write_whole
 
 NAME = "soak"
 PROFILE = "optimizer"

@@ -14,7 +14,7 @@ from itertools import count
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.helm import Release
-from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.pod import WORKLOAD_LABEL, observed_pod
 from stowage_testbed.observe.settled import pods_placed
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import (
@@ -24,7 +24,6 @@ from stowage_testbed.run.environment import (
 )
 from stowage_testbed.run.orphans import collect_pods
 from stowage_testbed.scenario.manifests import (
-    WORKLOAD_LABEL,
     Manifest,
     priority_class_manifest,
     workload_manifest,

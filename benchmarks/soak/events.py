@@ -14,10 +14,11 @@ from stowage_testbed.cluster.metrics.usage import NAME as USAGE
 from stowage_testbed.cluster.metrics.usage import usage_object
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.run.manual_plan import manual_plan
 from stowage_testbed.run.orphans import collect_pods
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL, bare_pod_manifest
+from stowage_testbed.scenario.manifests import bare_pod_manifest
 from stowage_testbed.scenario.model import Workload
 
 BURST = 100

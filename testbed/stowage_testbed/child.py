@@ -1,8 +1,12 @@
-"""Ending a process that this one has started."""
+"""A process that this one has started: its end, and the end of its log."""
 
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
+
+TAIL_LINES = 12
+"""Lines of a log that an error message shows."""
 
 
 def end_child(process: subprocess.Popen[bytes], patience_s: float) -> None:
@@ -13,3 +17,12 @@ def end_child(process: subprocess.Popen[bytes], patience_s: float) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def log_tail(file: Path, lines: int = TAIL_LINES) -> list[str]:
+    """Return the last lines of a log, none if there is no log."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return [line for line in text.splitlines() if line.strip()][-lines:]

@@ -20,7 +20,7 @@ from kubernetes.client import (
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.compare.arms.account import LABEL, NAMESPACE
-from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.wait import wait_until
 
 BIND_TIMEOUT_S = 30.0

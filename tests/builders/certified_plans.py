@@ -15,12 +15,12 @@ from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.encode_certificate import encode_certificate
+from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.objective import score
 from stowage_optimizer.strategies.planning import PlanWriter
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from stowage_testbed.compare.arms.arm import ArmSettings
 from stowage_testbed.compare.bundle import (
     ArmEntry,
     BundleFolder,
@@ -17,6 +16,7 @@ from stowage_testbed.compare.calibration.speed import Speed
 from stowage_testbed.compare.result import Result, measured
 from stowage_testbed.compare.verdicts.judging import judge
 from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.run.arm import ArmSettings
 
 SETTINGS = ArmSettings("1.36.3", 50.0, 100, 16, None, {"OpportunisticBatching": True})
 SPEED = Speed({"encode": 2000.0, "hash": 9000.0}, cpus=2)

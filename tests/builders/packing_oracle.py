@@ -7,9 +7,9 @@ from itertools import product
 
 from hypothesis import strategies as st
 
+from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Item, Packing
-from stowage_optimizer.strategies.objective import Score, TierScore, score
 
 
 @st.composite

@@ -7,9 +7,9 @@ from typing import Any
 from watch_server import a_pod
 
 from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
 
 Seen = tuple[str, dict[str, Any]]
 """A kind and an object of it."""

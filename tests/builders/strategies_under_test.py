@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.bounds import trivial_bounds
@@ -16,7 +16,7 @@ from stowage_optimizer.strategies.paper import PaperStrategy
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.registry import shipped_strategies
-from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
 
 PATH = "strategies_under_test:strategies"
 """The path under which a service's children find these."""

@@ -21,8 +21,8 @@ from stowage_optimizer.bounds.prices import SCALE
 from stowage_optimizer.bounds.question import Question
 from stowage_optimizer.bounds.scope import Scope, make_scope
 from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.search.problem import Indices, Ints
-from stowage_optimizer.strategies.strategy import Clock
 
 SMOOTHING = 0.15
 """How far new prices go from the best ones towards those of the linear program."""

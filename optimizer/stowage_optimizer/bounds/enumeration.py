@@ -23,8 +23,8 @@ from stowage_optimizer.bounds.prices import SCALE, Prices
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.scope import make_scope
 from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.search.problem import Indices
-from stowage_optimizer.strategies.strategy import Clock
 
 MOST_PATTERNS = 4_000
 """More patterns than this are not combined."""

@@ -17,8 +17,8 @@ from stowage_optimizer.bounds.bound import Bound
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.scope import Scope, make_scope
 from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.search.problem import Ints
-from stowage_optimizer.strategies.strategy import Clock
 
 WHOLE = 2**36
 """Weight of the total room of a dimension."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.model.objective import EVICTION, MOVE
 from stowage_optimizer.search.problem import Ints
-from stowage_optimizer.strategies.objective import EVICTION, MOVE
 
 
 @dataclass(frozen=True, slots=True)

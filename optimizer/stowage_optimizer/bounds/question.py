@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.search.problem import Problem
-from stowage_optimizer.strategies.objective import TierScore
 
 
 class Phase(Enum):

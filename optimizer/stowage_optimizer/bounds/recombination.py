@@ -11,8 +11,8 @@ import numpy as np
 
 from stowage_optimizer.bounds.combination import Combination, assignment_of, target_of
 from stowage_optimizer.bounds.dual import DualSearch
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.search.problem import Indices, Ints
-from stowage_optimizer.strategies.strategy import Clock
 
 MOST_PATTERNS = 6_000
 """More patterns than this are not combined."""

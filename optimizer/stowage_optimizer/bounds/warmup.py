@@ -7,9 +7,9 @@ import numpy as np
 from stowage_optimizer.bounds.dual import dual_bound
 from stowage_optimizer.bounds.enumeration import enumeration_bound
 from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.problem import make_problem
-from stowage_optimizer.strategies.objective import TierScore
 
 
 def warmup() -> None:

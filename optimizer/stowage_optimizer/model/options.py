@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+
+Clock = Callable[[], float]
+"""Seconds since an arbitrary, fixed moment."""
 
 DEFAULT_ALPHA = 0.4
 """Share of the time reserved for the tiers where the caller names none; the

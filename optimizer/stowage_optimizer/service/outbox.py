@@ -12,8 +12,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.plan import Plan
-from stowage_optimizer.strategies.strategy import Clock
 
 INTERVAL_S = 0.02
 """Shortest time between two plans: a fifth of what a user notices."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
@@ -29,7 +29,7 @@ from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.related.formulation import RelatedFormulation
 from stowage_optimizer.strategies.restricting import restricted
-from stowage_optimizer.strategies.strategy import Answer, Clock, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, end_reason_of
 
 BATCH_PODS = 99
 """Pods in a batch, at the most; the paper's default (section 3)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from stowage_optimizer.model.options import Objective, SolveOptions
+from stowage_optimizer.model.options import Clock, Objective, SolveOptions
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy
+from stowage_optimizer.strategies.strategy import Answer, Strategy
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Eviction, Move, Placement, Plan, TierResult
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.bounds import TierBounds
-from stowage_optimizer.strategies.objective import Score, TierScore, score
 
 
 @dataclass(slots=True)

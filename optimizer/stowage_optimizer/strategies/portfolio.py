@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from stowage_optimizer.model.options import Policy, SolveOptions
+from stowage_optimizer.model.objective import Score, score
+from stowage_optimizer.model.options import Clock, Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.plan import EndReason, Plan
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.objective import Score, score
 from stowage_optimizer.strategies.reading import assignment_of
 from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
 
 MEMBERS = ("first-fit-decreasing", "lexicographic", "cpsat-aggregated", "paper")
 """The members, in this order; those that are not installed are skipped."""

@@ -6,13 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
 from stowage_optimizer.model.refusal import Refusal
 from stowage_optimizer.model.snapshot import Snapshot
-
-Clock = Callable[[], float]
-"""Seconds since an arbitrary, fixed moment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ pod and node, with and without its rows for equal pods and equal nodes.
 
 from __future__ import annotations
 
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.strategies.linear.cpsat import CpSat
 from stowage_optimizer.strategies.linear.doubted import Doubted
 from stowage_optimizer.strategies.linear.items import ItemFormulation
 from stowage_optimizer.strategies.linear.strategy import LinearStrategy
 from stowage_optimizer.strategies.linear.symmetry import SymmetryFormulation
-from stowage_optimizer.strategies.strategy import Clock, Strategy
+from stowage_optimizer.strategies.strategy import Strategy
 
 FLAW = "the thesis's rows for equal pods and nodes cut off answers"
 

@@ -10,12 +10,13 @@ can be compared.
 
 from __future__ import annotations
 
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.strategies.linear.doubted import Doubted
 from stowage_optimizer.strategies.linear.items import ItemFormulation
 from stowage_optimizer.strategies.linear.strategy import LinearStrategy
 from stowage_optimizer.strategies.linear.symmetry import SymmetryFormulation
 from stowage_optimizer.strategies.linear.z3 import Z3
-from stowage_optimizer.strategies.strategy import Clock, Strategy
+from stowage_optimizer.strategies.strategy import Strategy
 from stowage_optimizer.strategies.thesis import FLAW
 
 

@@ -31,7 +31,7 @@ from stowage_testbed.bench.readiness import (
 from stowage_testbed.bench.scope import Scope
 from stowage_testbed.bench.service import RunningService, running_service
 from stowage_testbed.bench.session import Session
-from stowage_testbed.report.environment import environment
+from stowage_testbed.environment import environment
 from stowage_testbed.simulate import Simulator, profile_file
 
 NAME = "bench-optimizer"

@@ -11,7 +11,7 @@ import random
 from dataclasses import replace
 
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import Scenario, Workload
 
 DISK = "stowage.dev/disk"

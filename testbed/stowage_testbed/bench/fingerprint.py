@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import stowage_optimizer
-from stowage_testbed.report.environment import machine, package_versions
+from stowage_testbed.environment import machine, package_versions
 
 LENGTH = 12
 

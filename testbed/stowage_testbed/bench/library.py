@@ -11,10 +11,10 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.bench.case import Case, Family
 from stowage_testbed.bench.filling import fill
 from stowage_testbed.bench.snapshot import snapshot_of
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator
+from stowage_testbed.whole_file import write_whole
 
 RECIPE = 2
 """Counted up whenever a case would give another snapshot than before."""

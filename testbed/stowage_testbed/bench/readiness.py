@@ -15,7 +15,7 @@ from stowage_testbed.bench.library import Library
 from stowage_testbed.bench.measurement import measure
 from stowage_testbed.bench.scope import OVERHEAD_CELL, Scope
 from stowage_testbed.bench.service import RunningService, running_service
-from stowage_testbed.bench.whole_file import write_whole
+from stowage_testbed.whole_file import write_whole
 
 OVERHEAD_LIMIT_S = 0.5
 

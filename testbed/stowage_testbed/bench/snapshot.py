@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL, node_manifests
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.scenario.manifests import node_manifests
 from stowage_testbed.scenario.model import Scenario, Workload
 
 NAMESPACE = "scenario"

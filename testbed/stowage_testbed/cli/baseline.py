@@ -50,7 +50,7 @@ def check(bundle: Bundle, file: File) -> None:
     )
     from stowage_testbed.compare.baseline.table import check_table  # noqa: PLC0415
     from stowage_testbed.compare.reports import read_result  # noqa: PLC0415
-    from stowage_testbed.compare.tables.terminal import terminal_text  # noqa: PLC0415
+    from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
 
     before = load_baseline(file)
     found = checking.check(file, before, baseline_of(read_result(bundle)))

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.compare import reports
 from stowage_testbed.compare.bundle.layout import HEAD
 from stowage_testbed.compare.tables.step_summary import append_step_summary
 from stowage_testbed.report.saved.errors import RunOptionError
 from stowage_testbed.report.saved.reading import read_run
 from stowage_testbed.report.saved.showing import MARKDOWN, run_markdown, run_screen
+from stowage_testbed.whole_file import write_whole
 
 STDOUT = Path("-")
 

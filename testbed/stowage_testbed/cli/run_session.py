@@ -8,11 +8,10 @@ from pathlib import Path
 
 import typer
 
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.compare.tables.step_summary import append_step_summary
+from stowage_testbed.environment import environment
 from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.document import run_document
-from stowage_testbed.report.environment import environment
 from stowage_testbed.report.errors import ResultsFolderError
 from stowage_testbed.report.evidence_writer import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
@@ -25,6 +24,7 @@ from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.run_id import new_run_id
 from stowage_testbed.run.runner import Runner
+from stowage_testbed.whole_file import write_whole
 
 STDOUT = Path("-")
 INTERRUPTED = 130

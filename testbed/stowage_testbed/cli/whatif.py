@@ -51,8 +51,8 @@ def whatif(
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.bench.service import running_service  # noqa: PLC0415
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.compare.tables.terminal import terminal_text  # noqa: PLC0415
     from stowage_testbed.simulate import SchedulerVerifier, Simulator, profile_file  # noqa: PLC0415
+    from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
     from stowage_testbed.toolchain import install_tools  # noqa: PLC0415
     from stowage_testbed.whatif.asking import Asking, PlanLimits  # noqa: PLC0415
     from stowage_testbed.whatif.from_cluster import read_context  # noqa: PLC0415

@@ -18,8 +18,6 @@ METRICS_SERVER = "metrics-server"
 CONTROL_PLANE = (ETCD, API_SERVER, CONTROLLER_MANAGER, KWOK)
 """In the order of their dependence: the first that ended is the cause."""
 
-TAIL_LINES = 12
-
 
 def pid_file(workdir: Path, component: str) -> Path:
     """Return where a component's process id is written."""
@@ -52,15 +50,6 @@ def has_ended(workdir: Path, component: str) -> bool:
     """Return whether a component was started and does not run any more."""
     started = was_started(workdir, component)
     return started and component_process(workdir, component) is None
-
-
-def log_tail(file: Path, lines: int = TAIL_LINES) -> list[str]:
-    """Return the last lines of a log, none if there is no log."""
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return [line for line in text.splitlines() if line.strip()][-lines:]
 
 
 def _written_pid(workdir: Path, component: str) -> int | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from stowage_testbed.child import log_tail
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -18,7 +19,6 @@ from stowage_testbed.cluster.components import (
     component_process,
     has_ended,
     log_file,
-    log_tail,
     pid_file,
     was_started,
 )

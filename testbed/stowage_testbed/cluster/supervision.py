@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stowage_testbed.cluster.components import ETCD, TAIL_LINES, log_file, log_tail
+from stowage_testbed.child import TAIL_LINES, log_tail
+from stowage_testbed.cluster.components import ETCD, log_file
 from stowage_testbed.cluster.disk import (
     LEAST_FREE_BYTES,
     disk_full_error,

@@ -14,12 +14,12 @@ from stowage_testbed.compare.arms import (
     stowage,
     yunikorn,
 )
-from stowage_testbed.compare.arms.arm import Arm
 from stowage_testbed.compare.errors import (
     ArmNameTakenError,
     NoArmError,
     UnknownArmError,
 )
+from stowage_testbed.run.arm import Arm
 from stowage_testbed.simulate import profile_file
 from stowage_testbed.simulate.errors import ProfileMissingError
 from stowage_testbed.toolchain import tool_path

@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from stowage_testbed.compare.recording import (
-    Observations,
-    RunLabel,
-    node_records,
-    recorded,
-)
 from stowage_testbed.compare.window_meter import WindowMeter
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.audit import AuditMark, audit_end
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.recording.run_record import (
+    Observations,
+    RunLabel,
+    node_records,
+    recorded,
+)
 from stowage_testbed.run.catching_up import audit_of, counted
 from stowage_testbed.run.context import RunContext
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from stowage_testbed.compare.arms.arm import ArmSettings
+from stowage_testbed.run.arm import ArmSettings
 
 EQUAL_LIMITS = "--limits equal"
 ALLOW_UNFAIR = "--allow-unfair"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.compare.bundle.errors import BundleEmptyError
 from stowage_testbed.compare.bundle.reading import read_bundle
 from stowage_testbed.compare.html.page import page
 from stowage_testbed.compare.result import Result, result_of
 from stowage_testbed.compare.tables.all_tables import all_tables
-from stowage_testbed.compare.tables.markdown import escaped, markdown_text
 from stowage_testbed.compare.tables.overview import overview
 from stowage_testbed.compare.tables.step_summary import append_step_summary
-from stowage_testbed.compare.tables.terminal import plain, terminal_text
+from stowage_testbed.text.markdown import escaped, markdown_text
+from stowage_testbed.text.terminal import plain, terminal_text
+from stowage_testbed.whole_file import write_whole
 
 HTML = "report.html"
 MARKDOWN = "report.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable
 
-from stowage_testbed.compare.footprint import UNKNOWN, Footprint, FootprintMeter
+from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.run.steps.window_listener import WindowListener
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from stowage_testbed.cluster.components import log_tail
+from stowage_testbed.child import log_tail
 from stowage_testbed.docker import oci_runtime
 from stowage_testbed.docker.capability import SYS_RESOURCE, is_withheld
 from stowage_testbed.docker.engine import docker, engine_unavailable_reason

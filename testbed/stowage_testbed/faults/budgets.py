@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL, Manifest
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.scenario.manifests import Manifest
 
 NAME = "fault"
 SECOND = "fault-too"

@@ -23,14 +23,11 @@ from stowage_testbed.faults.tenant import (
 )
 from stowage_testbed.invariants.reserved import TAKEN
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.objects import Objects
-from stowage_testbed.scenario.manifests import (
-    WORKLOAD_LABEL,
-    Manifest,
-    workload_manifest,
-)
+from stowage_testbed.scenario.manifests import Manifest, workload_manifest
 from stowage_testbed.scenario.model import Scenario, Workload
 
 PLAN, RESERVATION, STATUS = "plan", "reservation", "status"

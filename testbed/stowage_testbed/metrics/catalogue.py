@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from stowage_testbed.hpa.metrics import hpa_metrics
 from stowage_testbed.metrics.clocks import clock_metrics
 from stowage_testbed.metrics.distribution import distribution_metrics
 from stowage_testbed.metrics.footprint import footprint_metrics
@@ -15,6 +14,7 @@ from stowage_testbed.metrics.latency import latency_metrics
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.placed import placed_metrics
 from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.recovery import hpa_metrics
 from stowage_testbed.metrics.throughput import throughput_metrics
 from stowage_testbed.metrics.utilisation import utilisation_metrics
 from stowage_testbed.metrics.waiting import waiting_metrics

@@ -9,7 +9,9 @@ from typing import Any, TypedDict
 
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.raw_body import RawBody
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
+
+WORKLOAD_LABEL = "stowage.dev/workload"
+"""Label of pods and controllers: the workload's name in the scenario."""
 
 UNSCHEDULABLE = "Unschedulable"
 FINISHED_PHASES = frozenset({"Succeeded", "Failed"})

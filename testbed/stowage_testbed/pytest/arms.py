@@ -11,8 +11,8 @@ import psutil
 
 from stowage_testbed.cluster.processes import kill_one, processes_of
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.arm import Arm, PodOverrides, RunningArm
 from stowage_testbed.compare.errors import ArmEndedError
+from stowage_testbed.run.arm import Arm, PodOverrides, RunningArm
 
 _OPTIMIZER = "PriorityOptimizer"
 
@@ -75,7 +75,7 @@ class SessionArms:
         Raises
         ------
         ArmStartError, ToolMissingError
-            As `stowage_testbed.compare.arms.arm.Arm.running`.
+            As `stowage_testbed.run.arm.Arm.running`.
         """
         if self._serving is not None and self._arm == arm and self._lives():
             return self._serving

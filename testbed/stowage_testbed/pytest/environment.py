@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from kubernetes.client import ApiClient
 
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.arm import Arm, PodOverrides
 from stowage_testbed.compare.session.second_scheduler import refuse_second_scheduler
 from stowage_testbed.ending import is_ending
 from stowage_testbed.helm import Release
@@ -17,6 +16,7 @@ from stowage_testbed.pytest.inventory import sweepable
 from stowage_testbed.pytest.kinds import Kinds
 from stowage_testbed.pytest.releases import Releases, Wanted
 from stowage_testbed.pytest.sweeping import sweep
+from stowage_testbed.run.arm import Arm, PodOverrides
 
 _OF_RELEASE = frozenset({"stowage_release", "stowage_scenarios"})
 """Fixtures that bring the chart's release."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.steps.pod_overrides import with_overrides
 
 _OF_PODS = frozenset(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.environment import environment
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.environment import environment
 from stowage_testbed.report.evidence_writer import EvidenceWriter
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.divergence import divergences

@@ -7,8 +7,6 @@ from contextlib import suppress
 
 from kubernetes.client import CoreV1Api
 
-from stowage_testbed.compare.pod_count import pod_count
-from stowage_testbed.compare.recording import PodCount
 from stowage_testbed.observe.audit import (
     AuditEntry,
     AuditMark,
@@ -17,7 +15,9 @@ from stowage_testbed.observe.audit import (
 )
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.errors import AuditLogMissingError
+from stowage_testbed.observe.pod_count import pod_count
 from stowage_testbed.observe.timeline import pod_timelines
+from stowage_testbed.recording.run_record import PodCount
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.folder_cluster import FolderCluster
-from stowage_testbed.hpa.live.cluster import recovery_cluster
 from stowage_testbed.hpa.settings import Timing
 from stowage_testbed.run.errors import ClusterNeedsError
+from stowage_testbed.run.recovery.cluster import recovery_cluster
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.model import Overload
 

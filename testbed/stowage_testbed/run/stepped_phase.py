@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.recording.run_record import RunLabel
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks

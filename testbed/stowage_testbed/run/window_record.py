@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stowage_testbed.compare.footprint import UNKNOWN, Footprint
-from stowage_testbed.compare.recording import (
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record_state import state_at_end
+from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.recording.footprint import UNKNOWN, Footprint
+from stowage_testbed.recording.run_record import (
     Disruption,
     Observations,
     PodCount,
@@ -13,9 +16,6 @@ from stowage_testbed.compare.recording import (
     node_records,
     recorded,
 )
-from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.record_state import state_at_end
-from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.run.catching_up import audit_of
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment

@@ -5,12 +5,10 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import ObjectSpec, Scenario, Workload
 
 Manifest = dict[str, Any]
-
-WORKLOAD_LABEL = "stowage.dev/workload"
-"""Label of pods and controllers: the workload's name in the scenario."""
 
 CONTROLLER_LABEL = "stowage.dev/controller"
 """Label of pods and controllers of a workload that has several: the controller."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import (
-    WORKLOAD_LABEL,
     Manifest,
     node_manifests,
     pod_manifests,

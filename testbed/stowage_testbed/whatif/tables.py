@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.text.table import Table
 from stowage_testbed.whatif.findings import Findings, Room
 
 MIB = 2**20

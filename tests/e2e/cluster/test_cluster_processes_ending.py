@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from kubernetes.client import CoreV1Api
 
+from stowage_testbed.child import log_tail
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -24,7 +25,6 @@ from stowage_testbed.cluster.components import (
     HOST_PODS,
     KWOK,
     log_file,
-    log_tail,
     pid_file,
 )
 from stowage_testbed.cluster.errors import RunEndedError

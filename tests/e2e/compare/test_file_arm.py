@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from arm_environment import OWN_ARM, ArmEnvironment
 
-from stowage_testbed.compare.arms.arm import ClientLimits
 from stowage_testbed.compare.catalogue import choose_arms
+from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.toolchain import tool_path
 
 pytestmark = pytest.mark.e2e

@@ -13,8 +13,8 @@ from stowage_testbed.compare.harness.environment import (
     burst_environment,
 )
 from stowage_testbed.compare.harness.runs import MeasuredBurst, measured_burst
-from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.recording.run_record import RunLabel
 
 NODES = 3
 PODS = 60

@@ -13,9 +13,9 @@ import pytest
 
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import clear, prepare
 from stowage_testbed.run.listener import Listener

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.environment import environment
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.environment import environment
 from stowage_testbed.report.failures_table import failures_table
 from stowage_testbed.report.junit import junit_xml
 from stowage_testbed.report.summary_table import summary_table

@@ -22,10 +22,10 @@ from stowage_optimizer.bounds import (
     enumeration_bound,
     knapsack_bound,
 )
+from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.problem import make_problem
-from stowage_optimizer.strategies.objective import Score, TierScore, score
 
 EARLIER = {
     Phase.KEEP: (),

@@ -10,8 +10,8 @@ from packing_oracle import at_least, feasible_assignments
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.strategies.objective import Score, score
 from stowage_optimizer.verify.certificate import Checked, verify_certificates
 from stowage_optimizer.verify.certificate.claim import Claim, claims
 

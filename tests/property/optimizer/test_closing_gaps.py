@@ -26,10 +26,10 @@ from stowage_optimizer.bounds import (
     exact_fit_bound,
     recombine,
 )
+from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.problem import Indices, Ints, make_problem
-from stowage_optimizer.strategies.objective import Score, score
 
 EARLIER = {Phase.PLACE: ("kept",), Phase.DISRUPT: ("kept", "placed")}
 LONG_S = 5.0

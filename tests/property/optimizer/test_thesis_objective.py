@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from packing_oracle import feasible_assignments, packings
 
+from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.objective import score
 
 
 def _thesis(packing: Packing, assignment: Assignment) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.child import log_tail
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.claim import claim_cluster
 from stowage_testbed.cluster.components import (
@@ -15,7 +16,6 @@ from stowage_testbed.cluster.components import (
     ETCD,
     has_ended,
     log_file,
-    log_tail,
     pid_file,
 )
 from stowage_testbed.cluster.errors import (

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.compare.arm_file import ArmFile, load_arm_file
-from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
 from stowage_testbed.compare.arms.file_arm import FileArm
 from stowage_testbed.compare.errors import ArmFileIssuesError, ArmFileUnreadableError
+from stowage_testbed.run.arm import ClientLimits, PodOverrides
 
 SHORTEST = """\
 name: mine

@@ -9,7 +9,7 @@ from subprocess import PIPE
 
 import pytest
 
-from stowage_testbed.compare.footprint import UNKNOWN, FootprintMeter
+from stowage_testbed.recording.footprint import UNKNOWN, FootprintMeter
 
 MB = 10**6
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.compare.arms.arm import ArmSettings
 from stowage_testbed.compare.preflight import preflight
+from stowage_testbed.run.arm import ArmSettings
 
 SAME = ArmSettings(
     version="v1",

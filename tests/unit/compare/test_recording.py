@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import pytest
 from watched_pods import NAMESPACE, at, life, logged, seen
 
-from stowage_testbed.compare.footprint import Footprint
-from stowage_testbed.compare.recording import (
+from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.observe.audit import AuditEntry
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.recording.footprint import Footprint
+from stowage_testbed.recording.run_record import (
     Disruption,
     Observations,
     PodCount,
@@ -16,9 +19,6 @@ from stowage_testbed.compare.recording import (
     node_records,
     recorded,
 )
-from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
-from stowage_testbed.observe.audit import AuditEntry
-from stowage_testbed.observe.change import Change, Verb
 
 LABEL = RunLabel("burst/test", "default", "equal", round_number=3, warm=True)
 NODE = NodeRecord("n1", 4000, 4 * 10**9)

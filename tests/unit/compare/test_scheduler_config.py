@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stowage_testbed.compare.arms.arm import ClientLimits
 from stowage_testbed.compare.arms.default import default_arm
 from stowage_testbed.compare.arms.scheduler_config import (
     BATCHING,
@@ -12,6 +11,7 @@ from stowage_testbed.compare.arms.scheduler_config import (
     plain_config,
     settings_of,
 )
+from stowage_testbed.run.arm import ClientLimits
 
 KUBECONFIG = Path("/arm/kubeconfig.yaml")
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from hpa_settings import QUICK
 
-from stowage_testbed.compare.arms.arm import PodOverrides
-from stowage_testbed.hpa.live.cluster import autoscaler_arguments
-from stowage_testbed.hpa.live.manifests import NAME, autoscaler, deployment
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Timing
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.recovery.cluster import autoscaler_arguments
+from stowage_testbed.run.recovery.manifests import NAME, autoscaler, deployment
 
 
 def test_the_pods_get_their_schedulers_overrides() -> None:

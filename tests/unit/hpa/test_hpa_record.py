@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hpa_records import hpa_record
 
-from stowage_testbed.hpa.metrics import hpa_metrics
-from stowage_testbed.hpa.plot import plot_timeline
+from stowage_testbed.compare.plots.recovery import plot_timeline
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.recovery import hpa_metrics
 
 LATE = replace(FULL, find=Find(level_s=5.0))
 """FIND is over before the autoscaler has moved."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from stowage_optimizer.bounds import DualSearch, Phase, Question, dual_bound
+from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.problem import make_problem
-from stowage_optimizer.strategies.objective import TierScore
 
 NODES = 4
 SIZES = (3, 4, 5, 7, 8)

@@ -11,13 +11,13 @@ from snapshot_builder import SnapshotBuilder, figure_1
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.options import Limits, Policy, SolveOptions
+from stowage_optimizer.model.options import Clock, Limits, Policy, SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.finish.strategy import Finished
 from stowage_optimizer.strategies.finish.trimming import Trimming
 from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer, Clock
+from stowage_optimizer.strategies.strategy import Answer
 
 LIMIT_S = 10.0
 

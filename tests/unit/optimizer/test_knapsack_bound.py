@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from stowage_optimizer.bounds import Phase, Question, knapsack_bound
 from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.problem import make_problem
-from stowage_optimizer.strategies.objective import TierScore
 
 
 def _packing(*, room: int, nodes: int, demand: int, items: int) -> Packing:

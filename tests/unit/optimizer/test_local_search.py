@@ -11,6 +11,7 @@ import pytest
 from checked_indices import run_with_checked_indices
 from random_packings import random_packing
 
+from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
@@ -22,7 +23,6 @@ from stowage_optimizer.search.scoring import value_of
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.slack import without_slack
 from stowage_optimizer.search.state import PLACED, State, make_state
-from stowage_optimizer.strategies.objective import score
 from stowage_optimizer.strategies.repair import repair
 
 SEEDS = range(12)

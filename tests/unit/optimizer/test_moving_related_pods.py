@@ -15,12 +15,12 @@ from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
 from stowage_optimizer.strategies.related import Related
-from stowage_optimizer.strategies.strategy import Answer, Clock
+from stowage_optimizer.strategies.strategy import Answer
 from stowage_optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})

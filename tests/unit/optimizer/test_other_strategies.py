@@ -10,7 +10,7 @@ import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.plan import EndReason, Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies import registry
@@ -18,7 +18,7 @@ from stowage_optimizer.strategies.errors import (
     StrategyNameTakenError,
     StrategyUnloadableError,
 )
-from stowage_optimizer.strategies.strategy import Answer, Clock
+from stowage_optimizer.strategies.strategy import Answer
 
 
 def test_every_strategy_of_the_issue_is_there() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.pytest.errors import ManifestError, NoFileError
 from stowage_testbed.pytest.manifests import Given, read_manifests
 from stowage_testbed.pytest.pod_overrides import with_overrides_for
+from stowage_testbed.run.arm import PodOverrides
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\nspec: {containers: []}\n"
 MINE = PodOverrides("mine", {"queue": "a"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import EndReason, NodesInUse, Plan
 from stowage_optimizer.model.snapshot import Snapshot
@@ -31,7 +31,7 @@ from stowage_optimizer.strategies.linear.tiers import BUILT_PER_S, MOST_VARIABLE
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
 from stowage_optimizer.strategies.restricting import restricted
-from stowage_optimizer.strategies.strategy import Answer, Clock
+from stowage_optimizer.strategies.strategy import Answer
 
 
 @dataclass(frozen=True, slots=True)

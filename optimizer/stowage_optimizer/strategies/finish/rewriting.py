@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.model.plan import Plan, TierResult
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.objective import score
 from stowage_optimizer.strategies.planning import PlanWriter
 
 

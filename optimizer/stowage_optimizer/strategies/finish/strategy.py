@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from stowage_optimizer.model.options import Objective, SolveOptions
+from stowage_optimizer.model.objective import Score, score
+from stowage_optimizer.model.options import Clock, Objective, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import GainPoint, Plan, TierResult
 from stowage_optimizer.model.snapshot import Snapshot
@@ -16,11 +17,10 @@ from stowage_optimizer.strategies.finish.owners import owners_of
 from stowage_optimizer.strategies.finish.rewriting import rewrite
 from stowage_optimizer.strategies.finish.steps import Steps
 from stowage_optimizer.strategies.finish.trimming import Trimming
-from stowage_optimizer.strategies.objective import Score, score
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reading import assignment_of
 from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
 
 TRIMMING_SHARE = 0.1
 """Part of the time limit that is kept back where a plan may have to be trimmed."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.question import Phase, Question
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.problem import Indices, Problem
@@ -17,7 +17,6 @@ from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.open_phase import OpenPhase
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
 from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
-from stowage_optimizer.strategies.strategy import Clock
 
 NEVER_S = 10_000.0
 """Later than any solve ends."""

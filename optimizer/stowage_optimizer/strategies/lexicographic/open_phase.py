@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.search.problem import Problem
 from stowage_optimizer.search.scoring import Value
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
-from stowage_optimizer.strategies.objective import TierScore
 
 ANYTHING = (0, 0, -(2**40))
 """What every assignment reaches in a tier."""

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stowage_optimizer.model.options import Policy, SolveOptions
+from stowage_optimizer.model.options import Clock, Policy, SolveOptions
 from stowage_optimizer.model.plan import Plan, TierResult
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.search.problem import make_problem
@@ -23,7 +23,7 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
 from stowage_optimizer.strategies.lexicographic.work import Work
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer, Clock, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, end_reason_of
 
 MARGIN_S = 0.01
 """Kept back from the limit, besides the time that writing a plan takes."""

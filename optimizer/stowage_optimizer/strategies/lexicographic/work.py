@@ -6,7 +6,7 @@ import os
 import threading
 from dataclasses import dataclass
 
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.dual_slices import beyond_prices
@@ -15,7 +15,6 @@ from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch
 from stowage_optimizer.strategies.lexicographic.proving import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
 from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
-from stowage_optimizer.strategies.strategy import Clock
 
 FIRST_SHARE = 0.2
 """Share of the time after which the search has found nearly all that it will, if it has

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stowage_optimizer.strategies.strategy import Clock
+from stowage_optimizer.model.options import Clock
 
 COUNTED_RATE = 100_000.0
 """Steps that count as one second where work is counted; a third of what a busy core

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.strategies.bounds import round_bound
 from stowage_optimizer.strategies.cpsat_presolve import restrict_presolve
 from stowage_optimizer.strategies.errors import SolverContradictionError
 from stowage_optimizer.strategies.linear.backend import Effort, Outcome
 from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
-from stowage_optimizer.strategies.strategy import Clock
 
 CP_SAT_STEPS = 0.25
 """Deterministic steps of CP-SAT in one of ours; see `STEPS_PER_S` of the paper's."""

@@ -16,9 +16,9 @@ from datetime import timedelta
 from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.strategies.linear.backend import Effort, Outcome
 from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
-from stowage_optimizer.strategies.strategy import Clock
 
 NODES_PER_STEP = 200
 """Nodes of the search tree in one step; HiGHS has no finer measure of its work."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.bounds import trivial_bounds
@@ -15,7 +15,7 @@ from stowage_optimizer.strategies.linear.formulation import Formulate
 from stowage_optimizer.strategies.linear.tiers import TierLoop
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer, Clock, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, end_reason_of
 
 
 @dataclass(frozen=True, slots=True)

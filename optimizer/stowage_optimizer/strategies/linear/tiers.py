@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stowage_optimizer.model.options import Policy, SolveOptions
+from stowage_optimizer.model.options import Clock, Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.strategies.bounds import TierBounds
 from stowage_optimizer.strategies.incumbent import Incumbent
@@ -27,7 +27,6 @@ from stowage_optimizer.strategies.linear.formulation import (
 )
 from stowage_optimizer.strategies.linear.program import Values
 from stowage_optimizer.strategies.paper.time_split import HALF, TimeSplit
-from stowage_optimizer.strategies.strategy import Clock
 
 BUILT_PER_S = 50_000
 """Variables written down in a second, at the least. A program that would take longer

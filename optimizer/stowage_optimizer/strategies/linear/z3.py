@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import z3
 
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.strategies.linear.backend import Effort, Outcome
 from stowage_optimizer.strategies.linear.program import (
     LinearProgram,
@@ -21,7 +22,6 @@ from stowage_optimizer.strategies.linear.program import (
     Values,
     total,
 )
-from stowage_optimizer.strategies.strategy import Clock
 
 WORK_PER_STEP = 4_000_000
 """Units of Z3's ``rlimit`` in one step, about a second's worth."""

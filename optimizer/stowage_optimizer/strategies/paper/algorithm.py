@@ -23,18 +23,18 @@ from ortools.sat.python import cp_model
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.options import Policy, SolveOptions
+from stowage_optimizer.model.objective import TierScore
+from stowage_optimizer.model.options import Clock, Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
 from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.objective import TierScore
 from stowage_optimizer.strategies.paper import solving
 from stowage_optimizer.strategies.paper.model import PaperModel
 from stowage_optimizer.strategies.paper.time_split import HALF, TimeSplit
 from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.strategy import Answer, Clock, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, end_reason_of
 
 SHORTEST_SOLVE_S = 0.001
 """Less than this is no time to solve anything in."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.strategies.bounds import round_bound
 from stowage_optimizer.strategies.cpsat_presolve import restrict_presolve
 from stowage_optimizer.strategies.errors import SolverContradictionError
 from stowage_optimizer.strategies.incumbent import Incumbent
 from stowage_optimizer.strategies.paper.model import PaperModel
-from stowage_optimizer.strategies.strategy import Clock
 
 LARGEST_SEED = 2**31
 """CP-SAT takes 31 bits of seed."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from stowage_optimizer.constraints.preferences import has_preferences
 from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.early import Afterwards, solved_early
 from stowage_optimizer.strategies.preferring.improving import Improver
 from stowage_optimizer.strategies.reading import assignment_of
-from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy
+from stowage_optimizer.strategies.strategy import Answer, Strategy
 
 LOOKING = Afterwards(least_share=0.05, pods_per_s=15_000, most_share=0.3)
 """Looking through the pods. Where it takes too much of the limit, preferences are left

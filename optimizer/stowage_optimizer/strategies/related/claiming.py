@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
+from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.model.plan import Plan, TierResult
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.objective import score
 from stowage_optimizer.strategies.planning import PlanWriter
 
 

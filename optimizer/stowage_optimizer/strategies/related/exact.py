@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.objective import Score, score
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
@@ -17,10 +18,8 @@ from stowage_optimizer.strategies.incumbent import Incumbent
 from stowage_optimizer.strategies.keeping_relations import keeps_relations
 from stowage_optimizer.strategies.linear.cpsat import CpSat
 from stowage_optimizer.strategies.linear.tiers import TierLoop
-from stowage_optimizer.strategies.objective import Score, score
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.related.formulation import RelatedFormulation
-from stowage_optimizer.strategies.strategy import Clock
 
 MOST_PAIRS = 20_000
 """Pairs of pod and node, or of domains, beyond which it is not worth trying."""

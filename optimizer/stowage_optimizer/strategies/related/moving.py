@@ -14,7 +14,7 @@ from functools import partial
 from random import Random
 
 from stowage_optimizer.constraints.relaxing import relaxed
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
@@ -22,7 +22,7 @@ from stowage_optimizer.strategies.reading import assignment_of
 from stowage_optimizer.strategies.related.exact import Exact, manageable
 from stowage_optimizer.strategies.related.pinning import domains_for, perturbed, pinned
 from stowage_optimizer.strategies.related.relation_checker import RelationChecker
-from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
 
 EASIER_SHARE = 0.7
 """Part of the time limit for the problem without demands, at the most."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Plan, TierResult
 from stowage_optimizer.model.snapshot import Snapshot
@@ -20,7 +20,7 @@ from stowage_optimizer.strategies.early import Afterwards, solved_early
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reading import assignment_of
 from stowage_optimizer.strategies.relation_repair import repair_relations
-from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy, end_reason_of
+from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
 
 SETTLING = Afterwards(least_share=0.1, pods_per_s=15_000, most_share=0.5)
 """Going through the pods: 40,000 of them on 5,000 nodes took 2.2 s beside other work on

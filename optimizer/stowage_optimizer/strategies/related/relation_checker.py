@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.plan import Plan
@@ -15,7 +16,6 @@ from stowage_optimizer.strategies.finish.curve import gain_by_moves
 from stowage_optimizer.strategies.finish.owners import owners_of
 from stowage_optimizer.strategies.finish.steps import Steps
 from stowage_optimizer.strategies.finish.tally import Tally
-from stowage_optimizer.strategies.objective import Score, score
 from stowage_optimizer.strategies.planning import PlanWriter
 from stowage_optimizer.strategies.reading import assignment_of
 from stowage_optimizer.strategies.related.claiming import claimed, tightest

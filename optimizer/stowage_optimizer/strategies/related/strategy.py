@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.model.options import Objective, SolveOptions
+from stowage_optimizer.model.options import Clock, Objective, SolveOptions
 from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.related.moving import Moving
 from stowage_optimizer.strategies.related.placing import Placing
-from stowage_optimizer.strategies.strategy import Answer, Clock, Strategy
+from stowage_optimizer.strategies.strategy import Answer, Strategy
 
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit."""

@@ -10,9 +10,9 @@ from statistics import median
 
 from stowage_testbed.bench.backends.measuring import NODES, PROFILE, Cost, measure
 from stowage_testbed.bench.figures.figure import Figure, figure, table
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.report.environment import environment
+from stowage_testbed.environment import environment
+from stowage_testbed.whole_file import write_whole
 
 NAME = "bench-backends"
 ROUNDS = 3

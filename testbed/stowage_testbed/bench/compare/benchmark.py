@@ -18,10 +18,10 @@ from stowage_testbed.bench.score_cache.arm import ARMS
 from stowage_testbed.bench.score_cache.figures import score_cache_figures
 from stowage_testbed.bench.score_cache.rounds import run_rounds
 from stowage_testbed.bench.score_cache.workload import Case, Workload
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.compare.session.session import compare
 from stowage_testbed.compare.whole_report import write_whole_report
-from stowage_testbed.report.environment import environment
+from stowage_testbed.environment import environment
+from stowage_testbed.whole_file import write_whole
 
 NAME = "bench-compare"
 COMPARISONS = "compare"

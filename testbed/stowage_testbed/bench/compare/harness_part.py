@@ -11,7 +11,7 @@ from stowage_testbed.compare.harness.burst import Burst
 from stowage_testbed.compare.harness.cost import harness_cost
 from stowage_testbed.compare.harness.environment import burst_environment
 from stowage_testbed.compare.harness.runs import measured_burst
-from stowage_testbed.compare.recording import RunLabel
+from stowage_testbed.recording.run_record import RunLabel
 
 NONE = at_most(0)
 

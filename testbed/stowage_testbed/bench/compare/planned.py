@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.compare.arms.arm import ClientLimits
 from stowage_testbed.compare.catalogue import choose_arms
 from stowage_testbed.compare.session.choosing import one_scenario
 from stowage_testbed.compare.session.request import CompareRequest, LimitsKind
+from stowage_testbed.run.arm import ClientLimits
 
 EVERY_ARM = ("default", "stowage", "stowage-score-cache", "koordinator", "yunikorn")
 LIFTED_QPS = 5000

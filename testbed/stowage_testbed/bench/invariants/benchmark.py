@@ -14,9 +14,9 @@ from statistics import median
 
 from stowage_testbed.bench.figures.figure import Figure, at_most, figure, table
 from stowage_testbed.bench.invariants.generated_run import GeneratedRun, Size
-from stowage_testbed.bench.whole_file import write_whole
+from stowage_testbed.environment import environment
 from stowage_testbed.invariants import check
-from stowage_testbed.report.environment import environment
+from stowage_testbed.whole_file import write_whole
 
 NAME = "bench-invariants"
 MOST_S = 60.0

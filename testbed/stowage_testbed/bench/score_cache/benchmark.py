@@ -13,8 +13,8 @@ from stowage_testbed.bench.score_cache.figures import score_cache_figures
 from stowage_testbed.bench.score_cache.outcome import Outcome
 from stowage_testbed.bench.score_cache.rounds import run_rounds
 from stowage_testbed.bench.score_cache.scope import Scope
-from stowage_testbed.bench.whole_file import write_whole
-from stowage_testbed.report.environment import environment
+from stowage_testbed.environment import environment
+from stowage_testbed.whole_file import write_whole
 
 NAME = "bench-score-cache"
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from stowage_testbed.child import log_tail
 from stowage_testbed.cluster.api_probe import ApiProbe
-from stowage_testbed.cluster.components import log_file, log_tail
+from stowage_testbed.cluster.components import log_file
 from stowage_testbed.cluster.docker.containers import Container
 from stowage_testbed.cluster.errors import ComponentFailedError, StartTimeoutError
 from stowage_testbed.cluster.ports import Ports, listens

@@ -7,7 +7,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from stowage_testbed.cluster.components import log_file, log_tail
+from stowage_testbed.child import log_tail
+from stowage_testbed.cluster.components import log_file
 from stowage_testbed.cluster.errors import ComponentFailedError
 from stowage_testbed.cluster.processes import marked_environment
 from stowage_testbed.toolchain import tool_path

@@ -6,12 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.cluster.components import (
-    METRICS_SERVER,
-    has_ended,
-    log_file,
-    log_tail,
-)
+from stowage_testbed.child import log_tail
+from stowage_testbed.cluster.components import METRICS_SERVER, has_ended, log_file
 from stowage_testbed.cluster.errors import ComponentFailedError
 from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.cluster.metrics.identity import Identity, make_identity

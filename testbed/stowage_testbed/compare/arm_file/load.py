@@ -10,8 +10,8 @@ from stowage_testbed.compare.arm_file.model import ArmFile
 from stowage_testbed.compare.arm_file.rules import configuration_text, rule_issues
 from stowage_testbed.compare.arm_file.schema import validator
 from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.arm import ArmSettings, PodOverrides
 from stowage_testbed.compare.errors import ArmFileIssuesError, ArmFileUnreadableError
+from stowage_testbed.run.arm import ArmSettings, PodOverrides
 from stowage_testbed.scenario.document import compose, read
 from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.issues import schema_issues

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stowage_testbed.compare.arms.account import Rights
-from stowage_testbed.compare.arms.arm import ArmSettings, PodOverrides
+from stowage_testbed.run.arm import ArmSettings, PodOverrides
 
 
 @dataclass(frozen=True, slots=True)

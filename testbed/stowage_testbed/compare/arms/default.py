@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 
 from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.arm import ClientLimits, PodOverrides
 from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
 from stowage_testbed.compare.arms.scheduler_config import BATCHING, plain_config
+from stowage_testbed.run.arm import ClientLimits, PodOverrides
 
 NAME = "default"
 SCHEDULER_NAME = "default-scheduler"

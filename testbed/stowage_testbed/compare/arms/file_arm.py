@@ -13,18 +13,18 @@ from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arm_file.model import ArmFile
 from stowage_testbed.compare.arm_file.placeholders import filled, used
 from stowage_testbed.compare.arms.account import account
-from stowage_testbed.compare.arms.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
 from stowage_testbed.compare.arms.build import digest
 from stowage_testbed.compare.arms.program import Program
 from stowage_testbed.compare.arms.readiness import http_readiness
 from stowage_testbed.compare.arms.scheduler_config import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.compare.errors import ArmFileUnreadableError
+from stowage_testbed.run.arm import (
+    ArmSettings,
+    ClientLimits,
+    PodOverrides,
+    RunningArm,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,17 @@ import yaml
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import Rights, account
-from stowage_testbed.compare.arms.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
 from stowage_testbed.compare.arms.build import digest, tool_build
 from stowage_testbed.compare.arms.program import Program
 from stowage_testbed.compare.arms.readiness import http_readiness
 from stowage_testbed.compare.arms.scheduler_config import installed_config, settings_of
 from stowage_testbed.compare.arms.serving import own_folder, serving
+from stowage_testbed.run.arm import (
+    ArmSettings,
+    ClientLimits,
+    PodOverrides,
+    RunningArm,
+)
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 

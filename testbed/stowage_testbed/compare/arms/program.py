@@ -9,8 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from stowage_testbed.child import end_child
-from stowage_testbed.cluster.components import log_tail
+from stowage_testbed.child import end_child, log_tail
 from stowage_testbed.cluster.processes import is_alive, kill_one, marked_environment
 from stowage_testbed.compare.arms.environment import clean_environment
 from stowage_testbed.compare.arms.readiness import READY

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.compare.arms.arm import ArmSettings, ClientLimits
+from stowage_testbed.run.arm import ArmSettings, ClientLimits
 
 Config = dict[str, Any]
 

@@ -26,12 +26,6 @@ from stowage_optimizer.cli.probe import probe
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import Rights, account
-from stowage_testbed.compare.arms.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
 from stowage_testbed.compare.arms.chart import RenderedChart, render_chart
 from stowage_testbed.compare.arms.crds import Kind, custom_resources
@@ -46,6 +40,12 @@ from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.compiled_optimizer import compile_optimizer
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.values import Values, merge_values, testbed_values
+from stowage_testbed.run.arm import (
+    ArmSettings,
+    ClientLimits,
+    PodOverrides,
+    RunningArm,
+)
 from stowage_testbed.simulate import profile_file
 from stowage_testbed.toolchain.manifest import load_manifest
 

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from stowage_testbed.compare.arms.arm import RunningArm
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.ending import Ending, ended_early
+from stowage_testbed.run.arm import RunningArm
 
 
 @contextmanager

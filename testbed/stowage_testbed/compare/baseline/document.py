@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.compare.baseline.errors import BaselineBrokenError
 from stowage_testbed.compare.calibration.speed import Speed
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.verdicts.family import HEADLINES
 from stowage_testbed.metrics.metric import Better
+from stowage_testbed.whole_file import write_whole
 
 FORMAT = "stowage.dev/baseline/v1"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from stowage_testbed.compare.baseline.checking import FARTHEST, Check, Checked
 from stowage_testbed.compare.calibration.speed import Slowdown
 from stowage_testbed.compare.tables.numbers import change_shown, shown
-from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.text.table import Table
 
 HEADERS = (
     "limits", "arm", "metric", "unit", "before", "now", "change [interval]", "verdict",

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from stowage_testbed.compare.arms.arm import ArmSettings
 from stowage_testbed.compare.calibration.speed import Speed
+from stowage_testbed.run.arm import ArmSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Comparison:
     warm_up
         Pods that every scheduler placed before its window opened.
     environment
-        As `stowage_testbed.report.environment.environment` gives it.
+        As `stowage_testbed.environment.environment` gives it.
     clock
         What the latencies were read from.
     speed

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import msgspec
 
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.compare.bundle.comparison import Comparison, sha256_of
 from stowage_testbed.compare.bundle.errors import BundleExistsError
 from stowage_testbed.compare.bundle.layout import (
@@ -22,6 +21,7 @@ from stowage_testbed.compare.bundle.layout import (
 from stowage_testbed.compare.bundle.reading import read_bundle
 from stowage_testbed.compare.verdicts.verdict import ArmVerdicts
 from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.whole_file import write_whole
 
 Key = tuple[str, int, str]
 """Limits, round and arm: what a run is known by."""

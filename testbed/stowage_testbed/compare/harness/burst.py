@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.objects import Objects
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload

@@ -19,7 +19,7 @@ from stowage_testbed.compare.harness.runs import (
     measured_burst,
     unmeasured_burst_s,
 )
-from stowage_testbed.compare.recording import RunLabel
+from stowage_testbed.recording.run_record import RunLabel
 
 LIMIT_PERCENT = 5.0
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.helm import install_release
+from stowage_testbed.run.arm import PodOverrides
 
 NODE_CPU_MILLI = 32_000
 NODE_MEMORY_BYTES = 256 * 2**30

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from kubernetes.client import ApiClient, CoreV1Api
 
-from stowage_testbed.compare.pod_count import pod_count
+from stowage_testbed.observe.pod_count import pod_count
 from stowage_testbed.run.objects import Objects
 from stowage_testbed.wait import wait_until
 

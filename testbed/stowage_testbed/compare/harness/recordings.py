@@ -10,8 +10,8 @@ from pathlib import Path
 from stowage_testbed.compare.harness.burst import Burst
 from stowage_testbed.compare.harness.environment import BurstEnvironment
 from stowage_testbed.compare.harness.runs import measured_burst
-from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.recording.run_record import RunLabel
 
 SCENARIO_ID = "burst/deployment-200"
 

@@ -13,7 +13,6 @@ from stowage_testbed.compare.harness.burst import NAME, Burst
 from stowage_testbed.compare.harness.duration import burst_duration_s
 from stowage_testbed.compare.harness.namespace import POLL_S, burst_namespace
 from stowage_testbed.compare.measurement import Measurement
-from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.audit import audit_end
 from stowage_testbed.observe.observer import Observer
@@ -21,6 +20,7 @@ from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import NODES, PODS
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.recording.run_record import RunLabel
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.objects import Objects
 from stowage_testbed.wait import wait_until

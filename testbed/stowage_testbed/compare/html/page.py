@@ -20,7 +20,7 @@ from stowage_testbed.compare.tables.failed_table import failed_table
 from stowage_testbed.compare.tables.overview import overview
 from stowage_testbed.compare.tables.settings_table import settings_table
 from stowage_testbed.compare.tables.verdict_table import notes
-from stowage_testbed.report.offline_page import policy_hash, templates_of
+from stowage_testbed.text.offline_page import policy_hash, templates_of
 
 PACKAGE = "stowage_testbed.compare.html"
 

@@ -13,6 +13,7 @@ from matplotlib.ticker import PercentFormatter
 
 from stowage_testbed.compare.curves import latency, load
 from stowage_testbed.compare.curves.line import Line
+from stowage_testbed.compare.plots.recovery import plot_timeline
 from stowage_testbed.compare.plots.style import (
     COLOURS,
     DASHES,
@@ -21,7 +22,6 @@ from stowage_testbed.compare.plots.style import (
     SIZE_INCHES,
 )
 from stowage_testbed.compare.result import Result
-from stowage_testbed.hpa.plot import plot_timeline
 
 FORMATS = ("png", "svg")
 

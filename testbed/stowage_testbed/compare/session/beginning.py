@@ -22,7 +22,7 @@ from stowage_testbed.compare.session.errors import (
     UnfairArmsError,
 )
 from stowage_testbed.compare.session.request import CompareRequest, LimitsKind
-from stowage_testbed.report.environment import environment
+from stowage_testbed.environment import environment
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.model import Measure, Overload
 

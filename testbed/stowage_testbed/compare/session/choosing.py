@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from stowage_testbed.compare.arms.arm import ClientLimits
 from stowage_testbed.compare.session.errors import (
     LimitsUnknownError,
     SeveralScenariosError,
 )
 from stowage_testbed.compare.session.request import LimitsKind
+from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.run.request import DEFAULT_VARIANT, choose_scenarios
 from stowage_testbed.scenario.model import Scenario
 

@@ -8,9 +8,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
-from stowage_testbed.compare.arms.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.compare.arms.watching import ended_with
-from stowage_testbed.compare.recording import RunLabel
 from stowage_testbed.compare.session.listener import CompareListener
 from stowage_testbed.compare.session.order import Turn
 from stowage_testbed.compare.session.warming import warm_namespace, warm_up
@@ -20,6 +18,8 @@ from stowage_testbed.helm.logs import FileLog
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.errors import ListFailedError
 from stowage_testbed.observe.source import PACKING_PLANS
+from stowage_testbed.recording.run_record import RunLabel
+from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.run.catching_up import counted
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare

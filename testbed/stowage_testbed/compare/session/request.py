@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from stowage_testbed.compare.arms.arm import Arm, ClientLimits
+from stowage_testbed.run.arm import Arm, ClientLimits
 from stowage_testbed.scenario.model import Scenario
 
 LimitsKind = Literal["own", "equal"]

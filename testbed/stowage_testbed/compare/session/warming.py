@@ -6,8 +6,8 @@ and compiled rules come with it.
 
 from __future__ import annotations
 
-from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.observe.settled import pods_gone, pods_placed
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
 from stowage_testbed.run.steps.pod_overrides import with_overrides

@@ -10,8 +10,8 @@ from stowage_testbed.compare.tables.direction_table import direction_table
 from stowage_testbed.compare.tables.environment_table import environment_table
 from stowage_testbed.compare.tables.failed_table import failed_table
 from stowage_testbed.compare.tables.settings_table import settings_table
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.compare.tables.verdict_table import verdict_table
+from stowage_testbed.text.table import Table
 
 
 def all_tables(result: Result, *, whole: bool = False) -> tuple[Table, ...]:

@@ -14,7 +14,7 @@ from stowage_testbed.compare.tables.paper import (
     PaperRow,
     paper_row,
 )
-from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.text.table import Table
 
 MILLI = 1000
 

@@ -8,9 +8,9 @@ from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.burst_table import COLUMNS, is_papers
 from stowage_testbed.compare.tables.numbers import change_shown
 from stowage_testbed.compare.tables.paper import CITATION, paper_row
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.compare.tables.verdict_table import verdict_of
 from stowage_testbed.compare.verdicts.verdict import UNCHANGED, Verdict
+from stowage_testbed.text.table import Table
 
 SAME = 0.01
 """The paper prints no spread; ratios within a hundredth of 1 have no direction."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.text.table import Table
 
 
 def environment_table(result: Result) -> Table:

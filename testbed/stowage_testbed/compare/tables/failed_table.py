@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.text.table import Table
 
 
 def failed_table(result: Result) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stowage_testbed.compare.bundle.comparison import PreflightRow
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.numbers import MISSING
-from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.text.table import Table
 
 
 def settings_table(result: Result, *, whole: bool = False) -> Table:

@@ -12,10 +12,10 @@ from stowage_testbed.compare.tables.numbers import (
     shown,
     spread_shown,
 )
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.compare.verdicts.family import HEADLINES
 from stowage_testbed.compare.verdicts.verdict import Verdict
 from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.text.table import Table
 
 CALLED = ("better", "worse")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stowage_testbed.compare.tables.markdown import escaped, markdown_text
-from stowage_testbed.compare.tables.terminal import plain, terminal_text
 from stowage_testbed.report.saved.run import SavedRun
 from stowage_testbed.report.saved.tables import run_tables
+from stowage_testbed.text.markdown import escaped, markdown_text
+from stowage_testbed.text.terminal import plain, terminal_text
 
 MARKDOWN = "report.md"
 """The file in a run's bundle."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.report.bundle import round_folder
 from stowage_testbed.report.cells import (
     counts_cell,
@@ -18,6 +17,7 @@ from stowage_testbed.report.evidence_writer import FAILED
 from stowage_testbed.report.limits import limited
 from stowage_testbed.report.saved.run import SavedRun, SavedScenario
 from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.text.table import Table
 
 
 def run_tables(run: SavedRun) -> tuple[Table, ...]:

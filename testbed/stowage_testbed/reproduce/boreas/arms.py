@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_testbed.compare.arms.arm import Arm
 from stowage_testbed.compare.arms.default import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
+from stowage_testbed.run.arm import Arm
 from stowage_testbed.simulate import NO_PROTECTION
 
 BATCH_S = 1.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowage_testbed.cluster import NodePool
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.reproduce.boreas.published import Published
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import Workload
 
 NODE_CPU_MILLI = 900

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stowage_testbed.cluster.node_pool import ZONE_LABEL
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.reproduce.boreas.published import (
     AFFINITY,
     AFFINITY_8,
@@ -18,7 +19,6 @@ from stowage_testbed.reproduce.boreas.published import (
 )
 from stowage_testbed.reproduce.boreas.relations import Requirement, affinity, spread
 from stowage_testbed.reproduce.boreas.scene import Scene, app_in
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import Workload
 
 MB = 1_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.reproduce.boreas.arms import BATCH_S
 from stowage_testbed.reproduce.boreas.counted import Counted
+from stowage_testbed.text.table import Table
 
 HEADERS = (
     "scene", "nodes", "pods", "scheduler", "deployed whole", "published", "nodes used",

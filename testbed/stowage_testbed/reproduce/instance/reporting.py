@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.bench.figures.figure import Figure, table
-from stowage_testbed.bench.whole_file import write_whole
-from stowage_testbed.compare.tables.markdown import markdown_text
-from stowage_testbed.compare.tables.table import Table
-from stowage_testbed.compare.tables.terminal import terminal_text
-from stowage_testbed.report.environment import environment
+from stowage_testbed.environment import environment
+from stowage_testbed.text.markdown import markdown_text
+from stowage_testbed.text.table import Table
+from stowage_testbed.text.terminal import terminal_text
+from stowage_testbed.whole_file import write_whole
 
 TABLES = "tables.md"
 

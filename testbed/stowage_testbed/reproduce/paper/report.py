@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from stowage_testbed.bench.whole_file import write_whole
 from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.paper.category import Baseline
 from stowage_testbed.reproduce.paper.evaluation import PAPER
@@ -16,6 +15,7 @@ from stowage_testbed.reproduce.paper.tables.headline_table import headline_table
 from stowage_testbed.reproduce.paper.tables.live_table import live_table
 from stowage_testbed.reproduce.paper.tables.table_1 import table_1
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.whole_file import write_whole
 
 PAGE = "index.html"
 

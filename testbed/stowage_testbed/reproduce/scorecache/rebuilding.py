@@ -15,10 +15,10 @@ from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.session.session import compare
 from stowage_testbed.compare.tables.burst_table import burst_table
 from stowage_testbed.compare.tables.direction_table import direction_table
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.compare.whole_report import write_whole_report
 from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.scorecache.recovery_table import recovery_table
+from stowage_testbed.text.table import Table
 
 BURST, RECOVERY, RECOVERY_FULL = "deployment-200", "recovery", "recovery-full"
 FOLDER = "scorecache"

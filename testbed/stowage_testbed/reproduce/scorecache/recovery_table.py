@@ -8,8 +8,8 @@ from statistics import fmean
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.numbers import MISSING
 from stowage_testbed.compare.tables.paper import CITATION
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.reproduce.scorecache.published import NAMES, TABLE_4
+from stowage_testbed.text.table import Table
 
 HEADERS = (
     "scheduler", "runs", "TTR (s)", "TTR of default", "max p99 (s)", "mean p99 (s)",

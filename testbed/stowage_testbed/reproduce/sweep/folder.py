@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
-from stowage_testbed.bench.whole_file import write_whole
-from stowage_testbed.report.environment import machine
+from stowage_testbed.environment import machine
 from stowage_testbed.reproduce.sweep.errors import (
     FolderBusyError,
     NoSweepError,
@@ -22,6 +21,7 @@ from stowage_testbed.reproduce.sweep.journal import Journal
 from stowage_testbed.reproduce.sweep.program import differences, program
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import RowT
+from stowage_testbed.whole_file import write_whole
 
 HEADER = "sweep.json"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.bench.fingerprint import source_digest
-from stowage_testbed.report.environment import package_versions
+from stowage_testbed.environment import package_versions
 from stowage_testbed.toolchain import tool_path
 
 RECIPE = 2

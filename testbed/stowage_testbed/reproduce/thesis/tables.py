@@ -6,7 +6,6 @@ from collections import Counter
 from statistics import fmean
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.reproduce.thesis.comparing import (
     Outcome,
     losses,
@@ -16,6 +15,7 @@ from stowage_testbed.reproduce.thesis.comparing import (
 from stowage_testbed.reproduce.thesis.evaluation import ThesisEvaluation
 from stowage_testbed.reproduce.thesis.published import OR_TOOLS_BETTER, SAME, Z3_BETTER
 from stowage_testbed.reproduce.thesis.request import OR_TOOLS, WITH_SYMMETRY, Z3
+from stowage_testbed.text.table import Table
 
 SHARE_HEADERS = (
     "solver", "limit", "labels", "instances", "optimal", "better", "no better",

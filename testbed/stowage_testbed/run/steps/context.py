@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import OBJECT_SOURCES
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.objects import Objects

@@ -7,12 +7,13 @@ from typing import Any
 from stowage_testbed.invariants.pod import live, node_of, priority_of, requests_of
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
 from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.run.optimizer_phase import optimizer_record
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check_moment import Moment
-from stowage_testbed.scenario.manifests import CLUSTER_WIDE, WORKLOAD_LABEL
+from stowage_testbed.scenario.manifests import CLUSTER_WIDE
 from stowage_testbed.scenario.steps.additions import triggered_plans
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stowage_testbed.compare.arms.arm import PodOverrides
-from stowage_testbed.hpa.live.run import run_recovery
+from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.recovery.run import run_recovery
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.measuring import measure
 from stowage_testbed.run.steps.window_listener import WindowListener

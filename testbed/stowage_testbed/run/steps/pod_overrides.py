@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.scenario.manifests import Manifest
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.compare.arms.arm import ClientLimits
 from stowage_testbed.compare.session.choosing import (
     default_folder,
     limits_of,
@@ -17,6 +16,7 @@ from stowage_testbed.compare.session.errors import (
     LimitsUnknownError,
     SeveralScenariosError,
 )
+from stowage_testbed.run.arm import ClientLimits
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from burst_runs import BurstArm, a_burst_run
 
-from stowage_testbed.compare.arms.arm import Arm
 from stowage_testbed.compare.bundle import BundleFolder, read_bundle
 from stowage_testbed.compare.catalogue import choose_arms
 from stowage_testbed.compare.session.beginning import begun
@@ -24,6 +23,7 @@ from stowage_testbed.compare.session.listener import CompareListener
 from stowage_testbed.compare.session.order import turns
 from stowage_testbed.compare.session.request import CompareRequest
 from stowage_testbed.compare.session.session import compare, remaining
+from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.model import Scenario
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"

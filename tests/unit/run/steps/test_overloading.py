@@ -10,9 +10,9 @@ import pytest
 from hpa_records import hpa_record
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.settings import FULL, Find
 from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.steps import overloading
 from stowage_testbed.run.steps.context import StepContext

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stowage_testbed.compare.arms.arm import PodOverrides
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import (
-    WORKLOAD_LABEL,
     bare_pod_manifest,
     object_manifest,
     workload_manifest,

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from stowage_testbed.compare.plots.style import SETTINGS
-from stowage_testbed.report.offline_page import policy_hash, templates_of
 from stowage_testbed.reproduce.paper.categorised import Evaluation
 from stowage_testbed.reproduce.paper.category import Baseline
 from stowage_testbed.reproduce.paper.live.rows import LiveRow
@@ -27,6 +26,7 @@ from stowage_testbed.reproduce.paper.tables.headline_table import (
 from stowage_testbed.reproduce.paper.tables.live_table import live_table
 from stowage_testbed.reproduce.paper.tables.table_1 import table_1
 from stowage_testbed.reproduce.sweep.folder import Header
+from stowage_testbed.text.offline_page import policy_hash, templates_of
 
 PACKAGE = "stowage_testbed.reproduce.paper.page"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.reproduce.paper.categorised import Evaluation, shares
 from stowage_testbed.reproduce.paper.category import Baseline, Category
 from stowage_testbed.reproduce.paper.published import HEADLINES
+from stowage_testbed.text.table import Table
 
 MEANINGS = {
     Baseline.STOCK: "against the stock scheduler with preemption, as published",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.reproduce.paper.live.rows import LiveRow
+from stowage_testbed.text.table import Table
 
 HEADERS = (
     "instance", "placements", "simulated", "cluster", "ratio", "with its start",

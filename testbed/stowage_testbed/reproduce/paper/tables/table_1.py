@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from stowage_testbed.bench.cell import NODES, PODS_PER_NODE, USAGES_PERCENT
-from stowage_testbed.compare.tables.table import Table
 from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.category import Baseline, Category
 from stowage_testbed.reproduce.paper.published import (
@@ -18,6 +17,7 @@ from stowage_testbed.reproduce.paper.published import (
     TABLE_1_MEMORY_POINTS,
     TABLE_1_PRIORITIES,
 )
+from stowage_testbed.text.table import Table
 
 COLUMNS = tuple((pods, nodes) for pods in PODS_PER_NODE for nodes in NODES)
 

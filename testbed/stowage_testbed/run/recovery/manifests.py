@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.settings import RecoverySettings
-from stowage_testbed.scenario.manifests import WORKLOAD_LABEL
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.run.arm import PodOverrides
 
 NAME = "php-apache"
 IMAGE = "registry.k8s.io/hpa-example"

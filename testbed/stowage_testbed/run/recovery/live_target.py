@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stowage_testbed.hpa.live.usage import SimulatedUsage
 from stowage_testbed.hpa.model.load_window import Segment
 from stowage_testbed.hpa.timeline import (
     PodCount,
@@ -19,6 +18,7 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.run.recovery.usage import SimulatedUsage
 
 
 class LiveTarget:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stowage_testbed.compare.arms.arm import PodOverrides
-from stowage_testbed.hpa.live.manifests import NAME, deployment
-from stowage_testbed.hpa.live.usage import SimulatedUsage
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.settled import Condition, pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.recovery.manifests import NAME, deployment
+from stowage_testbed.run.recovery.usage import SimulatedUsage
 
 READY_S = 60.0
 """Many times what a scheduler takes for a few pods on an idle cluster."""

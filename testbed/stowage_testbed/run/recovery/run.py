@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
-from stowage_testbed.compare.arms.arm import PodOverrides
 from stowage_testbed.hpa.errors import AutoscalerBlindError
-from stowage_testbed.hpa.live.alignment import await_scrape
-from stowage_testbed.hpa.live.deployed import deployed
-from stowage_testbed.hpa.live.live_target import LiveTarget
-from stowage_testbed.hpa.live.manifests import autoscaler
-from stowage_testbed.hpa.live.usage import SimulatedUsage
 from stowage_testbed.hpa.phases.find import find
 from stowage_testbed.hpa.phases.hold import hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.source import AUTOSCALERS, PODS
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.recovery.alignment import await_scrape
+from stowage_testbed.run.recovery.deployed import deployed
+from stowage_testbed.run.recovery.live_target import LiveTarget
+from stowage_testbed.run.recovery.manifests import autoscaler
+from stowage_testbed.run.recovery.usage import SimulatedUsage
 from stowage_testbed.run.steps.window_listener import WindowListener
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tabulate import tabulate
 
-from stowage_testbed.compare.tables.table import Table
+from stowage_testbed.text.table import Table
 
 
 def terminal_text(tables: Iterable[Table]) -> str:

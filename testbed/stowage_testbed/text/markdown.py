@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-from stowage_testbed.compare.tables.table import Table
-from stowage_testbed.compare.tables.terminal import plain
+from stowage_testbed.text.table import Table
+from stowage_testbed.text.terminal import plain
 
 _MARKED = str.maketrans({one: f"\\{one}" for one in "\\`*_[]|#~"})
 

@@ -1,0 +1,1 @@
+"""From what was watched in a window to records and footprints."""

@@ -1,0 +1,1 @@
+"""Tables and pages: what people read, wherever it is shown."""
