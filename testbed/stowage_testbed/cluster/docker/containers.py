@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.cluster.components import TAIL_LINES, log_file
+from stowage_testbed.child import TAIL_LINES
+from stowage_testbed.cluster.components import log_file
 from stowage_testbed.docker.engine import container_log, docker
 from stowage_testbed.docker.errors import DockerCommandError
 
