@@ -86,31 +86,31 @@ chart: $(READY) ## Package the chart into dist/.
 
 .PHONY: bench-optimizer
 bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL=1: half a day, SMOKE=1: a minute); resumable; PART=grid, search, large or service.
-	@stowage bench optimizer --results $(RESULTS) \
+	@python -m benchmarks optimizer --results $(RESULTS) \
 	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %)
 
 .PHONY: bench-score-cache
 bench-score-cache: $(READY) ## Measure the score cache beside the stock scheduler: half an hour (FULL=1: hours, SMOKE=1: a minute).
-	@stowage bench score-cache --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
+	@python -m benchmarks score-cache --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
 .PHONY: bench-compare
 bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE=1: a minute); resumable.
 	@stowage tools install --group compare
 	@stowage tools install --group metrics
-	@stowage bench compare --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
+	@python -m benchmarks compare --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
 .PHONY: bench-invariants
 bench-invariants: $(READY) ## Measure the invariants over 50,000 pods: three minutes (FULL=1: more moves, SMOKE=1: seconds).
-	@stowage bench invariants --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(ROUNDS:%=--rounds %)
+	@python -m benchmarks invariants --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(ROUNDS:%=--rounds %)
 
 .PHONY: bench-live
 bench-live: setup ## Measure plans on live clusters to 5,000 nodes: an hour (FULL=1: hours, SMOKE=1: minutes); resumable; PART=case, rate, ...
-	@python -m benchmarks.live --results $(RESULTS) \
+	@python -m benchmarks live --results $(RESULTS) \
 	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: bench-backends
 bench-backends: setup images ## Measure what kwok-binary, kwok-docker and kind cost side by side: four minutes.
-	@stowage docker -- stowage bench backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
+	@stowage docker -- python -m benchmarks backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
 
 .PHONY: reproduce-quick
 reproduce-quick: setup ## Rebuild the paper's evaluation: 10 instances a cell at 1 s, within the hour; resumable; WORKERS=2.
@@ -141,7 +141,7 @@ fault: setup ## Break things on purpose, again and again: an hour and a half (TR
 .PHONY: soak
 soak: setup ## Turn a mixed world with faults for an hour and look for what grows (HOURS=4; NODES=1000; SEED=7).
 	@stowage tools install --quiet --group metrics
-	@python -m benchmarks.soak --results $(RESULTS) --hours $(or $(HOURS),1) $(NODES:%=--nodes %) $(SEED:%=--seed %)
+	@python -m benchmarks soak --results $(RESULTS) --hours $(or $(HOURS),1) $(NODES:%=--nodes %) $(SEED:%=--seed %)
 
 .PHONY: fuzz
 fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler and optimiser, and random bytes at plans (OBJECTS, SEED, FUZZTIME=1m).

@@ -10,7 +10,7 @@ from statistics import median
 from benchmarks.live.cell import Cell, Part
 from benchmarks.live.moments import most_waited_percent
 from benchmarks.live.row import PlanRow, Row, Window
-from stowage_testbed.bench.figures.figure import (
+from stowage_testbed.text.figure import (
     Figure,
     Target,
     at_least,

@@ -16,13 +16,6 @@ from benchmarks.soak.cluster import SoakCluster
 from benchmarks.soak.sampler import Sampler
 from benchmarks.soak.slopes import CONFIDENCE, Point, slope_of
 from benchmarks.soak.turn import Turn
-from stowage_testbed.bench.figures.figure import (
-    Figure,
-    at_least,
-    at_most,
-    figure,
-    table,
-)
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
@@ -35,6 +28,13 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED
 from stowage_testbed.run.release import switch_release
+from stowage_testbed.text.figure import (
+    Figure,
+    at_least,
+    at_most,
+    figure,
+    table,
+)
 from stowage_testbed.whole_file import write_whole
 
 NAME = "soak"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stowage_testbed.bench.record import Record, TierClaim
-from stowage_testbed.bench.value import Value
+from benchmarks.optimizer.record import Record, TierClaim
+from benchmarks.optimizer.value import Value
 
 BASE = Record(
     case="paper-n4-p4-k1-u95-0",

@@ -19,7 +19,7 @@ from stowage_testbed.agreement.plan_builder import PlanBuilder
 from stowage_testbed.agreement.proposals import propose
 from stowage_testbed.agreement.tally import Agreement, Tally
 from stowage_testbed.agreement.tier_counts import recount_tiers
-from stowage_testbed.bench.service import running_service
+from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.simulate import SchedulerVerifier, Simulator, profile_file
 
 PLANS_A_CLUSTER = 20

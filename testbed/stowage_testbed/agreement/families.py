@@ -12,8 +12,8 @@ from stowage_testbed.agreement.manifests import (
     pod_manifest,
 )
 from stowage_testbed.agreement.related_pods import crowded_pods
-from stowage_testbed.bench.case import Case, Family
-from stowage_testbed.bench.cell import Cell
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import node_manifests, pod_manifests
 

@@ -6,7 +6,6 @@ Importing a group's file registers its commands; a new group adds one import.
 from stowage_testbed.cli import (
     agree,
     baseline,
-    bench,
     cluster,
     compare,
     docker,
@@ -29,7 +28,6 @@ __all__ = [
     "agree",
     "app",
     "baseline",
-    "bench",
     "cluster",
     "compare",
     "docker",

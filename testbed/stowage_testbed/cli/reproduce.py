@@ -76,13 +76,13 @@ def paper(
     fault.
     """
     # polars, matplotlib and the client take seconds that other commands do not need.
-    from stowage_testbed.bench.cell import grid  # noqa: PLC0415
     from stowage_testbed.cli.reproducing import (  # noqa: PLC0415
         numbers,
         run_sample_live,
         sweep,
         words,
     )
+    from stowage_testbed.instances.cell import grid  # noqa: PLC0415
     from stowage_testbed.reproduce.instance.cells import choose_cells  # noqa: PLC0415
     from stowage_testbed.reproduce.paper.evaluation import PAPER  # noqa: PLC0415
     from stowage_testbed.reproduce.paper.report import write_report  # noqa: PLC0415
@@ -227,7 +227,7 @@ def scorecache(
 ) -> None:
     """Rebuild the score cache's evaluation: a burst, and recoveries, by five arms.
 
-    Needs the tools of the groups compare and metrics. What `stowage bench compare` has
+    Needs the tools of the groups compare and metrics. What `make bench-compare` has
     in the same folder is taken as it is.
     """
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415 - as above

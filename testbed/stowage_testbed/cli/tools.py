@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import app
-from stowage_testbed.compiled_optimizer import compile_optimizer
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.toolchain import install_tools, tool_path
 from stowage_testbed.toolchain.errors import SourceOptionError, ToolChoiceError
 from stowage_testbed.toolchain.location import binary_file

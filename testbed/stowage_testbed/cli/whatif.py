@@ -49,8 +49,8 @@ def whatif(
     plan; what could not be judged is listed.
     """
     # The client and numpy take seconds that other commands do not need.
-    from stowage_testbed.bench.service import running_service  # noqa: PLC0415
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+    from stowage_testbed.optimizer_service.service import running_service  # noqa: PLC0415
     from stowage_testbed.simulate import SchedulerVerifier, Simulator, profile_file  # noqa: PLC0415
     from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
     from stowage_testbed.toolchain import install_tools  # noqa: PLC0415

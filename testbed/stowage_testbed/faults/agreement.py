@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.agreement import agreement
-from stowage_testbed.bench.figures.figure import Figure, at_least, at_most, figure
 from stowage_testbed.faults.journal import build_mark
+from stowage_testbed.text.figure import Figure, at_least, at_most, figure
 from stowage_testbed.whole_file import write_whole
 
 PLANS = 10_000

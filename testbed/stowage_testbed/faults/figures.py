@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from stowage_testbed.bench.figures.figure import (
+from stowage_testbed.faults.other_pods import CHURN_RATE, FASTEST_PER_S
+from stowage_testbed.faults.trial import Trial
+from stowage_testbed.observe.plan import BROKEN_PHASES
+from stowage_testbed.text.figure import (
     Figure,
     Target,
     at_least,
     at_most,
     figure,
 )
-from stowage_testbed.faults.other_pods import CHURN_RATE, FASTEST_PER_S
-from stowage_testbed.faults.trial import Trial
-from stowage_testbed.observe.plan import BROKEN_PHASES
 
 OPTIMIZER, SCHEDULER, LIE, CHURN = "kill-optimizer", "kill-scheduler", "lie", "churn"
 OWN_FIGURES = (OPTIMIZER, SCHEDULER, LIE)

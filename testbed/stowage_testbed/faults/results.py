@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from stowage_testbed.bench.figures.figure import table
 from stowage_testbed.environment import environment
 from stowage_testbed.faults.agreement import agreement_figures, earlier_counts
 from stowage_testbed.faults.figures import churn_curve, reliability_figures
 from stowage_testbed.faults.trial import Trial
+from stowage_testbed.text.figure import table
 from stowage_testbed.whole_file import write_whole
 
 NAME = "reliability"

@@ -10,7 +10,6 @@ import yaml
 
 from stowage_testbed import layout
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compiled_optimizer import compile_optimizer
 from stowage_testbed.helm.command import helm_folder, run_helm
 from stowage_testbed.helm.crash_loop import CrashLoop
 from stowage_testbed.helm.diagnosis import LOG_LINES, diagnose
@@ -25,6 +24,7 @@ from stowage_testbed.helm.namespace import ensure_namespace
 from stowage_testbed.helm.profile_issue import profile_issue, said_last
 from stowage_testbed.helm.release import Release
 from stowage_testbed.helm.values import merge_values, testbed_values
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.wait import wait_until
 
 CHART = layout.shipped("charts") / "stowage"

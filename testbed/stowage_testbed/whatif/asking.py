@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.bench.errors import NoAnswerError
-from stowage_testbed.bench.service import RunningService
+from stowage_testbed.optimizer_service.errors import NoAnswerError
+from stowage_testbed.optimizer_service.service import RunningService
 from stowage_testbed.simulate import Instance, Question, SchedulerVerifier, Simulator
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory

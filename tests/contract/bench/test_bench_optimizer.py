@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.bench import benchmark
-from stowage_testbed.bench.benchmark import NAME, run_benchmark
-from stowage_testbed.bench.case import Family
-from stowage_testbed.bench.cell import Cell
-from stowage_testbed.bench.fingerprint import fingerprint
-from stowage_testbed.bench.scope import Scope
+from benchmarks.optimizer import benchmark
+from benchmarks.optimizer.benchmark import NAME, run_benchmark
+from benchmarks.optimizer.scope import Scope
+from stowage_testbed.fingerprint import fingerprint
+from stowage_testbed.instances.case import Family
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.toolchain import install_tools
 
 TINY = Scope(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.bench.score_cache.benchmark import run_benchmark
-from stowage_testbed.bench.score_cache.scope import Scope
-from stowage_testbed.bench.score_cache.workload import Workload
+from benchmarks.score_cache.benchmark import run_benchmark
+from benchmarks.score_cache.scope import Scope
+from benchmarks.score_cache.workload import Workload
 from stowage_testbed.toolchain import install_tools
 
 TINY = Scope("tiny", ((30, 90),), (Workload.EQUAL, Workload.SPREAD), 1)

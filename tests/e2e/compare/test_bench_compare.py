@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.bench.compare.benchmark import run_benchmark
-from stowage_testbed.bench.compare.planned import Planned
-from stowage_testbed.bench.compare.scope import HarnessScope, Scope
+from benchmarks.comparison.benchmark import run_benchmark
+from stowage_testbed.reproduce.scorecache.planned import Planned
+from stowage_testbed.reproduce.scorecache.scope import HarnessScope, Scope
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e

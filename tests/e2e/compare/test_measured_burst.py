@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from stowage_testbed.compare.harness.burst import Burst
-from stowage_testbed.compare.harness.cost import harness_cost
-from stowage_testbed.compare.harness.environment import (
+from benchmarks.harness.burst import Burst
+from benchmarks.harness.cost import harness_cost
+from benchmarks.harness.environment import (
     BurstEnvironment,
     burst_environment,
 )
-from stowage_testbed.compare.harness.runs import MeasuredBurst, measured_burst
+from benchmarks.harness.runs import MeasuredBurst, measured_burst
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.recording.run_record import RunLabel
 

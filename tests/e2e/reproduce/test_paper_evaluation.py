@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from stowage_testbed.bench.cell import grid
+from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.cells import choose_cells
 from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
 from stowage_testbed.reproduce.instance.rows import PENDING, Where

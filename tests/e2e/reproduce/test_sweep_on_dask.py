@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from sweep_tasks import Deadly, Harmless
 
-from stowage_testbed.bench.cell import grid
+from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.cells import choose_cells
 from stowage_testbed.reproduce.paper.evaluation import PAPER
 from stowage_testbed.reproduce.paper.request import PaperRequest

@@ -13,9 +13,9 @@ from uuid import uuid4
 import pytest
 from kubernetes import client
 
-from stowage_testbed.bench.service import running_service
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.observe.audit import AuditMark, audit_end, audit_entries
+from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.simulate import (

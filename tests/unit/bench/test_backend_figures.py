@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stowage_testbed.bench.backends.benchmark import backend_figures
-from stowage_testbed.bench.backends.measuring import Cost
+from benchmarks.backends.benchmark import backend_figures
+from benchmarks.backends.measuring import Cost
 from stowage_testbed.cluster.backend import Backend
 
 

@@ -6,16 +6,16 @@ from collections import Counter
 
 from google.protobuf.json_format import MessageToDict
 
+from benchmarks.optimizer.filling import fill
+from benchmarks.optimizer.scope import DEFAULT, FULL
+from benchmarks.optimizer.value import value_of
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
-from stowage_testbed.bench.case import Case, Family
-from stowage_testbed.bench.cell import Cell, grid
-from stowage_testbed.bench.constraint_mix import DEDICATED, DISK
-from stowage_testbed.bench.filling import fill
-from stowage_testbed.bench.scope import DEFAULT, FULL
-from stowage_testbed.bench.snapshot import snapshot_of
-from stowage_testbed.bench.value import value_of
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.instances.cell import Cell, grid
+from stowage_testbed.instances.constraint_mix import DEDICATED, DISK
+from stowage_testbed.instances.snapshot import snapshot_of
 
 CELL = Cell(16, 8, 2, 105)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from stowage_testbed.bench.figures.figure import (
+from stowage_testbed.text.figure import (
     at_least,
     at_most,
     figure,

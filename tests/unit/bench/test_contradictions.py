@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench_records import a_record
 
-from stowage_testbed.bench.contradictions import compared, contradictions
+from benchmarks.optimizer.contradictions import compared, contradictions
 
 OTHER = "rival paper 10 s"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.optimizer.fleet import FleetCall, fleet_snapshot
+from benchmarks.optimizer.readiness import Readiness, read_readiness, write_readiness
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.bench.fleet import FleetCall, fleet_snapshot
-from stowage_testbed.bench.readiness import Readiness, read_readiness, write_readiness
 
 NODES = 50
 

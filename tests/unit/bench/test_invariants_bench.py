@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from stowage_testbed.bench.invariants.benchmark import (
+from benchmarks.invariants.benchmark import (
     Cost,
     invariant_figures,
     run_benchmark,
 )
-from stowage_testbed.bench.invariants.generated_run import GeneratedRun, Size
+from benchmarks.invariants.generated_run import GeneratedRun, Size
 from stowage_testbed.invariants import check
 from stowage_testbed.invariants.settled import COUNTED
 from stowage_testbed.run.invariant_checks import WATCHED

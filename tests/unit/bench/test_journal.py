@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench_records import a_record
 
-from stowage_testbed.bench.journal import Journal
+from benchmarks.optimizer.journal import Journal
 from stowage_testbed.errors import StowageError
 
 

@@ -10,16 +10,16 @@ from typing import cast
 import pytest
 from bench_records import a_record
 
+from benchmarks.optimizer.journal import Journal
+from benchmarks.optimizer.library import Library
+from benchmarks.optimizer.part import Part
+from benchmarks.optimizer.scope import Scope
+from benchmarks.optimizer.session import SEARCHERS, Session
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_testbed.bench.case import Case, Family
-from stowage_testbed.bench.cell import Cell
-from stowage_testbed.bench.journal import Journal
-from stowage_testbed.bench.library import Library
-from stowage_testbed.bench.part import Part
-from stowage_testbed.bench.scope import Scope
-from stowage_testbed.bench.service import RunningService
-from stowage_testbed.bench.session import SEARCHERS, Session
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.instances.cell import Cell
+from stowage_testbed.optimizer_service.service import RunningService
 
 SCOPE = Scope(
     name="tiny",

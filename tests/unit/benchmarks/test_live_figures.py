@@ -10,7 +10,7 @@ from benchmarks.live.cell import Cell, Part, moving
 from benchmarks.live.figures import cell_figures
 from benchmarks.live.row import PlanRow, Row, Window
 from benchmarks.live.scope import SCOPES
-from stowage_testbed.bench.figures.figure import Figure
+from stowage_testbed.text.figure import Figure
 
 PENDING = moving(Part.PENDING, "p", 100, 50)
 RATE = moving(Part.RATE, "r", 100, 50, burst=2, rounds=2, beside=True)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from stowage_testbed import layout
-from stowage_testbed.bench.figures.figure import Figure
 from stowage_testbed.faults.figures import (
     TRIES_OF_OTHERS,
     churn_curve,
@@ -21,6 +20,7 @@ from stowage_testbed.faults.results import write_results
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.schema import strict_schema
+from stowage_testbed.text.figure import Figure
 
 GOOD = Trial("faults/x", "kill-optimizer", 1, 1, 1.0, struck=True, held_s=1.4)
 

@@ -37,9 +37,9 @@ from stowage_testbed.compare.arms.scheduler_config import (
     settings_of,
 )
 from stowage_testbed.compare.arms.serving import own_folder, serving
-from stowage_testbed.compiled_optimizer import compile_optimizer
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.values import Values, merge_values, testbed_values
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import (
     ArmSettings,
     ClientLimits,

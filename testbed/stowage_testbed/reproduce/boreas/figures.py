@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from stowage_testbed.bench.figures.figure import (
+from stowage_testbed.reproduce.boreas.counted import Counted
+from stowage_testbed.text.figure import (
     Figure,
     at_least,
     figure,
     share_percent,
 )
-from stowage_testbed.reproduce.boreas.counted import Counted
 
 
 def boreas_figures(found: Sequence[Counted]) -> Iterator[Figure]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stowage_testbed.bench.constraint_mix import HOSTNAME
-from stowage_testbed.bench.snapshot import REQUIRED
+from stowage_testbed.instances.constraint_mix import HOSTNAME
+from stowage_testbed.instances.snapshot import REQUIRED
 
 Requirement = Mapping[str, object]
 

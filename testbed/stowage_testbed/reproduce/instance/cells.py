@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from stowage_testbed.bench.cell import Cell
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.errors import NoSuchCellError
 
 

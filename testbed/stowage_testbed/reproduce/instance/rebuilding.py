@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from stowage_testbed.bench.cell import Cell
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.evaluation import Evaluation, SolvedT
 from stowage_testbed.reproduce.instance.rows import ResultRow
 from stowage_testbed.reproduce.instance.solving import Solve, SolveTask, Started

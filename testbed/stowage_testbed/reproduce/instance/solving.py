@@ -8,9 +8,9 @@ from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.bench.errors import CallFailedError, NoAnswerError
-from stowage_testbed.bench.service import RunningService
-from stowage_testbed.bench.snapshot import snapshot_of
+from stowage_testbed.instances.snapshot import snapshot_of
+from stowage_testbed.optimizer_service.errors import CallFailedError, NoAnswerError
+from stowage_testbed.optimizer_service.service import RunningService
 from stowage_testbed.reproduce.instance.errors import StepsCutShortError
 from stowage_testbed.reproduce.instance.pods import pod_names
 from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where

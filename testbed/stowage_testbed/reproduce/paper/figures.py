@@ -6,13 +6,6 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.bench.figures.figure import (
-    Figure,
-    at_least,
-    at_most,
-    figure,
-    share_percent,
-)
 from stowage_testbed.reproduce.instance.worth import tier_worth
 from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.category import Baseline, Category
@@ -22,6 +15,13 @@ from stowage_testbed.reproduce.paper.placed import placed_by_priority
 from stowage_testbed.reproduce.paper.published import HEADLINES
 from stowage_testbed.reproduce.paper.request import PUBLISHED_STRATEGY
 from stowage_testbed.reproduce.paper.tables.live_table import full_ratio, ratio
+from stowage_testbed.text.figure import (
+    Figure,
+    at_least,
+    at_most,
+    figure,
+    share_percent,
+)
 
 FASTER = 100
 """How many times faster simulations are to find instances."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stowage_testbed.bench.case import Case, Family
-from stowage_testbed.bench.cell import Cell
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.paper.rows import InstanceRow
 from stowage_testbed.scenario.model import Scenario
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.bench.case import Case, Family
-from stowage_testbed.bench.cell import Cell, grid
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.instances.cell import Cell, grid
 from stowage_testbed.reproduce.instance.cells import choose_cells
 from stowage_testbed.reproduce.sweep.shard import WHOLE, Shard
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from stowage_testbed.bench.case import Case
+from stowage_testbed.instances.case import Case
 from stowage_testbed.reproduce.instance.pods import numbered
 from stowage_testbed.reproduce.paper.rows import InstanceRow
 from stowage_testbed.reproduce.sweep.tools import Tools

@@ -12,7 +12,7 @@ from typing import Self
 
 import yaml
 
-from stowage_testbed.bench.service import RunningService, running_service
+from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.simulate import Simulator, profile_file
 
 

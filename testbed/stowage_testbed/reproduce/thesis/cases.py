@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from random import Random
 
-from stowage_testbed.bench.case import Case, Family
-from stowage_testbed.bench.cell import Cell
-from stowage_testbed.bench.snapshot import REQUIRED
 from stowage_testbed.cluster.node_pool import ZONE_LABEL
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.instances.cell import Cell
+from stowage_testbed.instances.snapshot import REQUIRED
 from stowage_testbed.reproduce.thesis.published import (
     BINS,
     PODS_PER_BIN,

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.bench.figures.figure import Figure, at_most, figure, share_percent
 from stowage_testbed.reproduce.thesis.comparing import (
     Outcome,
     losses,
@@ -16,6 +15,7 @@ from stowage_testbed.reproduce.thesis.comparing import (
 from stowage_testbed.reproduce.thesis.evaluation import ThesisEvaluation
 from stowage_testbed.reproduce.thesis.published import OR_TOOLS_BETTER, SAME, Z3_BETTER
 from stowage_testbed.reproduce.thesis.request import OR_TOOLS, Z3
+from stowage_testbed.text.figure import Figure, at_most, figure, share_percent
 
 
 def thesis_figures(evaluation: ThesisEvaluation) -> Iterator[Figure]:

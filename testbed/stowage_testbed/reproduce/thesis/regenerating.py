@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stowage_testbed.bench.cell import Cell
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.thesis.cases import ThesisCase
 from stowage_testbed.reproduce.thesis.rows import ThesisRow
 from stowage_testbed.scenario.model import Scenario

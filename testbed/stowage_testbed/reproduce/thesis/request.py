@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.bench.cell import Cell
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.cells import choose_cells
 from stowage_testbed.reproduce.sweep.shard import WHOLE, Shard
 from stowage_testbed.reproduce.thesis.cases import ThesisCase, thesis_grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.bench.snapshot import snapshot_of
+from stowage_testbed.instances.snapshot import snapshot_of
 from stowage_testbed.reproduce.instance.pods import pod_names
 from stowage_testbed.reproduce.instance.rows import PENDING, Where
 from stowage_testbed.reproduce.instance.solving import carried_out

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from run_records import a_record
 
+from benchmarks.harness.burst import Burst
+from benchmarks.harness.cost import HarnessCost
+from benchmarks.harness.duration import burst_duration_s
+from benchmarks.harness.runs import MeasuredBurst
 from stowage_testbed.compare.errors import BurstUnplacedError
-from stowage_testbed.compare.harness.burst import Burst
-from stowage_testbed.compare.harness.cost import HarnessCost
-from stowage_testbed.compare.harness.duration import burst_duration_s
-from stowage_testbed.compare.harness.runs import MeasuredBurst
 from stowage_testbed.observe.audit import BEGINNING
 from stowage_testbed.run.arm import PodOverrides
 

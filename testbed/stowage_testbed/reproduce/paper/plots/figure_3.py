@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stowage_testbed.bench.cell import NODES, PODS_PER_NODE, PRIORITIES
+from stowage_testbed.instances.cell import NODES, PODS_PER_NODE, PRIORITIES
 from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation, shares
 from stowage_testbed.reproduce.paper.category import Baseline
 from stowage_testbed.reproduce.paper.plots.stack import draw_stack, name_categories

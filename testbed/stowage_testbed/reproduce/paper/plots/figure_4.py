@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from stowage_testbed.bench.cell import NODES, USAGES_PERCENT
+from stowage_testbed.instances.cell import NODES, USAGES_PERCENT
 from stowage_testbed.reproduce.paper.categorised import Evaluation, shares
 from stowage_testbed.reproduce.paper.category import Baseline
 from stowage_testbed.reproduce.paper.plots.stack import draw_stack, name_categories

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from stowage_testbed.bench.cell import NODES, PODS_PER_NODE, USAGES_PERCENT
+from stowage_testbed.instances.cell import NODES, PODS_PER_NODE, USAGES_PERCENT
 from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.category import Baseline, Category
 from stowage_testbed.reproduce.paper.published import (

@@ -1,0 +1,202 @@
+"""`python -m benchmarks`: what Stowage measures of itself."""
+
+from __future__ import annotations
+
+import secrets
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks.command import run_command, say
+from benchmarks.optimizer.part import EVERY_PART
+from benchmarks.optimizer.part import Part as OptimizerPart
+from stowage_optimizer.model.options import DEFAULT_STRATEGY
+from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.toolchain import install_tools
+
+TOOLS = ("stowage-simulate",)
+
+
+class ScopeName(StrEnum):
+    """How much is measured."""
+
+    SMOKE = "smoke"
+    DEFAULT = "default"
+    FULL = "full"
+
+
+Scope = Annotated[
+    ScopeName, typer.Option(help="smoke: a minute; default: an hour; full: hours.")
+]
+Results = Annotated[Path, typer.Option(help="Folder of the results.")]
+RESULTS = Path("results")
+
+app = typer.Typer(no_args_is_help=True, help="Benchmarks; results are resumable.")
+
+
+@app.command()
+def optimizer(
+    *,
+    scope: Scope = ScopeName.DEFAULT,
+    strategy: Annotated[
+        str, typer.Option(help="The strategy to compare with the paper's.")
+    ] = DEFAULT_STRATEGY,
+    results: Results = RESULTS,
+    part: Annotated[
+        list[OptimizerPart] | None,
+        typer.Option(help="Measure this part only; may be given more than once."),
+    ] = None,
+) -> None:
+    """Compare a strategy with the paper's on its grid, with constraints, at size."""
+    from benchmarks.optimizer.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.optimizer.scope import SCOPES  # noqa: PLC0415
+
+    def act() -> str:
+        install_tools(TOOLS, quiet=True)
+        return run_benchmark(SCOPES[scope], strategy, results, say, part or EVERY_PART)
+
+    run_command(act)
+
+
+@app.command()
+def score_cache(
+    *, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS
+) -> None:
+    """Compare the score cache with the stock scheduler, in process, on one core."""
+    from benchmarks.score_cache.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.score_cache.scope import SCOPES  # noqa: PLC0415
+
+    def act() -> str:
+        install_tools(TOOLS, quiet=True)
+        return run_benchmark(SCOPES[scope], results, say)
+
+    run_command(act)
+
+
+@app.command()
+def compare(
+    *,
+    scope: Scope = ScopeName.DEFAULT,
+    folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
+    results: Results = RESULTS,
+) -> None:
+    """Compare all schedulers in bursts and recoveries; say what measuring costs.
+
+    Needs the tools of the groups compare and metrics. Comparisons that are there
+    already are resumed: remove <results>/compare to start again.
+    """
+    from benchmarks.comparison.benchmark import run_benchmark  # noqa: PLC0415
+    from stowage_testbed.reproduce.scorecache.scope import SCOPES  # noqa: PLC0415
+
+    run_command(lambda: run_benchmark(SCOPES[scope], folder, results, say))
+
+
+@app.command()
+def backends(
+    *,
+    rounds: Annotated[int, typer.Option(min=1, help="Clusters of each kind.")] = 3,
+    results: Results = RESULTS,
+) -> None:
+    """Compare what the kinds of cluster cost: time until ready, and memory.
+
+    Needs a Docker engine: put `stowage docker --` before.
+    """
+    from benchmarks.backends.benchmark import run_benchmark  # noqa: PLC0415
+    from stowage_testbed.docker.engine import check_engine  # noqa: PLC0415
+
+    def act() -> str:
+        check_engine()
+        return run_benchmark(rounds, results, say)
+
+    run_command(act)
+
+
+@app.command()
+def invariants(
+    *,
+    scope: Scope = ScopeName.DEFAULT,
+    rounds: Annotated[int, typer.Option(min=1, help="Times each is checked.")] = 3,
+    results: Results = RESULTS,
+) -> None:
+    """Measure what checking the invariants of a large run costs; needs no cluster."""
+    from benchmarks.invariants.benchmark import run_benchmark  # noqa: PLC0415
+
+    run_command(lambda: run_benchmark(scope, rounds, results, say))
+
+
+@app.command()
+def live(
+    *,
+    scope: Scope = ScopeName.DEFAULT,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure this part only; may be given more than once."),
+    ] = None,
+    only: Annotated[
+        str, typer.Option(help="Measure cells only whose names have these words.")
+    ] = "",
+    results: Results = RESULTS,
+) -> None:
+    """Measure plans on live clusters, cell by cell."""
+    from benchmarks.live.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.live.cell import Part  # noqa: PLC0415
+    from benchmarks.live.scope import SCOPES  # noqa: PLC0415
+
+    try:
+        parts = [Part(one) for one in part] if part else list(Part)
+    except ValueError:
+        known = ", ".join(Part)
+        raise typer.BadParameter(f"parts are {known}", param_hint="--part") from None
+    cells = [
+        cell for cell in SCOPES[scope].cells if cell.part in parts and only in cell.name
+    ]
+    run_command(lambda: run_benchmark(cells, scope, results, say))
+
+
+@app.command()
+def soak(
+    *,
+    hours: Annotated[float, typer.Option(min=0.01, help="How long it runs.")] = 1.0,
+    nodes: Annotated[int, typer.Option(min=10, help="Fake nodes.")] = 1000,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="All is drawn from it; random without."),
+    ] = None,
+    results: Results = RESULTS,
+) -> None:
+    """Run mixed load and faults for hours, and look for what grows."""
+    from benchmarks.soak.benchmark import run_soak  # noqa: PLC0415
+
+    chosen = secrets.randbelow(1 << 32) if seed is None else seed
+    run_command(lambda: run_soak(hours, nodes, chosen, results, say))
+
+
+@app.command()
+def record_bursts(
+    file: Annotated[Path, typer.Argument(help="Compressed JSON lines, one a burst.")],
+    *,
+    nodes: Annotated[int, typer.Option(help="Equal nodes, of 110 pods each.")] = 5,
+    replicas: Annotated[int, typer.Option(help="Pods of a burst.")] = 200,
+    rounds: Annotated[int, typer.Option(help="How many bursts.")] = 40,
+    arm: Annotated[str, typer.Option(help="Name of the scheduler.")] = "stowage",
+) -> None:
+    """Keep measured bursts of one scheduler, as the tests of statistics need them."""
+    from benchmarks.harness.environment import burst_environment  # noqa: PLC0415
+    from benchmarks.harness.recordings import (  # noqa: PLC0415
+        recorded_bursts,
+        write_recordings,
+    )
+
+    def act() -> str:
+        with burst_environment(nodes) as environment:
+            bursts = recorded_bursts(environment, replicas, arm, rounds)
+            write_recordings(file, bursts)
+        return f"{rounds} bursts in {file}"
+
+    run_command(act)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,1 @@
+"""What the optimiser answers, how well and how fast."""

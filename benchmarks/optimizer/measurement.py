@@ -1,0 +1,105 @@
+"""One call to the service, measured from outside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+import grpc
+
+from benchmarks.optimizer.arm import Arm
+from benchmarks.optimizer.memory import watched_memory
+from benchmarks.optimizer.record import Record, TierClaim
+from benchmarks.optimizer.value import value_of
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.optimizer_service.errors import CallFailedError
+from stowage_testbed.optimizer_service.service import RunningService
+
+GRACE_S = 30.0
+"""Beyond its limit a call is given this, and is then an error of the service."""
+
+
+def measure(
+    service: RunningService, case: Case, snapshot: pb.Snapshot, arm: Arm
+) -> Record:
+    """Return what one call gave.
+
+    Raises
+    ------
+    CallFailedError
+        It was refused, or not answered.
+    """
+    request = pb.SolveRequest(snapshot=snapshot, options=arm.options(case))
+    pending = sum(1 for pod in snapshot.pods if not pod.node)
+    seen = _Seen(pending)
+    wants_memory = case.family is Family.LARGE
+    try:
+        with watched_memory(service.pid) if wants_memory else nullcontext() as peak:
+            seen.follow(service.stub.Solve(request, timeout=arm.time_limit_s + GRACE_S))
+    except grpc.RpcError as error:
+        raise CallFailedError(case.id, arm.name, str(error.details())) from None
+    last = seen.last
+    if last is None or last.end_reason == pb.END_REASON_ERROR:
+        why = "the stream ended early" if last is None else last.message
+        raise CallFailedError(case.id, arm.name, why)
+    return Record(
+        case=case.id,
+        arm=arm.name,
+        end_reason=pb.EndReason.Name(last.end_reason).removeprefix("END_REASON_"),
+        message=last.message,
+        optimal=last.plan.optimal,
+        value=value_of(snapshot, last.plan, case.policy),
+        tiers=tuple(_claim(tier) for tier in last.plan.tiers),
+        pending=pending,
+        refused=tuple(sorted({one.subject for one in last.refusals})),
+        wall_s=seen.wall_s,
+        first_plan_s=seen.first_plan_s,
+        all_placed_s=seen.all_placed_s,
+        all_placed_solve_s=seen.all_placed_solve_s,
+        decode_s=last.durations.decode_s,
+        solve_s=last.durations.solve_s,
+        verify_s=last.durations.verify_s,
+        updates=seen.updates,
+        peak_bytes=peak.peak_bytes if peak is not None else None,
+    )
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the caller sees of a stream of updates, with the moments."""
+
+    pending: int
+    started: float = field(default_factory=time.perf_counter)
+    updates: int = 0
+    wall_s: float = 0.0
+    first_plan_s: float | None = None
+    all_placed_s: float | None = None
+    all_placed_solve_s: float | None = None
+    last: pb.SolveUpdate | None = None
+
+    def follow(self, updates: Iterator[pb.SolveUpdate]) -> None:
+        for update in updates:
+            self.wall_s = time.perf_counter() - self.started
+            self.updates += 1
+            placed = len(update.plan.placements)
+            if placed and self.first_plan_s is None:
+                self.first_plan_s = self.wall_s
+            if placed == self.pending and self.all_placed_s is None:
+                self.all_placed_s = self.wall_s
+                self.all_placed_solve_s = update.durations.solve_s or None
+            if update.last:
+                self.last = update
+
+
+def _claim(tier: pb.TierResult) -> TierClaim:
+    return TierClaim(
+        placed_before=tier.placed_before,
+        placed=tier.placed,
+        upper_bound=tier.upper_bound,
+        optimal=tier.optimal,
+        disruption=tier.disruption,
+        disruption_lower_bound=tier.disruption_lower_bound,
+    )

@@ -1,0 +1,93 @@
+"""How long the service takes to be ready, and what a call costs beside the solve."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.optimizer.arm import Arm
+from benchmarks.optimizer.fleet import FleetCall
+from benchmarks.optimizer.library import Library
+from benchmarks.optimizer.measurement import measure
+from benchmarks.optimizer.scope import OVERHEAD_CELL, Scope
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.optimizer_service.service import RunningService, running_service
+from stowage_testbed.whole_file import write_whole
+
+OVERHEAD_LIMIT_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Samples of one service, in seconds.
+
+    Parameters
+    ----------
+    cold_s, warm_s
+        Start to ready, without and with compiled code in the cache.
+    overhead_s
+        A call's time at the caller, less the time that the child solved.
+    fleet
+        Calls about the largest cluster, at the chart's default limit.
+    """
+
+    cold_s: tuple[float, ...] = ()
+    warm_s: tuple[float, ...] = ()
+    overhead_s: tuple[float, ...] = ()
+    fleet: tuple[FleetCall, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return the samples as JSON values."""
+        return asdict(self)
+
+    def covers(self, scope: Scope) -> bool:
+        """Return whether there are as many samples as ``scope`` asks for."""
+        calls = len(self.overhead_s)
+        return (
+            len(self.warm_s) >= scope.starts
+            and calls >= scope.calls
+            and len(self.fleet) >= scope.fleet_calls
+        )
+
+
+def read_readiness(path: Path) -> Readiness:
+    """Return what `write_readiness` wrote; nothing if the file is not there."""
+    if not path.is_file():
+        return Readiness()
+    samples = json.loads(path.read_text(encoding="utf-8"))
+    fleet = tuple(FleetCall(**call) for call in samples.pop("fleet"))
+    lists = {name: tuple(values) for name, values in samples.items()}
+    return Readiness(**lists, fleet=fleet)
+
+
+def write_readiness(path: Path, readiness: Readiness) -> None:
+    """Write ``readiness`` down, whole or not at all."""
+    write_whole(path, json.dumps(readiness.document()))
+
+
+def starts(scope: Scope) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return cold and warm start times; each pair has a code cache of its own."""
+    cold: list[float] = []
+    warm: list[float] = []
+    for _ in range(scope.starts):
+        with tempfile.TemporaryDirectory(prefix="sto-code-") as folder:
+            for samples in (cold, warm):
+                with running_service(Path(folder)) as service:
+                    samples.append(service.ready_s)
+    return tuple(cold), tuple(warm)
+
+
+def overheads(
+    scope: Scope, strategy: str, library: Library, service: RunningService
+) -> tuple[float, ...]:
+    """Return what calls at 32 nodes cost beside their solve; the first is left out."""
+    case = Case(Family.PAPER, OVERHEAD_CELL, 0)
+    snapshot = library.snapshot(case)
+    if snapshot is None:
+        return ()
+    arm = Arm("overhead", strategy, OVERHEAD_LIMIT_S)
+    calls = [measure(service, case, snapshot, arm) for _ in range(scope.calls + 1)]
+    return tuple(one.wall_s - one.solve_s for one in calls[1:])

@@ -1,0 +1,77 @@
+"""What was measured of one call: everything that the figures are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.optimizer.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class TierClaim:
+    """What the plan says that it proved of one tier."""
+
+    placed_before: int
+    placed: int
+    upper_bound: int
+    optimal: bool
+    disruption: int
+    disruption_lower_bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One call.
+
+    Parameters
+    ----------
+    case, arm
+        The instance, and the arm that solved it with which limit.
+    end_reason, message
+        As the service said them.
+    optimal
+        Whether every tier is proved.
+    value, tiers
+        What the plan is worth and what it claims, highest tier first.
+    pending
+        Pods without a node before the plan.
+    refused
+        Subjects that the strategy left alone.
+    wall_s
+        From the call to the last update, by the caller's clock.
+    first_plan_s, all_placed_s
+        To the first update with a plan, and to the first that places every pending
+        pod, by the caller's clock; None if there was none.
+    all_placed_solve_s
+        Same moment by the child's clock, from the start of the solve.
+    decode_s, solve_s, verify_s
+        As the service accounts for them.
+    updates
+        Number of updates.
+    peak_bytes
+        Memory of the service and its children together; None if not asked for.
+    """
+
+    case: str
+    arm: str
+    end_reason: str
+    message: str
+    optimal: bool
+    value: Value
+    tiers: tuple[TierClaim, ...]
+    pending: int
+    refused: tuple[str, ...]
+    wall_s: float
+    first_plan_s: float | None
+    all_placed_s: float | None
+    all_placed_solve_s: float | None
+    decode_s: float
+    solve_s: float
+    verify_s: float
+    updates: int
+    peak_bytes: int | None = None
+
+    @property
+    def proved(self) -> bool:
+        """Whether nothing better exists, also with the pods left alone."""
+        return self.optimal and not self.refused

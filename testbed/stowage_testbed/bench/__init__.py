@@ -1,1 +1,0 @@
-"""Benchmarks of the optimiser: instances, calls to the real service, figures."""

@@ -1,0 +1,1 @@
+"""Generated instances: the paper's grid, and the same with what real clusters add."""

@@ -1,0 +1,1 @@
+"""The optimiser as a process of its own, as it runs beside the scheduler."""

@@ -1,0 +1,116 @@
+"""The optimiser's service as a process of its own, as it runs beside the scheduler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from stowage_optimizer.cli.probe import probe
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from stowage_testbed.child import end_child
+from stowage_testbed.optimizer_service.errors import NoAnswerError, ServiceNotReadyError
+
+COMMAND = (
+    sys.executable,
+    "-c",
+    "from stowage_optimizer.cli import main; main()",
+    "serve",
+)
+READY_LIMIT_S = 120.0
+STOP_LIMIT_S = 20.0
+LOG_SHOWN = 2000
+
+GRACE_S = 30.0
+"""Beyond its time limit a call is given this, and is then an error of the service."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningService:
+    """A service that is ready.
+
+    Parameters
+    ----------
+    pid
+        Its process; the solver's processes are its children.
+    stub
+        The way to call it.
+    ready_s
+        Time from its start until it was ready.
+    """
+
+    pid: int
+    stub: pb_grpc.OptimizerStub
+    ready_s: float
+
+    def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
+        """Return the last answer to a request.
+
+        Raises
+        ------
+        NoAnswerError
+            The call failed, or ended without one.
+        """
+        # A solve that hangs is killed by the service, which says so.
+        timeout_s = request.options.time_limit_s + GRACE_S
+        last = None
+        try:
+            for last in self.stub.Solve(request, timeout=timeout_s):  # noqa: B007
+                pass
+        except grpc.RpcError as error:
+            raise NoAnswerError(str(error.details())) from None
+        if last is None or not last.last:
+            raise NoAnswerError("the stream ended early")
+        return last
+
+
+@contextmanager
+def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
+    """Start the service and stop it afterwards.
+
+    Parameters
+    ----------
+    code_cache
+        Where compiled code is looked for; None leaves it to the service.
+
+    Raises
+    ------
+    ServiceNotReadyError
+        It ended, or took longer than `READY_LIMIT_S`.
+    """
+    environment = dict(os.environ)
+    if code_cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(code_cache)
+    with tempfile.TemporaryDirectory(prefix="sto-") as folder:
+        socket, log = Path(folder) / "o.sock", Path(folder) / "log"
+        started = time.monotonic()
+        with log.open("w", encoding="utf-8") as messages:
+            process = subprocess.Popen(
+                [*COMMAND, "--socket", str(socket), "--end-with-stdin"],
+                # Never written to: it ends with this process, also if that is killed.
+                stdin=subprocess.PIPE,
+                stderr=messages,
+                env=environment,
+            )
+        try:
+            state = probe(socket, READY_LIMIT_S, wait=True)
+            ready_s = time.monotonic() - started
+            if state != "SERVING":
+                raise ServiceNotReadyError(state, log.read_text()[-LOG_SHOWN:])
+            options = [("grpc.max_receive_message_length", -1)]
+            with grpc.insecure_channel(f"unix:{socket}", options) as channel:
+                stub = pb_grpc.OptimizerStub(channel)
+                yield RunningService(process.pid, stub, ready_s)
+        finally:
+            end_child(process, STOP_LIMIT_S)
+            if process.stdin is not None:
+                process.stdin.close()
