@@ -73,10 +73,10 @@ wheel: $(READY) ## Build wheels and source archives into dist/.
 
 .PHONY: docs docs-serve
 docs: $(READY) ## Build the documentation into site/.
-	@mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
 
 docs-serve: $(READY) ## Serve the documentation on 127.0.0.1:8000, and build it anew when a page changes.
-	@mkdocs serve --strict
+	@NO_MKDOCS_2_WARNING=1 mkdocs serve --strict
 
 .PHONY: chart
 chart: $(READY) ## Package the chart into dist/.
