@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.command import run_command, say
+from benchmarks.live.cell import Part as LivePart
 from benchmarks.optimizer.part import EVERY_PART
 from benchmarks.optimizer.part import Part as OptimizerPart
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
@@ -88,7 +89,7 @@ def compare(
     already are resumed: remove <results>/compare to start again.
     """
     from benchmarks.comparison.benchmark import run_benchmark  # noqa: PLC0415
-    from stowage_testbed.reproduce.scorecache.scope import SCOPES  # noqa: PLC0415
+    from benchmarks.comparison.scope import SCOPES  # noqa: PLC0415
 
     run_command(lambda: run_benchmark(SCOPES[scope], folder, results, say))
 
@@ -131,7 +132,7 @@ def live(
     *,
     scope: Scope = ScopeName.DEFAULT,
     part: Annotated[
-        list[str] | None,
+        list[LivePart] | None,
         typer.Option(help="Measure this part only; may be given more than once."),
     ] = None,
     only: Annotated[
@@ -141,16 +142,12 @@ def live(
 ) -> None:
     """Measure plans on live clusters, cell by cell."""
     from benchmarks.live.benchmark import run_benchmark  # noqa: PLC0415
-    from benchmarks.live.cell import Part  # noqa: PLC0415
     from benchmarks.live.scope import SCOPES  # noqa: PLC0415
 
-    try:
-        parts = [Part(one) for one in part] if part else list(Part)
-    except ValueError:
-        known = ", ".join(Part)
-        raise typer.BadParameter(f"parts are {known}", param_hint="--part") from None
     cells = [
-        cell for cell in SCOPES[scope].cells if cell.part in parts and only in cell.name
+        cell
+        for cell in SCOPES[scope].cells
+        if cell.part in (part or LivePart) and only in cell.name
     ]
     run_command(lambda: run_benchmark(cells, scope, results, say))
 

@@ -14,7 +14,7 @@ _NORUN = re.compile(r'^(\s*```sh) norun="([^"]+)"$', re.M)
 def on_files(files: Any, config: Any) -> Any:
     """Add the generated pages to those that stand in this folder."""
     # MkDocs does not look for modules in the folder of its configuration.
-    sys.path[:0] = [str(ROOT / "testbed"), str(ROOT / "optimizer"), str(ROOT)]
+    sys.path.insert(0, str(ROOT))
     from mkdocs.structure.files import File  # noqa: PLC0415 - a test has no MkDocs
 
     from docs.tooling.pages import PAGES  # noqa: PLC0415 - only now it can be found

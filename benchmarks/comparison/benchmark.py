@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 from benchmarks.comparison.harness_part import harness_figures
+from benchmarks.comparison.scope import Scope
 from benchmarks.score_cache.arm import ARMS
 from benchmarks.score_cache.figures import score_cache_figures
 from benchmarks.score_cache.rounds import run_rounds
@@ -19,7 +20,6 @@ from stowage_testbed.compare.whole_report import write_whole_report
 from stowage_testbed.environment import environment
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
 from stowage_testbed.reproduce.scorecache.progress import ComparisonProgress
-from stowage_testbed.reproduce.scorecache.scope import Scope
 from stowage_testbed.text.figure import Figure, figure, table
 from stowage_testbed.whole_file import write_whole
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from benchmarks.comparison.scope import HarnessScope
 from benchmarks.harness.burst import Burst
 from benchmarks.harness.cost import harness_cost
 from benchmarks.harness.environment import burst_environment
 from benchmarks.harness.runs import measured_burst
 from stowage_testbed.recording.run_record import RunLabel
-from stowage_testbed.reproduce.scorecache.scope import HarnessScope
 from stowage_testbed.text.figure import Figure, at_most, figure
 
 NONE = at_most(0)

@@ -12,8 +12,7 @@ from benchmarks.live.figures import cell_figures
 from benchmarks.live.rounds import run_cell
 from benchmarks.live.row import Row
 from benchmarks.live.scope import SCOPES
-from stowage_testbed.environment import environment
-from stowage_testbed.fingerprint import fingerprint
+from stowage_testbed.environment import environment, fingerprint
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.reproduce.sweep.journal import Journal
 from stowage_testbed.text.figure import Figure, table

@@ -27,8 +27,7 @@ from benchmarks.optimizer.readiness import (
 )
 from benchmarks.optimizer.scope import Scope
 from benchmarks.optimizer.session import Session
-from stowage_testbed.environment import environment
-from stowage_testbed.fingerprint import fingerprint
+from stowage_testbed.environment import environment, fingerprint
 from stowage_testbed.instances.case import Family
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.simulate import Simulator, profile_file

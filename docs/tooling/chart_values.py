@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from docs.tooling.markdown import code, page, table
 from docs.tooling.schema_tree import type_of, words
+from stowage_testbed.helm.install import CHART
 
-ROOT = Path(__file__).parents[2]
-CHART = ROOT / "charts" / "stowage"
 NOTE = """\
 This page is generated from `charts/stowage/values.yaml`, whose comments it shows, and
 `values.schema.json`, which Helm checks every installation with. A comment also holds

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 PARTS = ("tutorial", "how-to")
@@ -75,11 +75,8 @@ def command_blocks(page: Path) -> list[CommandBlock]:
         if info == _EXPECTED:
             if not open_for_output:
                 raise UnreadableBlockError(f"{page}:{line}: output of no commands")
-            last = found.pop()
             lines = tuple(one for one in body.splitlines() if one.strip())
-            found.append(
-                CommandBlock(last.page, last.line, last.text, last.norun, lines)
-            )
+            found[-1] = replace(found[-1], expected=lines)
             open_for_output = False
         elif info.startswith("sh"):
             norun = _NORUN.match(info)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from docs.tooling.markdown import code, page, plain, table
 from docs.tooling.schema_tree import Field, fields
+from stowage_testbed.helm.install import CHART
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "charts" / "stowage" / "crds"
+FOLDER = CHART / "crds"
 NOTE = """\
 This page is generated from `charts/stowage/crds/`. Both resources belong to the whole
 cluster and not to a namespace. `kubectl explain packingplan.spec` prints the same on a

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from docs.tooling.markdown import code, page, table
 from stowage_optimizer.service.metrics import Metrics
+from stowage_testbed import layout
 
-ROOT = Path(__file__).parents[2]
-SCHEDULER = ROOT / "scheduler"
+SCHEDULER = layout.shipped("scheduler")
 NOTE = """\
 This page is generated from the sources. The scheduler serves its metrics together
 with those of kube-scheduler if `scheduler.metrics.enabled` is set in the chart, the

@@ -1,8 +1,10 @@
-"""The machine and the versions that a result was got with."""
+"""What a result depends on: machine, versions, and the optimiser's source."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
+import json
 import os
 import platform
 import shutil
@@ -12,11 +14,13 @@ from typing import Any
 
 import psutil
 
+import stowage_optimizer
 from stowage_testbed import layout
 from stowage_testbed.toolchain.manifest import load_manifest
 
 PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 10
+FINGERPRINT_LENGTH = 12
 
 
 def machine() -> dict[str, Any]:
@@ -57,6 +61,30 @@ def environment() -> dict[str, Any]:
         "packages": package_versions(),
         "tools": {name: tool.version for name, tool in tools.items()},
     }
+
+
+def fingerprint() -> str:
+    """Return a short hash of the optimiser's source, its libraries and the machine.
+
+    Records with another one are not mixed in.
+    """
+    facts = {
+        "source": source_digest(),
+        "machine": machine(),
+        "packages": package_versions(),
+    }
+    text = json.dumps(facts, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_LENGTH]
+
+
+def source_digest() -> str:
+    """Return a short hash of the optimiser's source."""
+    digest = hashlib.sha256()
+    root = Path(stowage_optimizer.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:FINGERPRINT_LENGTH]
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/component-base/metrics/testutil"
 	testingclock "k8s.io/utils/clock/testing"
 )
 
@@ -31,7 +32,7 @@ func TestHoldsOfDifferentLengthsAreInDifferentBuckets(t *testing.T) {
 func TestTimeOfHoldsIsCounted(t *testing.T) {
 	registerMetrics()
 	clock := testingclock.NewFakeClock(time.Now())
-	h, before := testHold(clock), counted(t, "held_seconds_total")
+	h, before := testHold(clock), heldSoFar(t)
 
 	h.begin(2 * time.Second)
 	clock.SetTime(clock.Now().Add(500 * time.Millisecond))
@@ -40,25 +41,18 @@ func TestTimeOfHoldsIsCounted(t *testing.T) {
 	clock.SetTime(clock.Now().Add(3 * time.Second)) // nobody ended it
 	h.end()
 
-	if got := counted(t, "held_seconds_total") - before; math.Abs(got-1.5) > 1e-9 {
+	if got := heldSoFar(t) - before; math.Abs(got-1.5) > 1e-9 {
 		t.Errorf("counted %g s of holds that lasted 0.5 s and 1 s", got)
 	}
 }
 
-// counted is the value of a counter, as the process exposes it.
-func counted(t *testing.T, name string) float64 {
+func heldSoFar(t *testing.T) float64 {
 	t.Helper()
-	families, err := legacyregistry.DefaultGatherer.Gather()
+	value, err := testutil.GetCounterMetricValue(heldSeconds)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, family := range families {
-		if family.GetName() == "stowage_priority_optimizer_"+name {
-			return family.GetMetric()[0].GetCounter().GetValue()
-		}
-	}
-	t.Fatalf("no counter %s", name)
-	return 0
+	return value
 }
 
 // holdBounds are the upper ends of the histogram's buckets, as the process exposes them.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from stowage_testbed.environment import fingerprint
 from stowage_testbed.faults.trial import Trial
-from stowage_testbed.fingerprint import fingerprint
 from stowage_testbed.journal import Journal
 from stowage_testbed.toolchain import tool_path
 

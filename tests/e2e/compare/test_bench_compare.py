@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.comparison.benchmark import run_benchmark
+from benchmarks.comparison.scope import HarnessScope, Scope
 from stowage_testbed.reproduce.scorecache.planned import Planned
-from stowage_testbed.reproduce.scorecache.scope import HarnessScope, Scope
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e

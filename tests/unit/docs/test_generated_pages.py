@@ -11,7 +11,7 @@ import typer
 import yaml
 from typer.core import TyperGroup
 
-from docs.tooling.chart_values import CHART, chart_values, chart_values_page
+from docs.tooling.chart_values import chart_values, chart_values_page
 from docs.tooling.command_line import (
     command_line_page,
     optimizer_parser,
@@ -33,6 +33,7 @@ from stowage_optimizer.cli import COMMANDS
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_testbed.cli import app
 from stowage_testbed.compare.catalogue import ARMS
+from stowage_testbed.helm.install import CHART
 from stowage_testbed.scenario.schema import strict_schema
 
 ROOT = Path(__file__).parents[3]

@@ -13,10 +13,10 @@ from stowage_testbed.compare.tables.direction_table import direction_table
 from stowage_testbed.compare.whole_report import write_whole_report
 from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
+from stowage_testbed.reproduce.scorecache.comparisons import DEFAULT, FULL
 from stowage_testbed.reproduce.scorecache.planned import Planned
 from stowage_testbed.reproduce.scorecache.progress import ComparisonProgress
 from stowage_testbed.reproduce.scorecache.recovery_table import recovery_table
-from stowage_testbed.reproduce.scorecache.scope import DEFAULT, FULL
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.text.table import Table
 
@@ -35,9 +35,8 @@ def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
     rounds
         Of each; as in the benchmark without.
     """
-    scope = FULL if full else DEFAULT
     wanted = (BURST, RECOVERY_FULL if full else RECOVERY)
-    by_name = {one.name: one for one in scope.comparisons}
+    by_name = {one.name: one for one in (FULL if full else DEFAULT)}
     chosen = (by_name[name] for name in wanted)
     return tuple(replace(one, rounds=rounds or one.rounds) for one in chosen)
 

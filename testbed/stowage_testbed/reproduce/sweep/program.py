@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stowage_testbed.environment import package_versions
-from stowage_testbed.fingerprint import source_digest
+from stowage_testbed.environment import package_versions, source_digest
 from stowage_testbed.toolchain import tool_path
 
 RECIPE = 2

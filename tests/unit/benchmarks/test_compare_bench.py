@@ -10,13 +10,13 @@ from burst_runs import BurstArm, burst_rounds
 from comparisons import a_result
 from hpa_records import hpa_record
 
+from benchmarks.comparison.scope import DEFAULT, FULL, SMOKE
 from stowage_testbed.compare.catalogue import ARMS
 from stowage_testbed.compare.session.beginning import measures
 from stowage_testbed.compare.session.choosing import one_scenario
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
 from stowage_testbed.reproduce.scorecache.planned import EVERY_ARM, Planned
-from stowage_testbed.reproduce.scorecache.scope import DEFAULT, FULL, SMOKE
 from stowage_testbed.text.figure import Figure
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
