@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/stowage/stowage/scheduler/resources"
@@ -58,5 +59,23 @@ func TestAmountsAreToldInTheContractsRange(t *testing.T) {
 
 	if message.CpuMilli != 1<<60 || message.MemoryBytes != 0 || message.Extended["x"] != 1<<60 {
 		t.Errorf("message %v", message)
+	}
+}
+
+// Pods stand in caches that the whole scheduler shares; 1.5Gi and 2Ei are no whole 64-bit numbers inside.
+func TestReadingAPodsRequestsDoesNotChangeThePod(t *testing.T) {
+	for _, amount := range []string{"1Gi", "1.5Gi", "2Ei", "0.000000000000001", "99999999999999999999E"} {
+		pod := &v1.Pod{Spec: v1.PodSpec{
+			Resources: &v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceMemory: resource.MustParse(amount)}},
+			Overhead:  v1.ResourceList{v1.ResourceMemory: resource.MustParse("8")},
+		}}
+		before, first := pod.DeepCopy(), resources.OfPod(pod)
+
+		if second := resources.OfPod(pod); second.MemoryBytes != first.MemoryBytes {
+			t.Errorf("%s and an overhead of 8 are %d, then %d", amount, first.MemoryBytes, second.MemoryBytes)
+		}
+		if !apiequality.Semantic.DeepEqual(before, pod) {
+			t.Errorf("%s became %s", amount, pod.Spec.Resources.Requests.Memory())
+		}
 	}
 }

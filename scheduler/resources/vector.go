@@ -30,10 +30,22 @@ func OfPod(pod *v1.Pod) Vector {
 }
 
 func requestsOf(pod *v1.Pod) v1.ResourceList {
-	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+	return RequestsOf(pod, resourcehelper.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
 	})
+}
+
+// RequestsOf is Kubernetes' own count of a pod's requests, without its side effect: PodRequests adds the overhead to
+// the pod-level requests in place when these are not whole 64-bit numbers (1.5Gi, 2Ei), so that a pod in a cache
+// shared with others would grow with every reading (k8s.io/component-helpers v0.36.3, resource/helpers.go).
+func RequestsOf(pod *v1.Pod, options resourcehelper.PodResourcesOptions) v1.ResourceList {
+	if pod.Spec.Overhead != nil && pod.Spec.Resources != nil {
+		own := *pod
+		own.Spec.Resources = pod.Spec.Resources.DeepCopy()
+		pod = &own
+	}
+	return resourcehelper.PodRequests(pod, options)
 }
 
 // OfList reads a resource list, for example a node's allocatable. What is beyond 64 bits is counted as the

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
+
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // assumed is what scoring assumes for a container without requests.
@@ -20,13 +22,13 @@ var assumed = v1.ResourceList{
 // overhead, once as filters count them and once as scoring does. Pod-level requests are written beside those of the
 // containers, since a feature gate decides which count.
 func writeRequests(w *writer, pod *v1.Pod) {
-	writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true}))
-	writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+	writeResources(w, resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{SkipPodLevelResources: true}))
+	writeResources(w, resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{
 		SkipPodLevelResources: true, NonMissingContainerRequests: assumed}))
 	w.flag(pod.Spec.Resources != nil)
 	if pod.Spec.Resources != nil {
-		writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))
-		writeResources(w, resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+		writeResources(w, resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{}))
+		writeResources(w, resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{
 			NonMissingContainerRequests: assumed}))
 	}
 }
