@@ -8,6 +8,7 @@ SHELL := /bin/bash
 # Nothing is written outside the checkout and this folder.
 export STOWAGE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/stowage
 export PIP_CACHE_DIR := $(STOWAGE_CACHE)/pip
+export UV_CACHE_DIR := $(STOWAGE_CACHE)/uv
 export GOCACHE := $(STOWAGE_CACHE)/go-build
 export GOMODCACHE := $(STOWAGE_CACHE)/go-mod
 export GOLANGCI_LINT_CACHE := $(STOWAGE_CACHE)/golangci-lint
