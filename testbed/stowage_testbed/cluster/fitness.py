@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from stowage_testbed.cluster.backend import CANNOT, TOOLS, Backend
 from stowage_testbed.docker.engine import engine_unavailable_reason
 from stowage_testbed.docker.requirements import unstartable_reasons
-from stowage_testbed.images.archive import built_archive
-from stowage_testbed.images.errors import ImageMissingError, RecipesMissingError
-from stowage_testbed.images.recipe import recipe_of, recipes
+from stowage_testbed.images.archive import ImageMissingError, built_archive
+from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipes
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import load_manifest
 

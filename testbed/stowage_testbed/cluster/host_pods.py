@@ -6,8 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from stowage_testbed.cluster.components import HOST_PODS
-from stowage_testbed.cluster.spawn import spawn_component
+from stowage_testbed.cluster.components import HOST_PODS, spawn_component
 
 HOST_NODE = "stowage-host"
 HOST_TAINT = "stowage.dev/host"

@@ -9,8 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from stowage_testbed.images.home import RECIPES
-from stowage_testbed.images.recipe import Recipe, recipe_of
+from stowage_testbed.images.recipe import RECIPES, Recipe, recipe_of
 from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import load_manifest
 

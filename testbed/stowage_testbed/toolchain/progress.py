@@ -17,14 +17,12 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from stowage_testbed.toolchain.watcher import Watcher
-
 _NOTE_WIDTH = 40
 
 
 @dataclass(frozen=True, slots=True)
 class ToolWatcher:
-    """Moves one tool's bar as its installation goes on."""
+    """Moves one tool's bar: a step is a compiled package, or a KiB of a download."""
 
     progress: Progress
     task: TaskID
@@ -54,7 +52,7 @@ class ToolProgress:
         self.progress.start_task(self.tasks[name])
         self.progress.update(self.tasks[name], note="starting")
 
-    def watcher(self, name: str) -> Watcher:
+    def watcher(self, name: str) -> ToolWatcher:
         """Return what moves the bar of the tool called ``name``."""
         return ToolWatcher(self.progress, self.tasks[name])
 

@@ -16,16 +16,14 @@ from stowage_testbed.cli import app
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
 from stowage_testbed.cluster.containers import project
-from stowage_testbed.cluster.errors import (
-    ClusterMissingError,
-    ContainersUnreachableError,
-)
 from stowage_testbed.cluster.fitness import fitness_of
-from stowage_testbed.cluster.kind.certificates import write_certificates
+from stowage_testbed.cluster.kind.cluster import write_certificates
 from stowage_testbed.cluster.kind.config import render_config
 from stowage_testbed.cluster.listing import list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import Ports
+from stowage_testbed.docker.engine import EngineUnreachableError
+from stowage_testbed.errors import StowageError
 
 PORTS = Ports(1, 2, 3, 4, 5)
 NOBODY = "unix:///nowhere/docker.sock"
@@ -71,7 +69,7 @@ def test_a_record_of_an_older_version_is_a_cluster_without_containers() -> None:
 
 def test_a_cluster_that_is_not_there_is_missing_on_any_backend() -> None:
     """The error says how to bring one up."""
-    with pytest.raises(ClusterMissingError, match="stowage up one"):
+    with pytest.raises(StowageError, match="stowage up one"):
         existing_cluster("one")
 
 
@@ -79,7 +77,7 @@ def test_containers_of_an_engine_that_is_away_are_not_forgotten() -> None:
     """With its folder gone, nobody would know of them when the engine is back."""
     workdir = a_cluster("one", Backend.KWOK_DOCKER, NOBODY)
 
-    with pytest.raises(ContainersUnreachableError, match="nowhere"):
+    with pytest.raises(EngineUnreachableError, match="nowhere"):
         purge_clusters(everything=True)
 
     assert workdir.exists()
