@@ -26,8 +26,6 @@ class Container:
 
     Attributes
     ----------
-    name
-        As Docker knows it.
     component
         Names its log in the cluster's folder.
     """
@@ -59,12 +57,8 @@ class ContainerStartup:
 
     Attributes
     ----------
-    workdir
-        The cluster's folder; its name is the cluster's.
     containers
         In the order of their dependence: the first that ended is the cause.
-    timeout_s
-        Deadline of each of the waits.
     """
 
     workdir: Path

@@ -22,8 +22,6 @@ class Fitness:
     ----------
     unavailable_reasons
         Why it does not work here, each with the way out; none if it does.
-    notes
-        What must be known to use it.
     """
 
     backend: Backend
@@ -36,15 +34,7 @@ def fitness_of(
     engine: Callable[[], str] = engine_unavailable_reason,
     startable: Callable[[], list[str]] = unstartable_reasons,
 ) -> Fitness:
-    """Look whether a backend works here.
-
-    Parameters
-    ----------
-    engine
-        Returns why no Docker engine answers.
-    startable
-        Returns why none can be started.
-    """
+    """Look whether a backend works here."""
     unavailable_reasons = [*_tool_unavailable_reasons(backend)]
     notes = [f"no {need}: {why}" for need, why in CANNOT[backend].items()]
     if backend is not Backend.KWOK_BINARY and (why := engine()):

@@ -31,8 +31,6 @@ class FolderCluster(ABC):
         Unique among this user's clusters.
     api_port
         Port of the API server on 127.0.0.1; a free one without.
-    timeout_s
-        How long the control plane may take to become ready.
 
     Raises
     ------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -12,8 +11,6 @@ HOST_NODE = "stowage-host"
 HOST_TAINT = "stowage.dev/host"
 """Keeps the workload off the node that the release runs on."""
 
-_MODULE = "stowage_testbed.hostpods"
-
 
 def start_host_pods(
     workdir: Path, kubeconfig: Path, longest_backoff_s: float | None = None
@@ -22,15 +19,17 @@ def start_host_pods(
 
     Parameters
     ----------
-    workdir, kubeconfig
-        Of the cluster.
     longest_backoff_s
         Longest wait before a container that ended is started again; the daemon's own
         default without.
     """
-    if importlib.util.find_spec(f"{_MODULE}.__main__") is None:
-        return
-    command = [sys.executable, "-m", _MODULE, "--kubeconfig", str(kubeconfig)]
+    command = [
+        sys.executable,
+        "-m",
+        "stowage_testbed.hostpods",
+        "--kubeconfig",
+        str(kubeconfig),
+    ]
     command += ["--workdir", str(workdir), "--node", HOST_NODE]
     if longest_backoff_s is not None:
         command += ["--backoff-maximum-s", str(longest_backoff_s)]

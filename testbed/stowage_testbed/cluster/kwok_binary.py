@@ -32,8 +32,6 @@ class KwokBinaryCluster(FolderCluster):
 
     Parameters
     ----------
-    name, api_port, timeout_s
-        As for any cluster.
     extra_args
         Further arguments by component, over the testbed's own.
     metrics

@@ -94,8 +94,6 @@ def render_config(
 
     Parameters
     ----------
-    options
-        Of kwokctl's runtime.
     extra_args
         Arguments on top of kwokctl's own.
     replaced

@@ -32,12 +32,6 @@ class ClusterEntry:
     ----------
     state
         "up": kept, running; "owned": belongs to a live process; "leftover": neither.
-    owner_pid
-        The owning process of an "owned" cluster.
-    api_port
-        Where its API server listens on 127.0.0.1, if that is known.
-    backend
-        How it is run, if that is known.
     """
 
     name: str

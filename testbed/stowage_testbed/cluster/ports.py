@@ -43,12 +43,8 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
 
     Parameters
     ----------
-    api_port
-        The port that the user wants for the API server.
     taken
         Ports that other clusters have chosen, bound already or not.
-    start
-        Where in the range to begin looking.
 
     Raises
     ------

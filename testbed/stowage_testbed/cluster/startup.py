@@ -40,12 +40,6 @@ class Startup:
 
     Attributes
     ----------
-    workdir
-        The cluster's folder; its name is the cluster's.
-    config
-        What kwokctl is given.
-    ports
-        What the components listen on.
     timeout_s
         Deadline of each of the waits.
     """

@@ -44,12 +44,8 @@ class Supervisor:
 
     Parameters
     ----------
-    cluster
-        One that is up.
     ending
         Ends the block that works with it.
-    folders
-        Further folders that the block writes to.
     least_free_bytes
         On the disk of each folder.
     """

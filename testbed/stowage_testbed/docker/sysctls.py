@@ -39,8 +39,6 @@ def kept_sysctls(file: Path, root: Path = ROOT) -> Iterator[None]:
     ----------
     file
         Holds them meanwhile; it outlives a process that is killed.
-    root
-        Where the kernel shows them.
     """
     if file.exists():
         _write(json.loads(file.read_text("utf-8")), root)

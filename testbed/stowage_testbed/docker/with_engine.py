@@ -36,11 +36,6 @@ _EXIT_BASE = 128
 def run_with_engine(command: Sequence[str], *, optional: bool = False) -> int:
     """Run a command beside an engine, and return its exit code.
 
-    Parameters
-    ----------
-    optional
-        Run it also if no engine comes up, and say so.
-
     Raises
     ------
     StowageError

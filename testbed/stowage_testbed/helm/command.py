@@ -33,12 +33,6 @@ def run_helm(
 
     Parameters
     ----------
-    cluster
-        Whose kubeconfig Helm gets.
-    arguments
-        Of Helm.
-    timeout_s
-        Helm's own time-out.
     hopeless
         Asked now and then; Helm is ended once it is true.
 

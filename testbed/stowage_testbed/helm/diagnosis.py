@@ -85,8 +85,6 @@ def profile_issue(profile: Path, said: str) -> str:
 
     Parameters
     ----------
-    profile
-        The profile's file.
     said
         The scheduler's error, which quotes fields as paths, as in
         ``profiles[0].plugins``, and plugins by name.

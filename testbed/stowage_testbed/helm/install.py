@@ -57,20 +57,10 @@ def install_release(
 
     Parameters
     ----------
-    cluster
-        A cluster that is up.
-    profile
-        The chart's profile.
-    optimizer_enabled
-        Whether the optimiser runs beside the scheduler.
     values
         Further values, over those that the testbed needs.
     namespace, name
         Where, and under which name; the namespace is created.
-    timeout_s
-        How long it may take to become ready.
-    chart
-        The chart's folder.
 
     Raises
     ------

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from stowage_testbed.hostpods.backoff import BackoffLimits
 from stowage_testbed.hostpods.clock import LoopClock
@@ -23,6 +22,7 @@ from stowage_testbed.hostpods.process import (
     Exit,
     start_process,
 )
+from stowage_testbed.hostpods.states import ContainerRecord
 from stowage_testbed.whole_file import write_whole
 
 _log = logging.getLogger(__name__)
@@ -39,37 +39,30 @@ class PodSandbox:
     backoff: BackoffLimits
 
 
-class HealthListener(Protocol):
-    """Hears how the container is."""
-
-    def on_started(self) -> None:
-        """Take note that the startup probe succeeded, or that there is none."""
-        ...
-
-    def on_ready(self, *, ready: bool) -> None:
-        """Take note of the readiness probe's verdict."""
-        ...
-
-    def on_probe_failure(self, message: str) -> None:
-        """Take note of why the container is not ready yet, or no longer."""
-        ...
-
-
 @dataclass(slots=True)
 class Attempt:
-    """A running process with its probes; made by :func:`start_attempt`."""
+    """A running process with its probes; made by :func:`start_attempt`.
+
+    Attributes
+    ----------
+    record, changed
+        The container's line in the status, kept up to date with the probes' verdicts,
+        and what is called after each change.
+    """
 
     process: ContainerProcess
     probed: Probed
     clock: LoopClock
     grace_s: float
+    record: ContainerRecord
+    changed: Callable[[], None]
     unhealthy_reason: str = ""
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
     _ending: asyncio.Task[None] | None = None
 
-    async def run(self, listener: HealthListener) -> Exit:
-        """Return when the process has ended; the listener receives its health."""
-        probing = asyncio.create_task(self._watch_health(listener))
+    async def run(self) -> Exit:
+        """Probe until the process has ended, and return how."""
+        probing = asyncio.create_task(self._watch_health())
         ended = await self.process.wait()
         self._ended.set()
         probing.cancel()
@@ -94,18 +87,18 @@ class Attempt:
             self.process.kill()
             await self._ended.wait()
 
-    async def _watch_health(self, listener: HealthListener) -> None:
+    async def _watch_health(self) -> None:
         """Run the startup probe, then the others side by side."""
-        if startup := self._prober("startup", listener.on_probe_failure):
+        if startup := self._prober("startup", self._show_failure):
             await startup.until_success(lambda seen: self._end_unhealthy(startup, seen))
-        listener.on_started()
+        _log.info("container %s is up", self.record.name)
+        self.record.started = True
+        self.changed()
         async with asyncio.TaskGroup() as probes:
-            if readiness := self._prober("readiness", listener.on_probe_failure):
-                probes.create_task(
-                    readiness.run(lambda ok, _: listener.on_ready(ready=ok))
-                )
+            if readiness := self._prober("readiness", self._show_failure):
+                probes.create_task(readiness.run(lambda ok, _: self._show_ready(ok)))
             else:
-                listener.on_ready(ready=True)
+                self._show_ready(True)
             if liveness := self._prober("liveness"):
                 probes.create_task(
                     liveness.run(
@@ -114,6 +107,17 @@ class Attempt:
                         )
                     )
                 )
+
+    def _show_ready(self, ready: bool) -> None:
+        if self.record.ready != ready:
+            self.record.ready = ready
+            self.record.probe_failure = "" if ready else self.record.probe_failure
+            self.changed()
+
+    def _show_failure(self, message: str) -> None:
+        if self.record.probe_failure != message:
+            self.record.probe_failure = message
+            self.changed()
 
     def _prober(
         self, kind: str, on_failure: Callable[[str], None] = lambda _: None
@@ -126,14 +130,19 @@ class Attempt:
     def _end_unhealthy(self, prober: Prober, seen: Outcome) -> None:
         """End the process because of what was seen; it is then started again."""
         if self._ending is None:
-            name = self.probed.container["name"]
             self.unhealthy_reason = f"{prober.kind} probe failed: {seen.message}"
-            _log.warning("container %s is ended: %s", name, self.unhealthy_reason)
+            _log.warning(
+                "container %s is ended: %s", self.record.name, self.unhealthy_reason
+            )
             self._end(prober.probe.get("terminationGracePeriodSeconds", self.grace_s))
 
 
 async def start_attempt(
-    container: Manifest, sandbox: PodSandbox, grace_s: float
+    container: Manifest,
+    sandbox: PodSandbox,
+    grace_s: float,
+    record: ContainerRecord,
+    changed: Callable[[], None],
 ) -> Attempt:
     """Start a container's command with its mounts, variables and log.
 
@@ -159,4 +168,5 @@ async def start_attempt(
     process = await start_process(Command(argv, env, cwd), log)
     # Whole at once: others may read it at any moment.
     write_whole(sandbox.folder / f"{name}.pid", f"{process.pid}\n")
-    return Attempt(process, Probed(container, env, cwd), sandbox.clock, grace_s)
+    probed = Probed(container, env, cwd)
+    return Attempt(process, probed, sandbox.clock, grace_s, record, changed)

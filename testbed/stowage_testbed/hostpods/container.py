@@ -29,12 +29,8 @@ class ContainerRunner:
 
     Parameters
     ----------
-    pod, container
-        The specs.
     record
         The container's line in the status; this runner is its only writer.
-    sandbox
-        Where it runs.
     changed
         Called after each change of the record.
     """
@@ -76,32 +72,15 @@ class ContainerRunner:
             await self._attempt.terminate(grace_s)
         await self._idle.wait()
 
-    def on_started(self) -> None:
-        """Take note that the startup probe succeeded, or that there is none."""
-        _log.info("container %s is up", self.record.name)
-        self.record.started = True
-        self._changed()
-
-    def on_ready(self, *, ready: bool) -> None:
-        """Take note of the readiness probe's verdict."""
-        if self.record.ready != ready:
-            self.record.ready = ready
-            self.record.probe_failure = "" if ready else self.record.probe_failure
-            self._changed()
-
-    def on_probe_failure(self, message: str) -> None:
-        """Take note of why the container is not ready yet, or no longer."""
-        if self.record.probe_failure != message:
-            self.record.probe_failure = message
-            self._changed()
-
     async def _try_once(self) -> None:
         """Run once, from start to end, or show why it could not be started."""
         grace_s = self._pod["spec"].get(
             "terminationGracePeriodSeconds", DEFAULT_GRACE_S
         )
         try:
-            attempt = await start_attempt(self._container, self._sandbox, grace_s)
+            attempt = await start_attempt(
+                self._container, self._sandbox, grace_s, self.record, self._changed
+            )
         except HostPodsError as error:
             _log.warning("container %s waits: %s", self.record.name, error)
             self._show(Waiting(error.reason, str(error)))
@@ -112,7 +91,7 @@ class ContainerRunner:
         self._show(Running(since))
         if self._stopping.is_set():  # asked to stop while starting
             attempt.process.kill()
-        ended = await attempt.run(self)
+        ended = await attempt.run()
         self._attempt = None
         _log.info("container %s ended with %d", self.record.name, ended.code)
         if (

@@ -19,12 +19,8 @@ class EndedContainer:
 
     Attributes
     ----------
-    pod
-        Namespace and name.
     code
         As container runtimes say it: 128 + n for signal n.
-    log
-        The file with its output.
     """
 
     pod: str
@@ -34,13 +30,7 @@ class EndedContainer:
 
 
 class EndedContainers:
-    """The record of one work directory.
-
-    Parameters
-    ----------
-    workdir
-        Of the daemon.
-    """
+    """The record of one work directory."""
 
     def __init__(self, workdir: Path) -> None:
         self._file = workdir / _FILE

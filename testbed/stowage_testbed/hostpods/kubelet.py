@@ -44,13 +44,7 @@ class HostNode:
 
 
 class HostKubelet:
-    """Runs the pods of one node.
-
-    Parameters
-    ----------
-    node
-        The node and its surroundings.
-    """
+    """Runs the pods of one node."""
 
     def __init__(self, node: HostNode) -> None:
         self._node = node

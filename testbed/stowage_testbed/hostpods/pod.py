@@ -32,8 +32,6 @@ class PodRunner:
     ----------
     pod
         The pod as first seen.
-    api
-        Where its status and events are written.
     sandbox, volumes
         Where its containers run, and what they are shown.
     """

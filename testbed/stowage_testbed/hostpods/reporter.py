@@ -21,12 +21,8 @@ class StatusReporter:
 
     Parameters
     ----------
-    api, clock
-        Where to write, and the time between two tries.
     pod
         The pod; its UID is a precondition of every message.
-    compose
-        Returns the status as it is now.
     """
 
     def __init__(

@@ -92,8 +92,6 @@ def first_record(container: Manifest, former: Manifest | None) -> ContainerRecor
 
     Parameters
     ----------
-    container
-        The container's spec.
     former
         Its status from before the daemon was started, if it had one: what ran then
         ended together with the daemon and counts as a restart.

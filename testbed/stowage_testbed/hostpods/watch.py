@@ -37,10 +37,6 @@ class PodWatch:
 
     Parameters
     ----------
-    source
-        The API server.
-    node
-        Only pods bound to this node are seen.
     listed, changed
         Called from the watching thread: with every pod there is, after each listing;
         with ``ADDED``, ``MODIFIED`` or ``DELETED`` and the pod, after each change.

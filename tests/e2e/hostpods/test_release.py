@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,6 @@ from stowage_testbed.toolchain import tool_path
 from stowage_testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
-
-
-@pytest.fixture(scope="module")
-def release(environment: ReleaseEnvironment) -> Iterator[Release]:
-    """Return a release with the optimiser."""
-    installed = install_release(
-        environment.cluster, profile="optimizer", optimizer_enabled=True
-    )
-    yield installed
-    uninstall_release(installed)
 
 
 def test_installed_means_ready(

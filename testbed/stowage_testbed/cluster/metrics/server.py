@@ -36,8 +36,6 @@ class MetricsServer:
 
     Attributes
     ----------
-    workdir
-        Of the cluster.
     kubelet_port
         Where KWOK answers for every fake node.
     timeout_s
