@@ -11,7 +11,7 @@ from typing import Any
 from stowage_testbed.hostpods.api import JSON, ApiServer
 from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import BackoffLimits
-from stowage_testbed.hostpods.clock import LoopClock, SystemLoopClock
+from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.mounts import Mounts
 
@@ -69,8 +69,8 @@ class MemoryApi(ApiServer):
         }
 
 
-@dataclass(slots=True)
-class JumpingClock:
+@dataclass
+class JumpingClock(LoopClock):
     """Lets no time pass: a pause is noted, and the clock jumps over it."""
 
     seconds: float = 0.0
@@ -99,6 +99,6 @@ def a_place(folder: Path, clock: LoopClock | None = None) -> PodSandbox:
         folder=pod_folder,
         mounts=Mounts(folder / "mnt", pod_folder / "volumes"),
         api_url=API_URL,
-        clock=clock or SystemLoopClock(),
+        clock=clock or LoopClock(),
         backoff=BackoffLimits(),
     )

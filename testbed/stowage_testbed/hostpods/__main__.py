@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.backoff import BackoffLimits
-from stowage_testbed.hostpods.clock import SystemLoopClock
+from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.kubelet import HostKubelet, HostNode
 
 
@@ -37,7 +37,7 @@ async def serve(options: argparse.Namespace) -> None:
         api=ApiServer(options.kubeconfig),
         name=options.node,
         workdir=options.workdir.resolve(),
-        clock=SystemLoopClock(),
+        clock=LoopClock(),
         backoff=BackoffLimits(maximum_s=options.backoff_maximum_s),
     )
     await HostKubelet(node).run(stop)

@@ -30,7 +30,7 @@ class ContainerRunner:
     Parameters
     ----------
     record
-        The container's line in the status; this runner is its only writer.
+        The container's line in the status; only this runner and its attempts write it.
     changed
         Called after each change of the record.
     """

@@ -98,14 +98,13 @@ def _install(
     _check_space(needed_bytes)
     with show_progress([tool.name for tool in tools], quiet=quiet) as progress:
         for tool in tools:
-            progress.begin(tool.name)
             try:
-                install_one(tool, partial(source, watcher=progress.watcher(tool.name)))
+                with progress.tool(tool.name) as watcher:
+                    install_one(tool, partial(source, watcher=watcher))
             except OSError as error:
                 if error.errno != errno.ENOSPC:
                     raise
                 raise _no_space(needed_bytes) from error
-            progress.finish(tool.name)
 
 
 def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:

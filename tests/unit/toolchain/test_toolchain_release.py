@@ -69,31 +69,23 @@ def a_tarball(member: str, content: bytes) -> bytes:
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_bare_binary_is_installed(site: tuple[Path, str], tmp_path: Path) -> None:
-    """As Kubernetes and KWOK publish them."""
-    folder, mirror = site
-    (folder / "v1.2.3" / "hello").write_bytes(BINARY)
-
-    file = install(a_released_tool(tmp_path / "m", URL), mirror, BINARY)
-
-    assert file.read_bytes() == BINARY
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_binary_is_taken_out_of_a_tarball(
-    site: tuple[Path, str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("member", "published"),
+    [
+        # As Kubernetes and KWOK publish them.
+        (None, BINARY),
+        # As etcd and Helm do; nothing else of the archive is written.
+        ("hello-{version}/hello", a_tarball("hello-v1.2.3/hello", BINARY)),
+    ],
+)
+def test_a_published_tool_is_installed(
+    site: tuple[Path, str], tmp_path: Path, member: str | None, published: bytes
 ) -> None:
-    """As etcd and Helm publish them; nothing else of the archive is written."""
+    """Bare, or taken out of a tarball."""
     folder, mirror = site
-    tarball = a_tarball("hello-v1.2.3/hello", BINARY)
-    (folder / "v1.2.3" / "hello.tar.gz").write_bytes(tarball)
-    tool = a_released_tool(
-        tmp_path / "m",
-        "https://example.com/v1.2.3/hello.tar.gz",
-        "hello-{version}/hello",
-    )
+    (folder / "v1.2.3" / "hello").write_bytes(published)
 
-    file = install(tool, mirror, tarball)
+    file = install(a_released_tool(tmp_path / "m", URL, member), mirror, published)
 
     assert file.read_bytes() == BINARY
     assert [path.name for path in file.parent.iterdir()] == ["hello"]
@@ -144,21 +136,21 @@ def test_a_download_that_breaks_off_says_how_far_it_came(
 
 
 @pytest.mark.usefixtures("cache")
-def test_an_archive_that_is_not_there_is_named(
-    site: tuple[Path, str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("elsewhere", "said"),
+    [
+        # Old releases are withdrawn.
+        (None, r"v1\.2\.3/hello failed: HTTP 404"),
+        # Port 9 of the loopback is nobody's.
+        ("http://127.0.0.1:9", "Connection refused"),
+    ],
+)
+def test_an_archive_that_cannot_be_had_is_named(
+    site: tuple[Path, str], tmp_path: Path, elsewhere: str | None, said: str
 ) -> None:
-    """Old releases are withdrawn."""
-    _, mirror = site
-
-    with pytest.raises(StowageError, match=r"v1\.2\.3/hello failed: HTTP 404"):
-        install(a_released_tool(tmp_path / "m", URL), mirror, BINARY)
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    """Port 9 of the loopback is nobody's."""
-    with pytest.raises(StowageError, match="Connection refused"):
-        install(a_released_tool(tmp_path / "m", URL), "http://127.0.0.1:9", BINARY)
+    """With the server's own reason."""
+    with pytest.raises(StowageError, match=said):
+        install(a_released_tool(tmp_path / "m", URL), elsewhere or site[1], BINARY)
 
 
 @pytest.mark.usefixtures("cache")
