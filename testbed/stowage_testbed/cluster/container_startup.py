@@ -22,13 +22,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One component's container.
-
-    Attributes
-    ----------
-    component
-        Names its log in the cluster's folder.
-    """
+    """One component's container, by its name in Docker."""
 
     name: str
     component: str
@@ -55,10 +49,8 @@ class Container:
 class ContainerStartup:
     """The waits of one cluster whose control plane is made of containers.
 
-    Attributes
-    ----------
-    containers
-        In the order of their dependence: the first that ended is the cause.
+    They are in the order of their dependence: the first that ended is the cause. Each
+    wait may take ``timeout_s``.
     """
 
     workdir: Path
@@ -69,10 +61,7 @@ class ContainerStartup:
     def await_api(self, probe: Callable[[], ApiProbe]) -> ApiProbe:
         """Wait until the API server is ready, and return how it is asked.
 
-        Parameters
-        ----------
-        probe
-            Makes it; raises an ``OSError`` while the certificates are not there.
+        ``probe`` raises an ``OSError`` while the certificates are not there.
 
         Raises
         ------

@@ -18,10 +18,7 @@ from stowage_testbed.toolchain.manifest import load_manifest
 class Fitness:
     """What was found out about one backend.
 
-    Attributes
-    ----------
-    unavailable_reasons
-        Why it does not work here, each with the way out; none if it does.
+    Each reason why it does not work here comes with the way out.
     """
 
     backend: Backend

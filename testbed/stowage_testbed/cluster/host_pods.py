@@ -15,13 +15,10 @@ HOST_TAINT = "stowage.dev/host"
 def start_host_pods(
     workdir: Path, kubeconfig: Path, longest_backoff_s: float | None = None
 ) -> None:
-    """Start the daemon; it is not waited for.
+    """Start the daemon, which is not waited for.
 
-    Parameters
-    ----------
-    longest_backoff_s
-        Longest wait before a container that ended is started again; the daemon's own
-        default without.
+    A container that ended is started again after ``longest_backoff_s`` at most; after
+    the daemon's own default without.
     """
     command = [
         sys.executable,

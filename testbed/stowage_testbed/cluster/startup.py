@@ -36,13 +36,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class Startup:
-    """One cluster on its way up.
-
-    Attributes
-    ----------
-    timeout_s
-        Deadline of each of the waits.
-    """
+    """One cluster on its way up; each of the waits may take ``timeout_s``."""
 
     workdir: Path
     config: Path

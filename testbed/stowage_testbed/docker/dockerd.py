@@ -32,13 +32,9 @@ SYS_RESOURCE = 24
 
 @dataclass(frozen=True, slots=True)
 class Dockerd:
-    """Where a dockerd keeps its things.
+    """A dockerd that keeps its things in one folder: images, socket, log.
 
-    Attributes
-    ----------
-    folder
-        Of images, containers, socket and log. Images stay; everything else is gone
-        when the engine ends.
+    Images stay; everything else is gone when the engine ends.
     """
 
     folder: Path

@@ -22,10 +22,7 @@ _QUOTED = re.compile(r'"([^"]+)"')
 class CrashLoop:
     """Looks for a container that ends again and again: more waiting is in vain.
 
-    Attributes
-    ----------
-    container
-        The first one that has; empty as long as none has.
+    ``container`` is the first one that has; empty as long as none has.
     """
 
     release: Release
@@ -83,11 +80,8 @@ def said_last(log: list[str]) -> str:
 def profile_issue(profile: Path, said: str) -> str:
     """Return ``file:line: error`` if the error names something of the profile.
 
-    Parameters
-    ----------
-    said
-        The scheduler's error, which quotes fields as paths, as in
-        ``profiles[0].plugins``, and plugins by name.
+    The scheduler quotes fields as paths, as in ``profiles[0].plugins``, and plugins by
+    name.
     """
     lines = profile.read_text("utf-8").splitlines()
     for quoted in _QUOTED.findall(said):

@@ -27,12 +27,8 @@ _log = logging.getLogger(__name__)
 class ContainerRunner:
     """Starts a container, and starts it again with back-off.
 
-    Parameters
-    ----------
-    record
-        The container's line in the status; only this runner and its attempts write it.
-    changed
-        Called after each change of the record.
+    The record is the container's line in the status; only this runner and its attempts
+    write it. ``changed`` is called after each change.
     """
 
     def __init__(

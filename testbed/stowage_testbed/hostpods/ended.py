@@ -15,13 +15,7 @@ _FILE = "ended-containers.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class EndedContainer:
-    """One end of a container that had been ready.
-
-    Attributes
-    ----------
-    code
-        As container runtimes say it: 128 + n for signal n.
-    """
+    """One end of a container that had been ready; ``code`` is 128 + n for signal n."""
 
     pod: str
     container: str

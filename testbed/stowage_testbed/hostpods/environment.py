@@ -16,13 +16,7 @@ _REFERENCE = re.compile(r"\$(?:\$|\((?P<name>[^()\s]+)\))")
 
 
 def container_environment(container: Manifest, api_url: str) -> dict[str, str]:
-    """Return the variables in the kubelet's order: those of the node, then ``env``.
-
-    Parameters
-    ----------
-    api_url
-        Address of the API server, for ``KUBERNETES_SERVICE_HOST`` and its port.
-    """
+    """Return the variables in the kubelet's order: those of the node, then ``env``."""
     address = urlsplit(api_url)
     port = str(address.port or 443)
     variables = {

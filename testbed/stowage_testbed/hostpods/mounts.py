@@ -16,15 +16,7 @@ from stowage_testbed.hostpods.manifest import Manifest
 
 @dataclass(frozen=True, slots=True)
 class Mounts:
-    """The links of one pod.
-
-    Attributes
-    ----------
-    root
-        The folder that mount paths must lie under.
-    volumes
-        The folder that holds the pod's volumes, one folder a volume.
-    """
+    """The links of one pod, below ``root``, to the folders of its volumes."""
 
     root: Path
     volumes: Path

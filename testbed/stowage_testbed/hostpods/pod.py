@@ -26,15 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class PodRunner:
-    """Runs one pod until it is deleted.
-
-    Parameters
-    ----------
-    pod
-        The pod as first seen.
-    sandbox, volumes
-        Where its containers run, and what they are shown.
-    """
+    """Runs one pod until it is deleted."""
 
     def __init__(
         self, pod: Manifest, api: ApiServer, sandbox: PodSandbox, volumes: Volumes

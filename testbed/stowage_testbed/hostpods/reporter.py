@@ -19,10 +19,7 @@ _log = logging.getLogger(__name__)
 class StatusReporter:
     """Sends the newest status; several changes in a row may become one message.
 
-    Parameters
-    ----------
-    pod
-        The pod; its UID is a precondition of every message.
+    The pod's UID is a precondition of every message.
     """
 
     def __init__(

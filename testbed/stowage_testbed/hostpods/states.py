@@ -88,11 +88,8 @@ class ContainerRecord:
 def first_record(container: Manifest, former: Manifest | None) -> ContainerRecord:
     """Return a container's first record.
 
-    Parameters
-    ----------
-    former
-        Its status from before the daemon was started, if it had one: what ran then
-        ended together with the daemon and counts as a restart.
+    ``former`` is its status from before the daemon was started, if it had one: what ran
+    then ended together with the daemon and counts as a restart.
     """
     waiting = Waiting("ContainerCreating")
     record = ContainerRecord(container["name"], container.get("image", ""), waiting)

@@ -34,15 +34,7 @@ class _Token:
 
 
 class Volumes:
-    """The volumes of one pod.
-
-    Parameters
-    ----------
-    folder
-        Has one folder a volume, named for it.
-    api
-        Where ConfigMaps, Secrets and tokens come from.
-    """
+    """The volumes of one pod: in ``folder``, one folder a volume, named for it."""
 
     def __init__(self, folder: Path, api: ApiServer, clock: LoopClock) -> None:
         self.folder = folder

@@ -24,13 +24,7 @@ class ImageMissingError(StowageError):
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What `docker load` takes.
-
-    Attributes
-    ----------
-    file
-        Called after the key of the image's content.
-    """
+    """What `docker load` takes: a file called after the key of the image's content."""
 
     recipe: Recipe
     file: Path

@@ -36,16 +36,9 @@ GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class RunningService:
-    """A service that is ready.
+    """A service that is ready, ``ready_s`` after its start.
 
-    Parameters
-    ----------
-    pid
-        Its process; the solver's processes are its children.
-    stub
-        The way to call it.
-    ready_s
-        Time from its start until it was ready.
+    The solver's processes are children of its own.
     """
 
     pid: int
@@ -97,10 +90,7 @@ def call_failed(case: str, arm: str, why: str) -> StowageError:
 def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
     """Start the service and stop it afterwards.
 
-    Parameters
-    ----------
-    code_cache
-        Where compiled code is looked for; None leaves it to the service.
+    Compiled code is looked for in ``code_cache``; None leaves it to the service.
 
     Raises
     ------

@@ -56,12 +56,7 @@ class ReleaseImages:
     references: Sequence[str] = ()
 
     def bring(self, node: str, run_kind: Callable[[Sequence[str]], None]) -> None:
-        """Bring them to a node.
-
-        Parameters
-        ----------
-        run_kind
-            Runs kind with arguments, less the cluster's name.
+        """Bring them to a node; ``run_kind`` adds the cluster's name to arguments.
 
         Raises
         ------

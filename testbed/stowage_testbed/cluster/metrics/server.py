@@ -34,12 +34,8 @@ _API_SERVICE = "v1beta1.metrics.k8s.io"
 class MetricsServer:
     """Starts metrics-server on one cluster.
 
-    Attributes
-    ----------
-    kubelet_port
-        Where KWOK answers for every fake node.
-    timeout_s
-        How long it may take until the API server has found it.
+    KWOK answers on ``kubelet_port`` for every fake node; the API server must have found
+    metrics-server within ``timeout_s``.
     """
 
     workdir: Path
