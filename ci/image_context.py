@@ -12,8 +12,7 @@ from pathlib import Path
 from stowage_testbed.errors import StowageError
 from stowage_testbed.images.content import source_epoch
 from stowage_testbed.images.contexts import prepare
-from stowage_testbed.images.home import recipes_home
-from stowage_testbed.images.recipe import recipe_of
+from stowage_testbed.images.recipe import recipe_of, recipes_home
 from stowage_testbed.toolchain import install_tools
 
 

@@ -15,8 +15,7 @@ from benchmarks.optimizer.record import Record, TierClaim
 from benchmarks.optimizer.value import value_of
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
-from stowage_testbed.optimizer_service.errors import CallFailedError
-from stowage_testbed.optimizer_service.service import RunningService
+from stowage_testbed.optimizer_service.service import RunningService, call_failed
 
 GRACE_S = 30.0
 """Beyond its limit a call is given this, and is then an error of the service."""
@@ -29,7 +28,7 @@ def measure(
 
     Raises
     ------
-    CallFailedError
+    StowageError
         It was refused, or not answered.
     """
     request = pb.SolveRequest(snapshot=snapshot, options=arm.options(case))
@@ -40,11 +39,11 @@ def measure(
         with watched_memory(service.pid) if wants_memory else nullcontext() as peak:
             seen.follow(service.stub.Solve(request, timeout=arm.time_limit_s + GRACE_S))
     except grpc.RpcError as error:
-        raise CallFailedError(case.id, arm.name, str(error.details())) from None
+        raise call_failed(case.id, arm.name, str(error.details())) from None
     last = seen.last
     if last is None or last.end_reason == pb.END_REASON_ERROR:
         why = "the stream ended early" if last is None else last.message
-        raise CallFailedError(case.id, arm.name, why)
+        raise call_failed(case.id, arm.name, why)
     return Record(
         case=case.id,
         arm=arm.name,

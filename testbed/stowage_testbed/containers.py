@@ -27,29 +27,21 @@ from stowage_optimizer.cli.probe import probe
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_testbed.docker.engine import image_id
-from stowage_testbed.docker.errors import DockerError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.images.recipe import recipe_of
+from stowage_testbed.optimizer_service.service import last_answer
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 MEMORY_BYTES = 2 << 30
 READY_S = 60.0
-GRACE_S = 30.0
-"""Beyond its time limit an answer is waited for so long."""
 
 _INSIDE = "/run/stowage"
 _SOCKET = "optimizer.sock"
 _USER = 65532
 _PROCESSES = 256
 _ROOT = 0
-
-
-class NoPlanError(DockerError):
-    """The container ended, or was ended, before it had answered."""
-
-    def __init__(self, why: str, log: str) -> None:
-        super().__init__(f"the optimiser's container gave no answer: {why}\n{log}")
 
 
 class ServingWaitStrategy(WaitStrategy):
@@ -169,21 +161,16 @@ class OptimizerContainer(DockerContainer):
 
         Raises
         ------
-        NoPlanError
-            There was none; carries the container's last words.
+        StowageError
+            There was none: the container ended, or was ended; carries its last words.
         """
-        last = None
-        timeout_s = request.options.time_limit_s + GRACE_S
         with self.channel() as channel:
             try:
-                stub = pb_grpc.OptimizerStub(channel)
-                for last in stub.Solve(request, timeout=timeout_s):  # noqa: B007
-                    pass
-            except grpc.RpcError as error:
-                raise NoPlanError(str(error.details()), self._said()) from None
-        if last is None or not last.last:
-            raise NoPlanError("the stream ended early", self._said())
-        return last
+                return last_answer(pb_grpc.OptimizerStub(channel), request)
+            except StowageError as error:
+                raise StowageError(
+                    f"{error}; its container said:\n{self._said()}"
+                ) from None
 
     def _said(self) -> str:
         output, errors = self.get_logs()

@@ -9,8 +9,9 @@ RUN_ENDED = 3
 class StowageError(Exception):
     """What went wrong, and the way out.
 
-    Each cause has one subclass, in the ``errors.py`` of its room. The command line
-    prints the message without a traceback and exits with ``exit_code``.
+    Raised where the cause is known. A subclass exists where somebody catches it, or
+    where the exit code is another one. The command line prints the message without a
+    traceback and exits with ``exit_code``.
     """
 
     exit_code = 1

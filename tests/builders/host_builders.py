@@ -1,24 +1,21 @@
-"""Pods, objects and time for the tests of host pods."""
+"""Pods, an API server in memory, and time for the tests of host pods."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.hostpods.api import JSON, ApiServer
+from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import BackoffLimits
-from stowage_testbed.hostpods.clock import LoopClock, SystemLoopClock
-from stowage_testbed.hostpods.environment import NodeEnvironment
+from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.mounts import Mounts
-from stowage_testbed.hostpods.objects import Token
-from stowage_testbed.hostpods.sandbox import PodSandbox
 
 API_URL = "https://127.0.0.1:6443"
-CAPACITY = {"cpu": "4", "memory": "8Gi"}
 
 
 def a_container(*command: str, name: str = "main", **more: Any) -> dict[str, Any]:
@@ -29,13 +26,7 @@ def a_container(*command: str, name: str = "main", **more: Any) -> dict[str, Any
 def a_pod(*containers: Manifest, **spec: Any) -> dict[str, Any]:
     """Return a pod bound to the host node."""
     return {
-        "metadata": {
-            "name": "web",
-            "namespace": "ns",
-            "uid": "0123456789abcdef",
-            "labels": {"app": "web", "tier": "front"},
-            "annotations": {"note": 'a "quoted" word'},
-        },
+        "metadata": {"name": "web", "namespace": "ns", "uid": "0123456789abcdef"},
         "spec": {
             "nodeName": "stowage-host",
             "serviceAccountName": "robot",
@@ -45,35 +36,41 @@ def a_pod(*containers: Manifest, **spec: Any) -> dict[str, Any]:
     }
 
 
-@dataclass(slots=True)
-class MemoryObjects:
-    """ConfigMaps and Secrets by name, and numbered tokens."""
+class MemoryApi(ApiServer):
+    """Objects by the end of their path, and numbered tokens."""
 
-    config_maps: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
-    secrets: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
-    clock: LoopClock = field(default_factory=SystemLoopClock)
-    tokens: list[tuple[str | None, int]] = field(default_factory=list)
+    def __init__(self, clock: LoopClock) -> None:
+        self.objects: dict[str, Manifest] = {}
+        self.asked: list[tuple[str, Manifest]] = []
+        self._clock = clock
 
-    async def config_map(self, namespace: str, name: str) -> Mapping[str, bytes] | None:
-        """Return a ConfigMap of the pod's namespace."""
-        return self.config_maps.get(name) if namespace == "ns" else None
+    async def get(self, path: str) -> Manifest | None:
+        """Return an object of the pod's namespace."""
+        return self.objects.get(path.removeprefix("/api/v1/namespaces/ns/"))
 
-    async def secret(self, namespace: str, name: str) -> Mapping[str, bytes] | None:
-        """Return a Secret of the pod's namespace."""
-        return self.secrets.get(name) if namespace == "ns" else None
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Manifest | None = None,
+        content_type: str = JSON,
+    ) -> Manifest:
+        """Take note of what is asked, and answer a request for a token."""
+        asked = body or {}
+        self.asked.append((f"{method} {path}", asked))
+        if not path.endswith("/token"):
+            return {}
+        *_, account, _ = path.split("/")
+        tokens = sum(path.endswith("/token") for path, _ in self.asked)
+        lifetime = timedelta(seconds=asked["spec"]["expirationSeconds"])
+        expires = (self._clock.wall() + lifetime).isoformat()
+        return {
+            "status": {"token": f"{account}-{tokens}", "expirationTimestamp": expires}
+        }
 
-    async def token(
-        self, pod: Manifest, audience: str | None, lifetime_s: int
-    ) -> Token:
-        """Return the next token."""
-        self.tokens.append((audience, lifetime_s))
-        account = pod["spec"]["serviceAccountName"]
-        expires = self.clock.wall() + timedelta(seconds=lifetime_s)
-        return Token(f"{account}-{len(self.tokens)}", expires)
 
-
-@dataclass(slots=True)
-class JumpingClock:
+@dataclass
+class JumpingClock(LoopClock):
     """Lets no time pass: a pause is noted, and the clock jumps over it."""
 
     seconds: float = 0.0
@@ -94,11 +91,6 @@ class JumpingClock:
         await asyncio.sleep(0)
 
 
-def surroundings(objects: MemoryObjects | None = None) -> NodeEnvironment:
-    """Return a node's surroundings."""
-    return NodeEnvironment(objects or MemoryObjects(), API_URL, CAPACITY)
-
-
 def a_place(folder: Path, clock: LoopClock | None = None) -> PodSandbox:
     """Return a pod's place below a test's folder."""
     pod_folder = folder / "hostpods" / "01234567"
@@ -106,7 +98,7 @@ def a_place(folder: Path, clock: LoopClock | None = None) -> PodSandbox:
     return PodSandbox(
         folder=pod_folder,
         mounts=Mounts(folder / "mnt", pod_folder / "volumes"),
-        node=surroundings(),
-        clock=clock or SystemLoopClock(),
+        api_url=API_URL,
+        clock=clock or LoopClock(),
         backoff=BackoffLimits(),
     )

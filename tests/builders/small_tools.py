@@ -39,16 +39,3 @@ def a_manifest(*tools: Tool, needed_bytes: int = 0) -> Manifest:
     by_name = {tool.name: tool for tool in tools}
     space = {tool.group: Space(needed_bytes, needed_bytes) for tool in tools}
     return Manifest("1.26.0", space, by_name)
-
-
-class Quiet:
-    """A watcher that nobody looks at."""
-
-    def total(self, steps: int) -> None:
-        """Ignore it."""
-
-    def advance(self, steps: int, note: str) -> None:
-        """Ignore it."""
-
-    def note(self, text: str) -> None:
-        """Ignore it."""

@@ -12,7 +12,6 @@ from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.claim import remove_cluster
-from stowage_testbed.cluster.errors import BackendLacksError
 from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.interruption import (
     ending_cleanly,
@@ -23,6 +22,7 @@ from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_c
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs
+from stowage_testbed.errors import StowageError
 
 Name = Annotated[str, typer.Argument(help="The cluster's name.")]
 Nodes = Annotated[
@@ -119,7 +119,10 @@ def _cluster(
     if not metrics:
         return new_cluster(backend, name, api_port=port)
     if why := CANNOT[backend].get(Need.USAGE):
-        raise BackendLacksError(backend, Need.USAGE, why)
+        raise StowageError(
+            f"a cluster of {backend} has no {Need.USAGE}: {why}; "
+            "use --backend kwok-binary"
+        )
     return KwokBinaryCluster(name, api_port=port, metrics=MetricsSettings())
 
 

@@ -10,9 +10,9 @@ import typer
 
 from stowage_testbed.cli.main import app
 from stowage_testbed.docker.engine import engine_unavailable_reason
-from stowage_testbed.docker.errors import EngineNotStartableError
 from stowage_testbed.docker.requirements import NAMESPACES, unstartable_reasons
 from stowage_testbed.docker.with_engine import OPTIONAL
+from stowage_testbed.errors import StowageError
 
 
 @app.command()
@@ -37,7 +37,10 @@ def docker(
         beside = [sys.executable, "-m", "stowage_testbed.docker.with_engine"]
         flags = [OPTIONAL] if optional else []
         _become([*NAMESPACES, *beside, *flags, "--", *command])
-    error = EngineNotStartableError([reason, *reasons])
+    error = StowageError(
+        "no Docker engine answers, and none can be started: "
+        + "; ".join([reason, *reasons])
+    )
     if not optional:
         raise error
     typer.echo(f"stowage: {error}; what needs one is left out", err=True)

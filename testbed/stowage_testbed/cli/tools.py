@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import app
+from stowage_testbed.errors import StowageError
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.toolchain import install_tools, tool_path
-from stowage_testbed.toolchain.errors import SourceOptionError, ToolChoiceError
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
 from stowage_testbed.toolchain.release import Release, read_release
@@ -52,7 +52,7 @@ def install(
 ) -> None:
     """Install the tools that are not there yet, and compile the optimiser."""
     if names and group:
-        raise ToolChoiceError
+        raise StowageError("name tools or a group with --group, not both")
     release = _release(source, pins, mirror)
     installed = install_tools(
         names, group=group or DEFAULT_GROUP, release=release, quiet=quiet
@@ -80,8 +80,14 @@ def path(name: Annotated[str, typer.Argument(help="The tool's name.")]) -> None:
 def _release(source: Source, pins: Path | None, mirror: str | None) -> Release | None:
     if source is Source.GO:
         if pins or mirror:
-            raise SourceOptionError("--pins and --mirror are for --source release")
+            raise _wrong("--pins and --mirror are for --source release")
         return None
     if pins is None:
-        raise SourceOptionError("--source release needs the archives' digests")
+        raise _wrong("--source release needs the archives' digests")
     return read_release(pins, mirror)
+
+
+def _wrong(issue: str) -> StowageError:
+    return StowageError(
+        f"{issue}; write --source release --pins FILE, or leave all three out"
+    )

@@ -18,10 +18,7 @@ _NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lea
 class ApiProbe:
     """Reads single documents as the cluster's administrator.
 
-    Attributes
-    ----------
-    context
-        The cluster's certificates; loading them takes longer than a request.
+    ``context`` holds its certificates; loading them takes longer than a request.
     """
 
     port: int

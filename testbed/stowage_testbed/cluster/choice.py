@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.errors import ClusterMissingError
 from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.kind.cluster import KindCluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
-from stowage_testbed.cluster.listing import find_cluster
+from stowage_testbed.cluster.listing import cluster_missing, find_cluster
 from stowage_testbed.cluster.owner import read_owner
 
 _KINDS: dict[Backend, type[FolderCluster]] = {
@@ -30,11 +29,11 @@ def existing_cluster(name: str) -> FolderCluster:
 
     Raises
     ------
-    ClusterMissingError
+    StowageError
         There is none of that name, or only what is left of one.
     """
     entry = find_cluster(name)
     owner = read_owner(entry.workdir)
     if entry.state == "leftover" or owner is None:
-        raise ClusterMissingError(name, ())
+        raise cluster_missing(name)
     return _KINDS[owner.backend](name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,13 +13,34 @@ from filelock import FileLock
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process
 from stowage_testbed.cluster.containers import containers_run, remove_containers
-from stowage_testbed.cluster.errors import ClusterBusyError, ClusterExistsError
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import choose_ports
 from stowage_testbed.cluster.processes import end_gently, kill_processes
+from stowage_testbed.errors import StowageError
 
 _DRAFT = ".claim-"
 _GENTLE_S = 5.0
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_LONGEST_NAME = 30
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` if it may be a cluster's, as it becomes a folder.
+
+    The length is bounded because Unix sockets live below that folder, and a socket's
+    whole path has room for 107 bytes.
+
+    Raises
+    ------
+    StowageError
+        It may not.
+    """
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise StowageError(
+            f"{name!r} cannot name a cluster: write 1 to {_LONGEST_NAME} lower-case "
+            "letters, digits and dashes, with a letter or digit at both ends"
+        )
+    return name
 
 
 def claim_cluster(
@@ -33,12 +55,8 @@ def claim_cluster(
 
     Raises
     ------
-    ClusterBusyError
-        A live process owns it.
-    ClusterExistsError
-        It is up, kept by the user.
-    PortInUseError
-        ``api_port`` is taken.
+    StowageError
+        A live process owns it; it is up, kept by the user; or ``api_port`` is taken.
     """
     clusters = workdir.parent
     clusters.mkdir(parents=True, exist_ok=True)
@@ -67,10 +85,8 @@ def remove_cluster(workdir: Path) -> None:
 
     Raises
     ------
-    ProcessesSurviveError
-        Some did not end.
-    DockerError
-        Its containers cannot be removed; the folder stays.
+    StowageError
+        Some did not end, or its containers cannot be removed; the folder stays.
     """
     host_pods = component_process(workdir, HOST_PODS)
     if host_pods is not None:
@@ -126,8 +142,14 @@ def _refuse_live(workdir: Path) -> None:
     if owner is None or is_leftover(workdir):
         return
     if owner.kept:
-        raise ClusterExistsError(workdir.name)
-    raise ClusterBusyError(workdir.name, owner.pid)
+        raise StowageError(
+            f"cluster {workdir.name!r} is up already; use it, choose another name, "
+            f"or run: stowage down {workdir.name}"
+        )
+    raise StowageError(
+        f"cluster {workdir.name!r} belongs to process {owner.pid}, which is still "
+        "running; wait for it, or choose another name"
+    )
 
 
 def _taken_ports(clusters: Path) -> set[int]:

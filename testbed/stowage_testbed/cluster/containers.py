@@ -7,9 +7,12 @@ from types import MappingProxyType
 
 from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.errors import ContainersUnreachableError
 from stowage_testbed.cluster.owner import Owner
-from stowage_testbed.docker.engine import docker, engine_unavailable_reason
+from stowage_testbed.docker.engine import (
+    EngineUnreachableError,
+    docker,
+    engine_unavailable_reason,
+)
 
 _PREFIXES = {Backend.KWOK_DOCKER: "kwok-", Backend.KIND: "stowage-"}
 _LABELS: Mapping[Backend, str] = MappingProxyType(
@@ -47,7 +50,7 @@ def remove_containers(owner: Owner, cluster: str) -> None:
 
     Raises
     ------
-    ContainersUnreachableError
+    EngineUnreachableError
         The engine is away, and would start them again when it is back.
     """
     if owner.backend not in _LABELS:
@@ -55,7 +58,12 @@ def remove_containers(owner: Owner, cluster: str) -> None:
     if reason := engine_unavailable_reason(owner.engine):
         if _is_own(owner.engine):
             return  # that one took them with it when it ended
-        raise ContainersUnreachableError(cluster, owner.engine, reason)
+        raise EngineUnreachableError(
+            f"the containers of cluster {cluster!r} cannot be removed, as the Docker "
+            f"engine {owner.engine or 'of this machine'} does not answer ({reason}); "
+            "start it, or remove the cluster's folder by hand if the engine is gone "
+            "for good"
+        )
     if names := containers(owner.backend, cluster, engine=owner.engine):
         docker("rm", "--force", "--volumes", *names, engine=owner.engine)
     network = project(owner.backend, cluster)

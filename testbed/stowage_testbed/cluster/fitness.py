@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from stowage_testbed.cluster.backend import CANNOT, TOOLS, Backend
 from stowage_testbed.docker.engine import engine_unavailable_reason
 from stowage_testbed.docker.requirements import unstartable_reasons
-from stowage_testbed.images.archive import built_archive
-from stowage_testbed.images.errors import ImageMissingError, RecipesMissingError
-from stowage_testbed.images.recipe import recipe_of, recipes
+from stowage_testbed.images.archive import ImageMissingError, built_archive
+from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipes
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -19,12 +18,7 @@ from stowage_testbed.toolchain.manifest import load_manifest
 class Fitness:
     """What was found out about one backend.
 
-    Attributes
-    ----------
-    unavailable_reasons
-        Why it does not work here, each with the way out; none if it does.
-    notes
-        What must be known to use it.
+    Each reason why it does not work here comes with the way out.
     """
 
     backend: Backend
@@ -37,15 +31,7 @@ def fitness_of(
     engine: Callable[[], str] = engine_unavailable_reason,
     startable: Callable[[], list[str]] = unstartable_reasons,
 ) -> Fitness:
-    """Look whether a backend works here.
-
-    Parameters
-    ----------
-    engine
-        Returns why no Docker engine answers.
-    startable
-        Returns why none can be started.
-    """
+    """Look whether a backend works here."""
     unavailable_reasons = [*_tool_unavailable_reasons(backend)]
     notes = [f"no {need}: {why}" for need, why in CANNOT[backend].items()]
     if backend is not Backend.KWOK_BINARY and (why := engine()):

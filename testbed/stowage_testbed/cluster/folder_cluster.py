@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from stowage_testbed import layout
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.claim import claim_cluster, remove_cluster
+from stowage_testbed.cluster.claim import check_name, claim_cluster, remove_cluster
 from stowage_testbed.cluster.interruption import uninterrupted
-from stowage_testbed.cluster.naming import check_name
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.release_location import ON_THIS_MACHINE, ReleaseLocation
 
@@ -32,12 +31,10 @@ class FolderCluster(ABC):
         Unique among this user's clusters.
     api_port
         Port of the API server on 127.0.0.1; a free one without.
-    timeout_s
-        How long the control plane may take to become ready.
 
     Raises
     ------
-    ClusterNameError
+    StowageError
         ``name`` cannot be a cluster's.
     """
 
@@ -76,16 +73,9 @@ class FolderCluster(ABC):
 
         Raises
         ------
-        ClusterBusyError, ClusterExistsError
-            The name is taken.
-        PortInUseError
-            The port that was asked for is taken.
-        ToolMissingError
-            A tool is not installed.
-        ComponentFailedError, StartTimeoutError
-            The control plane did not become ready.
-        DockerError
-            There is no engine, or it refuses something.
+        StowageError
+            The name or the port is taken, a tool is not installed, the control plane
+            did not become ready, or Docker refuses something.
         """
         self._check()
         self._claim_id = secrets.token_hex(8)

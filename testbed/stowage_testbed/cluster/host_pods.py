@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
-from stowage_testbed.cluster.components import HOST_PODS
-from stowage_testbed.cluster.spawn import spawn_component
+from stowage_testbed.cluster.components import HOST_PODS, spawn_component
 
 HOST_NODE = "stowage-host"
 HOST_TAINT = "stowage.dev/host"
 """Keeps the workload off the node that the release runs on."""
 
-_MODULE = "stowage_testbed.hostpods"
-
 
 def start_host_pods(
     workdir: Path, kubeconfig: Path, longest_backoff_s: float | None = None
 ) -> None:
-    """Start the daemon; it is not waited for.
+    """Start the daemon, which is not waited for.
 
-    Parameters
-    ----------
-    workdir, kubeconfig
-        Of the cluster.
-    longest_backoff_s
-        Longest wait before a container that ended is started again; the daemon's own
-        default without.
+    A container that ended is started again after ``longest_backoff_s`` at most; after
+    the daemon's own default without.
     """
-    if importlib.util.find_spec(f"{_MODULE}.__main__") is None:
-        return
-    command = [sys.executable, "-m", _MODULE, "--kubeconfig", str(kubeconfig)]
+    command = [
+        sys.executable,
+        "-m",
+        "stowage_testbed.hostpods",
+        "--kubeconfig",
+        str(kubeconfig),
+    ]
     command += ["--workdir", str(workdir), "--node", HOST_NODE]
     if longest_backoff_s is not None:
         command += ["--backoff-maximum-s", str(longest_backoff_s)]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.components import METRICS_SERVER
-from stowage_testbed.cluster.errors import ClusterMissingError
 from stowage_testbed.cluster.folder_cluster import READY_TIMEOUT_S, FolderCluster
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.kwokctl_config import (
@@ -17,8 +16,8 @@ from stowage_testbed.cluster.kwokctl_config import (
     merged_arguments,
     write_config,
 )
-from stowage_testbed.cluster.metrics.arguments import metrics_arguments
-from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.cluster.listing import cluster_missing
+from stowage_testbed.cluster.metrics.settings import MetricsSettings, metrics_arguments
 from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.startup import Startup
@@ -33,8 +32,6 @@ class KwokBinaryCluster(FolderCluster):
 
     Parameters
     ----------
-    name, api_port, timeout_s
-        As for any cluster.
     extra_args
         Further arguments by component, over the testbed's own.
     metrics
@@ -86,8 +83,8 @@ class KwokBinaryCluster(FolderCluster):
         self, startup: Startup, ports: Ports, settings: MetricsSettings
     ) -> None:
         # Both take long to import, and few clusters need them.
+        from stowage_testbed.cluster.metrics.objects import serve_usage_api  # noqa: PLC0415
         from stowage_testbed.cluster.metrics.server import MetricsServer  # noqa: PLC0415
-        from stowage_testbed.cluster.metrics.usage_api import serve_usage_api  # noqa: PLC0415
 
         server = MetricsServer(
             self.workdir, ports.kwok_controller, settings, self._timeout_s
@@ -103,13 +100,11 @@ class KwokBinaryCluster(FolderCluster):
 
         Raises
         ------
-        ClusterMissingError
-            There is no such cluster.
-        ComponentFailedError, StartTimeoutError
-            As for ``up``; the cluster is left as it is.
+        StowageError
+            There is no such cluster; or as for ``up``, and it is left as it is.
         """
         owner = read_owner(self.workdir)
         if owner is None:
-            raise ClusterMissingError(self.name, ())
+            raise cluster_missing(self.name)
         self._startup(owner.ports).start_again()
         watch_again(self.workdir)

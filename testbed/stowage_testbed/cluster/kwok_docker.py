@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
 from functools import partial
+from pathlib import Path
 
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.components import API_SERVER, CONTROL_PLANE, KWOK
+from stowage_testbed.cluster.components import (
+    API_SERVER,
+    CONTROL_PLANE,
+    CONTROLLER_MANAGER,
+    ETCD,
+    KWOK,
+    component_failed,
+)
+from stowage_testbed.cluster.container_startup import Container, ContainerStartup
 from stowage_testbed.cluster.containers import create_network, project
-from stowage_testbed.cluster.docker.containers import Container
-from stowage_testbed.cluster.docker.images import control_plane_images
-from stowage_testbed.cluster.docker.startup import ContainerStartup
 from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
@@ -22,7 +29,20 @@ from stowage_testbed.cluster.kwokctl_config import (
 )
 from stowage_testbed.cluster.owner import Owner
 from stowage_testbed.cluster.ports import listens
-from stowage_testbed.docker.engine import check_engine, docker
+from stowage_testbed.docker.engine import check_engine, docker, image_id
+from stowage_testbed.images.program_archive import FOLDER, write_program_archive
+from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain.location import tool_key
+from stowage_testbed.toolchain.manifest import load_manifest
+
+_TOOLS = {
+    ETCD: "etcd",
+    API_SERVER: "kube-apiserver",
+    CONTROLLER_MANAGER: "kube-controller-manager",
+    KWOK: "kwok",
+}
+# kwokctl names the command of all but this one.
+_ENTRYPOINTS = {KWOK: [f"/{FOLDER}/kwok"]}
 
 
 class KwokDockerCluster(FolderCluster):
@@ -41,7 +61,8 @@ class KwokDockerCluster(FolderCluster):
         check_engine()
 
     def _start(self, owner: Owner) -> None:
-        options = docker_options(owner.ports, control_plane_images())
+        images = {part: _image(part, tool) for part, tool in _TOOLS.items()}
+        options = docker_options(owner.ports, images)
         log = self.audit_log
         inside = {API_SERVER: {"audit-log-path": f"{LOGS_INSIDE}/{log.name}"}}
         folders = {API_SERVER: {log.parent: LOGS_INSIDE}}
@@ -70,7 +91,7 @@ class KwokDockerCluster(FolderCluster):
 
         def probe() -> ApiProbe:
             if kwokctl.poll():
-                raise startup.program_failure(KWOKCTL)
+                raise component_failed(self.workdir, KWOKCTL)
             return ask()
 
         try:
@@ -79,3 +100,19 @@ class KwokDockerCluster(FolderCluster):
             # Its work is done; it would only go on to ask whether all is ready.
             kwokctl.kill()
             kwokctl.wait()
+
+
+def _image(component: str, name: str) -> str:
+    """Return a component's image, made of its tool if the engine lacks it.
+
+    So no registry is asked, and all backends run the very same programs.
+    """
+    tool = load_manifest().tool(name)
+    reference = f"stowage/{name}:{tool.version}-{tool_key(tool)}"
+    if not image_id(reference):
+        with tempfile.NamedTemporaryFile(suffix=".tar") as archive:
+            program = tool_path(name)
+            entry = _ENTRYPOINTS.get(component, ())
+            write_program_archive(Path(archive.name), reference, program, entry)
+            docker("load", "--quiet", "--input", archive.name)
+    return reference

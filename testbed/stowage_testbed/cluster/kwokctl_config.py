@@ -94,8 +94,6 @@ def render_config(
 
     Parameters
     ----------
-    options
-        Of kwokctl's runtime.
     extra_args
         Arguments on top of kwokctl's own.
     replaced
@@ -159,13 +157,7 @@ def binary_options(ports: Ports) -> Options:
 
 
 def docker_options(ports: Ports, images: Mapping[str, str]) -> Options:
-    """Return the options of the docker runtime.
-
-    Parameters
-    ----------
-    images
-        By component. Only two of them publish a port.
-    """
+    """Return the options of the docker runtime, where only two publish a port."""
     return {
         "runtime": "docker",
         "etcdImage": images[ETCD],

@@ -11,17 +11,15 @@ from filelock import FileLock
 from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.claim import (
+    check_name,
     cluster_folders,
     is_leftover,
     remove_cluster,
     remove_drafts,
 )
-from stowage_testbed.cluster.errors import (
-    ClusterMissingError,
-    ContainersUnreachableError,
-)
-from stowage_testbed.cluster.naming import check_name
 from stowage_testbed.cluster.owner import read_owner
+from stowage_testbed.docker.engine import EngineUnreachableError
+from stowage_testbed.errors import StowageError
 
 State = Literal["up", "owned", "leftover"]
 
@@ -34,12 +32,6 @@ class ClusterEntry:
     ----------
     state
         "up": kept, running; "owned": belongs to a live process; "leftover": neither.
-    owner_pid
-        The owning process of an "owned" cluster.
-    api_port
-        Where its API server listens on 127.0.0.1, if that is known.
-    backend
-        How it is run, if that is known.
     """
 
     name: str
@@ -60,13 +52,19 @@ def find_cluster(name: str) -> ClusterEntry:
 
     Raises
     ------
-    ClusterNameError, ClusterMissingError
+    StowageError
         There cannot be one, or there is none.
     """
     entries = {entry.name: entry for entry in list_clusters()}
     if check_name(name) not in entries:
-        raise ClusterMissingError(name, list(entries))
+        raise cluster_missing(name, *entries)
     return entries[name]
+
+
+def cluster_missing(name: str, *known: str) -> StowageError:
+    """Return the error that there is no such cluster, but the known ones."""
+    there = f"there are {', '.join(known)}" if known else "there is none"
+    return StowageError(f"no cluster {name!r} ({there}); run: stowage up {name}")
 
 
 def purge_clusters(*, everything: bool = False) -> list[str]:
@@ -74,9 +72,9 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
 
     Raises
     ------
-    ProcessesSurviveError
+    StowageError
         Some process did not end.
-    ContainersUnreachableError
+    EngineUnreachableError
         All were to be removed, and a Docker engine is away; the others are gone.
     """
     clusters = layout.clusters_folder()
@@ -93,11 +91,11 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
     return [folder.name for folder in doomed if not folder.exists()]
 
 
-def _removal_error(folder: Path) -> ContainersUnreachableError | None:
+def _removal_error(folder: Path) -> EngineUnreachableError | None:
     """Remove a cluster, and return why it could not be done."""
     try:
         remove_cluster(folder)
-    except ContainersUnreachableError as error:
+    except EngineUnreachableError as error:
         return error
     return None
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice, repeat
 from typing import Any
 
-from stowage_testbed.cluster.errors import NodePoolError
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
+from stowage_testbed.errors import StowageError
 from stowage_testbed.quantity import format_cpu
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -16,6 +16,24 @@ METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
 """Where metrics-server asks: one KWOK answers for every node."""
 
 MOST_NODES = 100_000
+
+
+class NodePoolError(StowageError):
+    """A node pool cannot be made.
+
+    Parameters
+    ----------
+    what
+        Where it was asked for.
+    issues
+        All that is wrong with it.
+    way_out
+        How to write it instead.
+    """
+
+    def __init__(self, what: str, issues: Sequence[str], way_out: str = "") -> None:
+        self.issues = tuple(issues)
+        super().__init__(f"{what}: {'; '.join(issues)}{way_out}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +91,7 @@ class NodePool:
         if self.count > MOST_NODES:
             issues.append(f"count is {self.count}, it must be {MOST_NODES} or less")
         if issues:
-            raise NodePoolError(self.name_prefix, issues)
+            raise NodePoolError(f"node pool {self.name_prefix!r}", issues)
 
     def node_names(self) -> list[str]:
         """Return the nodes' names in order."""

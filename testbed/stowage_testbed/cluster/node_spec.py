@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from stowage_testbed.cluster.errors import NodePoolError, NodeSpecError
-from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.cluster.node_pool import NodePool, NodePoolError, Taint
 from stowage_testbed.quantity import QuantityError, parse_count, parse_cpu, parse_memory
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -39,7 +38,7 @@ def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
 
     Raises
     ------
-    NodeSpecError
+    NodePoolError
         A spec is malformed, or two pools have one name.
     """
     pools: list[NodePool] = []
@@ -47,7 +46,7 @@ def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
         pool = parse_node_spec(spec)
         if pool.name_prefix in {other.name_prefix for other in pools}:
             issue = f"a second pool is called {pool.name_prefix!r}; give it a name=NAME"
-            raise NodeSpecError(spec, [issue])
+            raise _malformed(spec, [issue])
         pools.append(pool)
     return pools
 
@@ -59,7 +58,7 @@ def parse_node_spec(spec: str) -> NodePool:
 
     Raises
     ------
-    NodeSpecError
+    NodePoolError
         The spec is malformed; the message names every issue.
     """
     draft = _Draft()
@@ -77,7 +76,7 @@ def parse_node_spec(spec: str) -> NodePool:
         f"{key} is missing" for key in ("cpu", "memory") if key not in seen
     ]
     if draft.issues:
-        raise NodeSpecError(spec, draft.issues)
+        raise _malformed(spec, draft.issues)
     try:
         return NodePool(
             name_prefix=draft.name,
@@ -91,7 +90,12 @@ def parse_node_spec(spec: str) -> NodePool:
             extended=draft.extended,
         )
     except NodePoolError as error:
-        raise NodeSpecError(spec, error.issues) from error
+        raise _malformed(spec, error.issues) from error
+
+
+def _malformed(spec: str, issues: Sequence[str]) -> NodePoolError:
+    way_out = ". Write for example: count=3,cpu=4,memory=8Gi,zones=a|b"
+    return NodePoolError(f"--nodes {spec!r}", issues, way_out)
 
 
 def _read(draft: _Draft, key: str, value: str) -> None:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from stowage_testbed.cluster.errors import NodesNotReadyError
 from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.errors import StowageError
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient, CoreV1Api, V1Node
@@ -34,7 +34,7 @@ def create_nodes(
     ------
     kubernetes.client.ApiException
         The API server refused a node: the name exists, a label is malformed.
-    NodesNotReadyError
+    StowageError
         Some were not Ready within ``timeout_s``.
     """
     from kubernetes.client import CoreV1Api  # noqa: PLC0415 - it takes long to import
@@ -58,7 +58,11 @@ def _wait_ready(core: CoreV1Api, names: Sequence[str], timeout_s: float) -> None
     while waiting:
         left_s = int(deadline_s - time.monotonic())
         if left_s < 1:
-            raise NodesNotReadyError(sorted(waiting), timeout_s)
+            raise StowageError(
+                f"{len(waiting)} nodes were not Ready within {timeout_s:g} s, "
+                f"{min(waiting)} the first of them; "
+                "see logs/kwok-controller.log in the cluster's folder"
+            )
         # A watch without a version begins with every node as it is now.
         watch: Any = Watch()  # type: ignore[no-untyped-call]
         for event in watch.stream(core.list_node, timeout_seconds=left_s):

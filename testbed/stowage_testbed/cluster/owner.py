@@ -31,8 +31,6 @@ class Owner:
         Distinguishes this claim of the name from every other one.
     ports
         What the cluster listens on, so that clusters started at the same time differ.
-    backend
-        How it is run.
     engine
         The Docker engine of its containers, as ``DOCKER_HOST`` names it; empty for
         Docker's own choice.

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import psutil
 
-from stowage_testbed.cluster.errors import PortInUseError, PortsExhaustedError
+from stowage_testbed.errors import StowageError
 
 LOOPBACK = "127.0.0.1"
 
@@ -43,22 +43,19 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
 
     Parameters
     ----------
-    api_port
-        The port that the user wants for the API server.
     taken
         Ports that other clusters have chosen, bound already or not.
-    start
-        Where in the range to begin looking.
 
     Raises
     ------
-    PortInUseError
-        ``api_port`` is taken.
-    PortsExhaustedError
-        Too few free ports.
+    StowageError
+        ``api_port`` is taken, or too few are free.
     """
     if api_port is not None and (api_port in taken or not _is_free(api_port)):
-        raise PortInUseError(api_port, _holder(api_port))
+        raise StowageError(
+            f"port {api_port} of {LOOPBACK} is in use by {_holder(api_port)}; "
+            "name another with --port, or leave it out to get a free one"
+        )
     chosen = [] if api_port is None else [api_port]
     for port in _rotated(range(FIRST, LAST), start):
         if len(chosen) == len(Ports.__slots__):
@@ -66,7 +63,7 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
         if port not in taken and port != api_port and _is_free(port):
             chosen.append(port)
     else:
-        raise PortsExhaustedError(FIRST, LAST)
+        raise _exhausted(FIRST, LAST)
     return Ports(*chosen)
 
 
@@ -77,13 +74,20 @@ def port_beside(cluster: str) -> int:
 
     Raises
     ------
-    PortsExhaustedError
+    StowageError
         None is free.
     """
     for port in _rotated(BESIDE, crc32(cluster.encode())):
         if _is_free(port):
             return port
-    raise PortsExhaustedError(BESIDE.start, BESIDE.stop)
+    raise _exhausted(BESIDE.start, BESIDE.stop)
+
+
+def _exhausted(first: int, last: int) -> StowageError:
+    return StowageError(
+        f"no free port between {first} and {last}; "
+        "run: stowage purge, or stop what holds them"
+    )
 
 
 def listens(port: int) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from stowage_testbed.cluster.errors import ProcessesSurviveError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 MARK = "STOWAGE_CLUSTER_FOLDER"
@@ -44,7 +44,7 @@ def kill_processes(name: str, workdir: Path) -> None:
 
     Raises
     ------
-    ProcessesSurviveError
+    StowageError
         Some did not end.
     """
     killed: dict[int, psutil.Process] = {}
@@ -67,7 +67,11 @@ def kill_processes(name: str, workdir: Path) -> None:
             poll_s=_POLL_S,
         )
     except WaitTimeoutError as error:
-        raise ProcessesSurviveError(name, error.last_state) from error
+        pids = ", ".join(map(str, error.last_state))
+        raise StowageError(
+            f"processes {pids} of cluster {name!r} did not end; "
+            "they may hang in the kernel: see what they wait for with ps"
+        ) from error
 
 
 def kill_one(process: psutil.Process) -> None:

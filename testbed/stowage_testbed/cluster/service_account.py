@@ -25,10 +25,6 @@ def write_account_kubeconfig(
         Client that may ask for the account's token.
     admin
         The administrator's kubeconfig, whose cluster is the new one's.
-    namespace, name
-        Of the account, which exists.
-    target
-        The file; its folder exists.
     """
     (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
     kubeconfig = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -16,16 +16,18 @@ from stowage_testbed.cluster.components import (
     CONTROLLER_MANAGER,
     ETCD,
     KWOK,
+    component_failed,
     component_process,
     has_ended,
     log_file,
     pid_file,
     was_started,
 )
-from stowage_testbed.cluster.errors import ComponentFailedError, StartTimeoutError
+from stowage_testbed.cluster.errors import quoted_log
 from stowage_testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.processes import kill_one
+from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 _POLL_S = 0.03
@@ -34,19 +36,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class Startup:
-    """One cluster on its way up.
-
-    Attributes
-    ----------
-    workdir
-        The cluster's folder; its name is the cluster's.
-    config
-        What kwokctl is given.
-    ports
-        What the components listen on.
-    timeout_s
-        Deadline of each of the waits.
-    """
+    """One cluster on its way up; each of the waits may take ``timeout_s``."""
 
     workdir: Path
     config: Path
@@ -59,15 +49,14 @@ class Startup:
 
         Raises
         ------
-        ComponentFailedError
-            A component ended; carries its last log lines.
-        StartTimeoutError
-            All run, but the API server is not ready.
+        StowageError
+            A component ended, with its last log lines; or all run, but the API server
+            is not ready.
         """
         create = ["create", "cluster", "--kubeconfig="]
         kwokctl = start_kwokctl(self.workdir, self.config, create)
         try:
-            self._wait("the components", lambda: self._missing(kwokctl), _is_empty)
+            self._wait("the components", lambda: self._missing(kwokctl), is_empty)
         finally:
             # Its work is done; it would only go on to start a kubectl five times a
             # second until one is answered, and take a core from the API server.
@@ -80,11 +69,6 @@ class Startup:
         """End KWOK, for `settle` to start it again: it came before what it looks for.
 
         It would look again after seconds that double each time.
-
-        Raises
-        ------
-        StartTimeoutError
-            It did not end.
         """
         kwok = component_process(self.workdir, KWOK)
         if kwok is not None:
@@ -92,20 +76,14 @@ class Startup:
         self._wait("KWOK to end", lambda: has_ended(self.workdir, KWOK), bool)
 
     def settle(self) -> None:
-        """Wait until controllers and KWOK are at work.
-
-        Raises
-        ------
-        ComponentFailedError, StartTimeoutError
-            As above.
-        """
+        """Wait until controllers and KWOK are at work. Raises as `start` does."""
         self._restart_early_birds()
-        self._wait("default service accounts", self._namespaces_without, _is_empty)
+        self._wait("default service accounts", self._namespaces_without, is_empty)
         self._wait("KWOK", self._kwok_listens, bool)
 
     def _missing(self, kwokctl: subprocess.Popen[bytes]) -> list[str]:
         if kwokctl.poll():
-            raise self._failure(KWOKCTL)
+            raise component_failed(self.workdir, KWOKCTL)
         return [c for c in CONTROL_PLANE if not was_started(self.workdir, c)]
 
     def _api_state(self) -> str:
@@ -129,10 +107,7 @@ class Startup:
     def start_again(self) -> None:
         """Start again what has ended, and wait until the control plane is at work.
 
-        Raises
-        ------
-        ComponentFailedError, StartTimeoutError
-            As for `start`.
+        Raises as `start` does.
         """
         ended = [c for c in CONTROL_PLANE if has_ended(self.workdir, c)]
         if ended:
@@ -148,7 +123,7 @@ class Startup:
         try:
             self._wait("kwokctl", kwokctl.poll, lambda code: code is not None)
             if kwokctl.returncode:
-                raise self._failure(KWOKCTL)
+                raise component_failed(self.workdir, KWOKCTL)
         finally:
             kwokctl.kill()
             kwokctl.wait()
@@ -168,19 +143,25 @@ class Startup:
             wait_until(what, look, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
         except WaitTimeoutError as error:
             tail = log_tail(log_file(self.workdir, API_SERVER))
-            raise StartTimeoutError(
-                self.workdir.name, self.timeout_s, str(error), tail
-            ) from error
+            raise start_timeout(self.workdir, error, tail) from error
 
     def _check(self, *components: str) -> None:
         for component in components:
             if has_ended(self.workdir, component):
-                raise self._failure(component)
-
-    def _failure(self, component: str) -> ComponentFailedError:
-        log = log_file(self.workdir, component)
-        return ComponentFailedError(self.workdir.name, component, log, log_tail(log))
+                raise component_failed(self.workdir, component)
 
 
-def _is_empty(things: Collection[str]) -> bool:
+def start_timeout(
+    workdir: Path, timeout: WaitTimeoutError[_T], tail: Sequence[str]
+) -> StowageError:
+    """Return the error that a control plane runs, but was not ready in time."""
+    return StowageError(
+        f"cluster {workdir.name!r} was not ready within {timeout.timeout_s:g} s: "
+        f"{timeout}. The last lines of {API_SERVER}:\n  {quoted_log(tail)}\n"
+        "on a slow or busy machine run it again"
+    )
+
+
+def is_empty(things: Collection[str]) -> bool:
+    """Return whether nothing is missing any more."""
     return not things

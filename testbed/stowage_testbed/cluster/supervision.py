@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import http.client
 import os
 import select
+import shutil
 import threading
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from stowage_testbed.child import TAIL_LINES, log_tail
 from stowage_testbed.cluster.components import ETCD, log_file
-from stowage_testbed.cluster.disk import (
-    LEAST_FREE_BYTES,
-    disk_full_error,
-    etcd_full_error,
-    no_space,
-)
-from stowage_testbed.cluster.errors import (
-    ProcessEndedError,
-    ProcessesSurviveError,
-    ThreadEndedError,
-)
+from stowage_testbed.cluster.errors import RunEndedError, quoted_log
+from stowage_testbed.cluster.etcd import NO_SPACE, etcd_health
+from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.cluster.processes import kill_processes
 from stowage_testbed.cluster.protocol import Cluster
@@ -38,6 +32,9 @@ LOOK_EVERY_S = 0.2
 CAUSE_S = 0.2
 """What a thread that fails may be ahead of the process that is the cause: a connection
 breaks before its server counts as ended."""
+LEAST_FREE_BYTES = 128 << 20
+"""On a disk: etcd allocates its log in pieces of 64 MB, and the audit log grows by as
+much in seconds."""
 PATIENCE_S = 2 * (LOOK_EVERY_S + CAUSE_S)
 """How long an error may wait for a deeper cause to be found."""
 
@@ -47,12 +44,8 @@ class Supervisor:
 
     Parameters
     ----------
-    cluster
-        One that is up.
     ending
         Ends the block that works with it.
-    folders
-        Further folders that the block writes to.
     least_free_bytes
         On the disk of each folder.
     """
@@ -144,11 +137,10 @@ class Supervisor:
             ended = self._processes.ended()
         if ended is not None:
             name, how = ended
-            log = log_file(self._workdir, name)
-            return ProcessEndedError(name, how, log, log_tail(log))
+            return _process_ended(name, how, log_file(self._workdir, name))
         return (
             self._ended_container()
-            or disk_full_error(self._folders, self._least_free_bytes)
+            or _full_disk(self._folders, self._least_free_bytes)
             or self._full_etcd()
         )
 
@@ -156,7 +148,7 @@ class Supervisor:
         """Return that etcd takes no more writes, unless a fault has made it so."""
         if self._expects(ETCD):
             return None
-        found = etcd_full_error(self._workdir)
+        found = _full_etcd(self._workdir)
         # The fault may have begun while etcd was asked.
         return None if self._expects(ETCD) else found
 
@@ -169,8 +161,7 @@ class Supervisor:
             return None
         for ended in self._containers.new():
             name = f"container {ended.container} of pod {ended.pod}"
-            log = Path(ended.log)
-            return ProcessEndedError(name, how_it_ended(ended.code), log, log_tail(log))
+            return _process_ended(name, how_it_ended(ended.code), Path(ended.log))
         return None
 
     def _end(self, found: StowageError) -> None:
@@ -179,14 +170,65 @@ class Supervisor:
         if owner is None or owner.kept or owner.pid != os.getpid():
             return
         # Whoever waits for an answer of the cluster, in whatever thread, waits no more.
-        with contextlib.suppress(ProcessesSurviveError):
+        with contextlib.suppress(StowageError):
             kill_processes(self._workdir.name, self._workdir)
 
 
+def _process_ended(name: str, how: str, log: Path) -> RunEndedError:
+    return RunEndedError(
+        f"{name} has ended{f' ({how})' if how else ''}, and the run with it. "
+        f"Its last lines ({log.name}):\n  {quoted_log(log_tail(log))}"
+    )
+
+
+def _thread_ended(name: str, how: str, tail: Sequence[str] = ()) -> RunEndedError:
+    lines = "".join(f"\n  {line}" for line in tail)
+    return RunEndedError(f"{name} has ended ({how}), and the run with it.{lines}")
+
+
 def _observer_error(error: StowageError) -> StowageError:
-    if isinstance(error, ThreadEndedError):
+    if isinstance(error, RunEndedError):
         return error
-    return ThreadEndedError("an observer", str(error))
+    return _thread_ended("an observer", str(error))
+
+
+def _disk_full(why: str, folder: Path) -> RunEndedError:
+    return RunEndedError(
+        f"{why}, and the run ends before its results break; make room in {folder}, "
+        "or choose other folders with --results and STOWAGE_CACHE"
+    )
+
+
+def _full_disk(folders: Iterable[Path], least_free_bytes: int) -> StowageError | None:
+    """Return what is wrong with the disks of some folders, if anything is."""
+    for folder in folders:
+        # One that is gone, or not there yet, fills nothing.
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(folder).free
+            if free < least_free_bytes:
+                why = f"the disk of {folder} is full but for {free >> 20} MiB"
+                return _disk_full(why, folder)
+    return None
+
+
+def _no_room(error: OSError) -> StowageError:
+    """Return what to say of a write that failed for lack of room."""
+    folder = Path(error.filename).parent if error.filename else Path()
+    return _disk_full(f"there is no room left to write to ({error})", folder)
+
+
+def _full_etcd(workdir: Path) -> StowageError | None:
+    """Return that etcd takes no more writes, if so; its log does not say it."""
+    if not (workdir / ETCD_SOCKET).is_socket():
+        return None
+    try:
+        said = etcd_health(workdir)
+    except (OSError, ValueError, http.client.HTTPException):
+        # A process that has ended, or is slow, is found out by others.
+        return None
+    if NO_SPACE not in str(said.get("reason", "")):
+        return None
+    return _disk_full("etcd has reached its quota", workdir / "etcd")
 
 
 _supervisors: dict[Path, Supervisor] = {}
@@ -216,7 +258,7 @@ def supervised(
 
     Raises
     ------
-    ProcessEndedError, ThreadEndedError, DiskFullError
+    RunEndedError
         The block was ended; in place of whatever else it raised.
     """
     with ended_early() as ending:
@@ -229,7 +271,7 @@ def supervised(
         except Exception as error:
             supervisor.look_for_cause()
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-                raise no_space(error) from error
+                raise _no_room(error) from error
             raise
         finally:
             del _supervisors[cluster.workdir]
@@ -271,7 +313,7 @@ def _threads_reported(ending: Ending) -> Iterator[None]:
         lines = traceback.format_exception(ended.exc_value)[-TAIL_LINES:]
         tail = "".join(lines).splitlines()[-TAIL_LINES:]
         ending.reports.append(
-            ThreadEndedError(f"thread {name}", repr(ended.exc_value), tail)
+            _thread_ended(f"thread {name}", repr(ended.exc_value), tail)
         )
 
     threading.excepthook = report

@@ -25,13 +25,7 @@ WATCHED = (*CONTROL_PLANE, METRICS_SERVER, HOST_PODS)
 
 
 class WatchedProcesses:
-    """Those components of the cluster in ``workdir`` that were started.
-
-    Parameters
-    ----------
-    workdir
-        Of a cluster that is up.
-    """
+    """Those components of the cluster in ``workdir`` that were started."""
 
     def __init__(self, workdir: Path) -> None:
         self._workdir = workdir

@@ -14,9 +14,8 @@ import psutil
 
 from stowage_testbed.child import log_tail
 from stowage_testbed.docker import oci_runtime
-from stowage_testbed.docker.capability import SYS_RESOURCE, is_withheld
 from stowage_testbed.docker.engine import docker, engine_unavailable_reason
-from stowage_testbed.docker.errors import EngineFailedError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 START_TIMEOUT_S = 60.0
@@ -27,17 +26,15 @@ CGROUP = "/stowage-docker"
 _CGROUPS = Path("/sys/fs/cgroup")
 _RUNTIME = "runc-without-sys-resource"
 _LOOPBACK = "127.0.0.1"
+SYS_RESOURCE = 24
+"""Number of CAP_SYS_RESOURCE in linux/capability.h."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dockerd:
-    """Where a dockerd keeps its things.
+    """A dockerd that keeps its things in one folder: images, socket, log.
 
-    Attributes
-    ----------
-    folder
-        Of images, containers, socket and log. Images stay; everything else is gone
-        when the engine ends.
+    Images stay; everything else is gone when the engine ends.
     """
 
     folder: Path
@@ -58,7 +55,7 @@ class Dockerd:
 
         Raises
         ------
-        EngineFailedError
+        StowageError
             It does not come up; carries its last log lines.
         """
         shutil.rmtree(self.folder / "exec", ignore_errors=True)
@@ -122,13 +119,16 @@ class Dockerd:
                 timeout_s=START_TIMEOUT_S,
             )
         except WaitTimeoutError as error:
-            raise EngineFailedError(
-                str(error.last_state), self.log, log_tail(self.log)
-            ) from error
+            raise self._failed(str(error.last_state)) from error
         if process.poll() is not None:
-            raise EngineFailedError(
-                f"it ended with {process.returncode}", self.log, log_tail(self.log)
-            )
+            raise self._failed(f"it ended with {process.returncode}")
+
+    def _failed(self, why: str) -> StowageError:
+        lines = "\n".join(f"  {line}" for line in log_tail(self.log))
+        return StowageError(
+            f"the Docker engine did not start: {why}; last lines of {self.log}:\n"
+            f"{lines}"
+        )
 
     def _stop(self, process: subprocess.Popen[bytes]) -> None:
         # A signal to unshare would not reach dockerd, which is its child.
@@ -139,6 +139,15 @@ class Dockerd:
             process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+def is_withheld(capability: int, status: Path = Path("/proc/self/status")) -> bool:
+    """Return whether the kernel keeps a capability even from root here."""
+    for line in status.read_text("ascii", errors="replace").splitlines():
+        name, _, value = line.partition(":")
+        if name == "CapBnd":
+            return not int(value.strip(), 16) >> capability & 1
+    return False
 
 
 def _remove_everything() -> None:

@@ -10,11 +10,23 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from stowage_testbed.docker.errors import DockerCommandError, EngineUnreachableError
+from stowage_testbed.errors import StowageError
 
 DOCKER = "docker"
 TIMEOUT_S = 120.0
 _ANSWER_S = 20.0
+
+
+class EngineUnreachableError(StowageError):
+    """No Docker engine answers."""
+
+
+class DockerCommandError(StowageError):
+    """Docker refused a command."""
+
+    def __init__(self, command: Sequence[str], said: str) -> None:
+        self.said = said.strip()
+        super().__init__(f"docker {' '.join(command)} failed: {self.said}")
 
 
 def docker(*arguments: str, timeout_s: float = TIMEOUT_S, engine: str = "") -> str:
@@ -42,10 +54,7 @@ def docker(*arguments: str, timeout_s: float = TIMEOUT_S, engine: str = "") -> s
 def container_log(name: str, *options: str) -> str:
     """Return what a container has said, on whichever stream.
 
-    Raises
-    ------
-    DockerCommandError, EngineUnreachableError
-        As for `docker`.
+    Raises as `docker` does.
     """
     done = _run(["logs", *options, name], TIMEOUT_S, subprocess.STDOUT)
     if done.returncode:
@@ -67,7 +76,7 @@ def _run(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise EngineUnreachableError(
+        raise _unreachable(
             f"docker {arguments[0]} took more than {timeout_s:g} s"
         ) from error
 
@@ -93,7 +102,7 @@ def check_engine() -> None:
         None does; says why.
     """
     if why := engine_unavailable_reason():
-        raise EngineUnreachableError(why)
+        raise _unreachable(why)
 
 
 def image_id(reference: str) -> str:
@@ -108,7 +117,14 @@ def image_id(reference: str) -> str:
 def _command_line() -> str:
     found = shutil.which(DOCKER)
     if found is None:
-        raise EngineUnreachableError(
+        raise _unreachable(
             "there is no docker on the PATH (on Debian: apt-get install docker.io)"
         )
     return found
+
+
+def _unreachable(why: str) -> EngineUnreachableError:
+    return EngineUnreachableError(
+        f"no Docker engine answers: {why}; start one, name one with DOCKER_HOST, "
+        "or put `stowage docker --` before the command, which starts one for it"
+    )

@@ -33,14 +33,8 @@ NAMES = (
 def kept_sysctls(file: Path, root: Path = ROOT) -> Iterator[None]:
     """Put the settings back after the block.
 
-    If a process was killed in such a block, what it had changed is put back first.
-
-    Parameters
-    ----------
-    file
-        Holds them meanwhile; it outlives a process that is killed.
-    root
-        Where the kernel shows them.
+    They are in ``file`` meanwhile, which outlives a process that is killed: what that
+    one had changed is put back first.
     """
     if file.exists():
         _write(json.loads(file.read_text("utf-8")), root)

@@ -20,7 +20,6 @@ from filelock import FileLock, Timeout
 
 from stowage_testbed import layout
 from stowage_testbed.docker.dockerd import Dockerd
-from stowage_testbed.docker.errors import EngineBusyError, EngineFailedError
 from stowage_testbed.docker.sysctls import kept_sysctls
 from stowage_testbed.errors import StowageError
 
@@ -37,14 +36,9 @@ _EXIT_BASE = 128
 def run_with_engine(command: Sequence[str], *, optional: bool = False) -> int:
     """Run a command beside an engine, and return its exit code.
 
-    Parameters
-    ----------
-    optional
-        Run it also if no engine comes up, and say so.
-
     Raises
     ------
-    EngineBusyError, EngineFailedError
+    StowageError
         No engine is available.
     """
     folder = layout.docker_folder()
@@ -56,11 +50,14 @@ def run_with_engine(command: Sequence[str], *, optional: bool = False) -> int:
     try:
         lock.acquire(timeout=PATIENCE_S)
     except Timeout as error:
-        raise EngineBusyError(folder, PATIENCE_S) from error
+        raise StowageError(
+            f"another `stowage docker` has used the engine in {folder} for more than "
+            f"{PATIENCE_S:g} s; wait for it, or set STOWAGE_CACHE to another folder"
+        ) from error
     with lock, kept_sysctls(folder / "sysctls.json"), ExitStack() as stack:
         try:
             stack.enter_context(engine.running())
-        except EngineFailedError as error:
+        except StowageError as error:
             if not optional:
                 raise
             print(f"stowage: {error}\nwhat needs one is left out", file=sys.stderr)  # noqa: T201

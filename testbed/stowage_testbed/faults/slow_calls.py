@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.cluster.components import component_process
+from stowage_testbed.cluster.components import component_process, spawn_component
 from stowage_testbed.cluster.ports import listens, port_beside
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.cluster.spawn import spawn_component
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.helm.values import api_server_url
 from stowage_testbed.wait import wait_until

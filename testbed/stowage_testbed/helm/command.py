@@ -31,16 +31,7 @@ def run_helm(
 ) -> subprocess.CompletedProcess[str]:
     """Run Helm against a cluster; the caller looks at its exit code.
 
-    Parameters
-    ----------
-    cluster
-        Whose kubeconfig Helm gets.
-    arguments
-        Of Helm.
-    timeout_s
-        Helm's own time-out.
-    hopeless
-        Asked now and then; Helm is ended once it is true.
+    ``hopeless`` is asked now and then; Helm is ended once it is true.
 
     Raises
     ------

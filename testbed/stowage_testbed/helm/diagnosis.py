@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from stowage_testbed.helm.logs import last_lines
-from stowage_testbed.helm.release import Release
+from stowage_testbed.helm.release import Release, last_lines
 
 LOG_LINES = 15
+RESTARTS = 3
+"""Ends by themselves after which a container counts as broken."""
+
+_ERROR = re.compile(r'^[EF]\d{4} .*\berr="(?P<said>(?:[^"\\]|\\.)*)"')
+_QUOTED = re.compile(r'"([^"]+)"')
+
+
+@dataclass(slots=True)
+class CrashLoop:
+    """Looks for a container that ends again and again: more waiting is in vain.
+
+    ``container`` is the first one that has; empty as long as none has.
+    """
+
+    release: Release
+    container: str = field(default="", init=False)
+
+    def found(self) -> bool:
+        """Look at the newest pod."""
+        for pod in self.release.pods()[:1]:
+            for status in pod.status.container_statuses or ():
+                if not status.ready and status.restart_count >= RESTARTS:
+                    self.container = status.name
+        return bool(self.container)
 
 
 def diagnose(release: Release) -> str:
@@ -31,11 +57,7 @@ def _pod_lines(pod: Any) -> Iterator[str]:
     for condition in status.conditions or ():
         if condition.type == "Ready" and condition.message:
             yield f"  not ready: {condition.message}"
-    statuses = [
-        *(status.init_container_statuses or ()),
-        *(status.container_statuses or ()),
-    ]
-    for container in statuses:
+    for container in status.container_statuses or ():
         state = container.state
         shown = state.waiting or state.terminated
         why = f"{shown.reason}: {shown.message or ''}" if shown else "running"
@@ -45,3 +67,26 @@ def _pod_lines(pod: Any) -> Iterator[str]:
             f"  container {container.name}: {why.rstrip(': ')}, ready: "
             f"{container.ready}, restarts: {container.restart_count}{former}"
         )
+
+
+def said_last(log: list[str]) -> str:
+    """Return the last error in a log of klog's; empty if there is none."""
+    for line in reversed(log):
+        if match := _ERROR.match(line):
+            return re.sub(r"\\(.)", r"\1", match["said"])
+    return ""
+
+
+def profile_issue(profile: Path, said: str) -> str:
+    """Return ``file:line: error`` if the error names something of the profile.
+
+    The scheduler quotes fields as paths, as in ``profiles[0].plugins``, and plugins by
+    name.
+    """
+    lines = profile.read_text("utf-8").splitlines()
+    for quoted in _QUOTED.findall(said):
+        name = re.escape(quoted.rpartition(".")[2])
+        for number, line in enumerate(lines, start=1):
+            if re.search(rf"\b{name}\b", line.partition("#")[0]):
+                return f"{profile}:{number}: {said}; fix the profile"
+    return ""

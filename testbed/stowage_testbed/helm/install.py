@@ -5,25 +5,24 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
+from kubernetes.client import CoreV1Api, V1Namespace, V1ObjectMeta
 
 from stowage_testbed import layout
 from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.errors import StowageError
 from stowage_testbed.helm.command import helm_folder, run_helm
-from stowage_testbed.helm.crash_loop import CrashLoop
-from stowage_testbed.helm.diagnosis import LOG_LINES, diagnose
-from stowage_testbed.helm.errors import (
-    ChartValuesError,
-    HelmFailedError,
-    ReleaseCrashedError,
-    ReleaseNotReadyError,
+from stowage_testbed.helm.diagnosis import (
+    LOG_LINES,
+    CrashLoop,
+    diagnose,
+    profile_issue,
+    said_last,
 )
-from stowage_testbed.helm.logs import last_lines
-from stowage_testbed.helm.namespace import ensure_namespace
-from stowage_testbed.helm.profile_issue import profile_issue, said_last
-from stowage_testbed.helm.release import Release
-from stowage_testbed.helm.values import merge_values, testbed_values
+from stowage_testbed.helm.release import Release, last_lines
+from stowage_testbed.helm.values import merge_values, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.wait import wait_until
 
@@ -31,6 +30,15 @@ CHART = layout.shipped("charts") / "stowage"
 
 _VALUES_REFUSED = ("values don't meet the specifications", "execution error at")
 _TIMED_OUT = ("context deadline exceeded", "timed out waiting", "deadline exceeded")
+_MERGE_PATCH = "application/merge-patch+json"
+_LABELS = {
+    "pod-security.kubernetes.io/enforce": "restricted",
+    "pod-security.kubernetes.io/enforce-version": "latest",
+}
+_LOOK_CLOSER = (
+    "the last log lines above mostly name the cause; the release is left as it is, for "
+    "a closer look"
+)
 _INTERRUPTED = "another operation (install/upgrade/rollback) is in progress"
 
 
@@ -49,35 +57,18 @@ def install_release(
 
     Parameters
     ----------
-    cluster
-        A cluster that is up.
-    profile
-        The chart's profile.
-    optimizer_enabled
-        Whether the optimiser runs beside the scheduler.
     values
         Further values, over those that the testbed needs.
     namespace, name
         Where, and under which name; the namespace is created.
-    timeout_s
-        How long it may take to become ready.
-    chart
-        The chart's folder.
 
     Raises
     ------
-    ChartValuesError
-        The chart refuses the values; names each of them.
-    ReleaseNotReadyError
-        Not ready in time; carries pod states and log lines.
-    ReleaseCrashedError
-        A container ends again and again; names the profile's line if that is why.
-    HelmFailedError
-        Helm failed otherwise.
-    ToolMissingError, OptimizerMissingError
-        A program is not installed.
-    CompilingFailedError
-        The optimiser's hot loops cannot be compiled.
+    StowageError
+        The chart refuses the values, each of which is named; the release is not ready
+        in time, with pod states and log lines; a container ends again and again, with
+        the profile's line if that is why; Helm failed otherwise; or a program is not
+        installed.
     """
     needed = testbed_values(
         cluster, profile=profile, optimizer_enabled=optimizer_enabled
@@ -88,7 +79,7 @@ def install_release(
     file = helm_folder(cluster) / f"{namespace}-{name}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(yaml.safe_dump(merge_values(needed, values or {})), "utf-8")
-    ensure_namespace(cluster, namespace)
+    _ensure_namespace(cluster, namespace)
     _upgrade(release, chart, file, timeout_s, chart / "profiles" / f"{profile}.yaml")
     return release
 
@@ -98,7 +89,7 @@ def uninstall_release(release: Release, *, timeout_s: float = 60.0) -> None:
 
     Raises
     ------
-    HelmFailedError
+    StowageError
         Helm failed; a release that does not exist is not a failure.
     WaitTimeoutError
         A pod did not end.
@@ -135,16 +126,23 @@ def _upgrade(
     if crash_loop.container:
         raise _crashed(release, crash_loop.container, profile)
     if any(mark in done.stderr for mark in _VALUES_REFUSED):
-        raise ChartValuesError(values_file, done.stderr)
+        raise values_refused(values_file, done.stderr)
     if any(mark in done.stderr for mark in _TIMED_OUT):
-        raise ReleaseNotReadyError(release.name, timeout_s, diagnose(release))
-    raise HelmFailedError("upgrade", done.stderr)
+        raise StowageError(
+            f"release {release.name} was not ready within {timeout_s:g} s; its pods:\n"
+            f"{diagnose(release)}\n{_LOOK_CLOSER}"
+        )
+    raise _helm_failed("upgrade", done.stderr)
 
 
-def _crashed(release: Release, container: str, profile: Path) -> ReleaseCrashedError:
+def _crashed(release: Release, container: str, profile: Path) -> StowageError:
     said = said_last(last_lines(release.logs()[container], LOG_LINES))
     cause = profile_issue(profile, said) or said
-    return ReleaseCrashedError(release.name, container, cause, diagnose(release))
+    why = f":\n{cause}\n" if cause else "; "
+    return StowageError(
+        f"container {container} of release {release.name} ends again and again{why}"
+        f"its pods:\n{diagnose(release)}\n{_LOOK_CLOSER}"
+    )
 
 
 def _uninstall(release: Release, timeout_s: float) -> None:
@@ -152,4 +150,26 @@ def _uninstall(release: Release, timeout_s: float) -> None:
     arguments += ["--ignore-not-found"]
     done = run_helm(release.cluster, arguments, timeout_s)
     if done.returncode != 0:
-        raise HelmFailedError("uninstall", done.stderr)
+        raise _helm_failed("uninstall", done.stderr)
+
+
+def _helm_failed(action: str, output: str) -> StowageError:
+    return StowageError(
+        f"helm {action} failed: {output.strip()}; is the cluster up and reachable?"
+    )
+
+
+def _ensure_namespace(cluster: Cluster, name: str) -> None:
+    """Create the namespace, or mark it: pods outside the standard are refused."""
+    with cluster.api_client() as client:
+        core = CoreV1Api(client)
+        present: list[Any] = core.list_namespace(
+            field_selector=f"metadata.name={name}"
+        ).items
+        if not present:
+            metadata = V1ObjectMeta(name=name, labels=_LABELS)
+            core.create_namespace(V1Namespace(metadata=metadata))
+        elif not _LABELS.items() <= (present[0].metadata.labels or {}).items():
+            core.patch_namespace(
+                name, {"metadata": {"labels": _LABELS}}, _content_type=_MERGE_PATCH
+            )

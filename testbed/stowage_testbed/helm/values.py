@@ -12,7 +12,7 @@ from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.cluster.release_location import ReleaseLocation
-from stowage_testbed.helm.errors import OptimizerMissingError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain import tool_path
 
 Values = dict[str, object]
@@ -29,7 +29,7 @@ def testbed_values(
 
     Raises
     ------
-    ToolMissingError, OptimizerMissingError
+    StowageError
         A program that the release runs is not installed.
     """
     if cluster.release_location.containers:
@@ -110,5 +110,17 @@ def api_server_url(kubeconfig: Path) -> str:
 def _optimizer_command() -> Path:
     file = Path(sys.executable).with_name("stowage-optimizer")
     if not file.is_file():
-        raise OptimizerMissingError(file)
+        raise StowageError(
+            f"{file} does not exist; install the project into this environment, as "
+            "`make setup` does"
+        )
     return file
+
+
+def values_refused(values_file: Path, issues: str) -> StowageError:
+    """Return the error that the values do not fit the chart."""
+    return StowageError(
+        f"the chart refuses the values in {values_file}:\n{issues.strip()}\n"
+        "charts/stowage/values.yaml explains every value, and "
+        "charts/stowage/values.schema.json has their types and limits"
+    )

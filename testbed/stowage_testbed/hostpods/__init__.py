@@ -2,5 +2,6 @@
 
 A fake node starts nothing, so the release under test gets a node of its own that KWOK
 does not manage. This package keeps that node Ready and plays its kubelet: volumes,
-tokens, environment, probes, restarts and status are real; only isolation is missing.
+tokens, environment, probes, restarts and status are real; isolation is missing. What is
+not played is refused (`supported`).
 """

@@ -8,59 +8,61 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
+from stowage_testbed.hostpods.backoff import BackoffLimits
 from stowage_testbed.hostpods.clock import LoopClock
-from stowage_testbed.hostpods.environment import container_environment
-from stowage_testbed.hostpods.errors import NoHostCommandError
-from stowage_testbed.hostpods.expansion import expand
-from stowage_testbed.hostpods.hooks import run_hook
+from stowage_testbed.hostpods.environment import container_environment, expand
+from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest
-from stowage_testbed.hostpods.probes.action import ActionContext
-from stowage_testbed.hostpods.probes.outcome import Outcome
-from stowage_testbed.hostpods.probes.prober import Prober
+from stowage_testbed.hostpods.mounts import Mounts
+from stowage_testbed.hostpods.probes import Outcome, Probed, Prober
 from stowage_testbed.hostpods.process import (
     Command,
     ContainerProcess,
     Exit,
     start_process,
 )
-from stowage_testbed.hostpods.sandbox import PodSandbox
+from stowage_testbed.hostpods.states import ContainerRecord
+from stowage_testbed.whole_file import write_whole
 
 _log = logging.getLogger(__name__)
 
 
-class HealthListener(Protocol):
-    """Hears how the container is."""
+@dataclass(frozen=True, slots=True)
+class PodSandbox:
+    """Where a pod's containers run: its folder, its mounts, and the node around it."""
 
-    def on_started(self) -> None:
-        """Take note that the startup probe succeeded, or that there is none."""
-        ...
-
-    def on_ready(self, *, ready: bool) -> None:
-        """Take note of the readiness probe's verdict."""
-        ...
-
-    def on_probe_failure(self, message: str) -> None:
-        """Take note of why the container is not ready yet, or no longer."""
-        ...
+    folder: Path
+    mounts: Mounts
+    api_url: str
+    clock: LoopClock
+    backoff: BackoffLimits
 
 
 @dataclass(slots=True)
 class Attempt:
-    """A running process with its probes; made by :func:`start_attempt`."""
+    """A running process with its probes; made by :func:`start_attempt`.
+
+    Attributes
+    ----------
+    record, changed
+        The container's line in the status, kept up to date with the probes' verdicts,
+        and what is called after each change.
+    """
 
     process: ContainerProcess
-    context: ActionContext
+    probed: Probed
     clock: LoopClock
     grace_s: float
+    record: ContainerRecord
+    changed: Callable[[], None]
     unhealthy_reason: str = ""
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
     _ending: asyncio.Task[None] | None = None
 
-    async def run(self, listener: HealthListener) -> Exit:
-        """Return when the process has ended; the listener receives its health."""
-        probing = asyncio.create_task(self._watch_health(listener))
+    async def run(self) -> Exit:
+        """Probe until the process has ended, and return how."""
+        probing = asyncio.create_task(self._watch_health())
         ended = await self.process.wait()
         self._ended.set()
         probing.cancel()
@@ -69,7 +71,7 @@ class Attempt:
         return ended
 
     async def terminate(self, grace_s: float) -> None:
-        """Run the ``preStop`` hook, send SIGTERM, and kill after the grace period."""
+        """Send SIGTERM, and kill after the grace period."""
         await self._end(grace_s)
 
     def _end(self, grace_s: float) -> asyncio.Task[None]:
@@ -78,85 +80,93 @@ class Attempt:
         return self._ending
 
     async def _end_with_grace(self, grace_s: float) -> None:
+        self.process.terminate()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace_s):
-                await run_hook("preStop", self.context, self.clock, grace_s)
-                self.process.terminate()
-                await self._ended.wait()
+            await asyncio.wait_for(self._ended.wait(), grace_s)
         if not self._ended.is_set():
             self.process.kill()
             await self._ended.wait()
 
-    async def _watch_health(self, listener: HealthListener) -> None:
-        """Run the start hook and the startup probe, then the others side by side."""
-        hook = await run_hook("postStart", self.context, self.clock, self.grace_s)
-        if not hook.ok:
-            self._end_unhealthy("postStart hook", {}, hook)
-            return
-        if startup := self._prober("startup", listener.on_probe_failure):
-            await startup.until_success(
-                lambda seen: self._end_unhealthy("startup probe", startup.probe, seen)
-            )
-        listener.on_started()
+    async def _watch_health(self) -> None:
+        """Run the startup probe, then the others side by side."""
+        if startup := self._prober("startup", self._show_failure):
+            await startup.until_success(lambda seen: self._end_unhealthy(startup, seen))
+        _log.info("container %s is up", self.record.name)
+        self.record.started = True
+        self.changed()
         async with asyncio.TaskGroup() as probes:
-            if readiness := self._prober("readiness", listener.on_probe_failure):
-                probes.create_task(
-                    readiness.run(lambda ok, _: listener.on_ready(ready=ok))
-                )
+            if readiness := self._prober("readiness", self._show_failure):
+                probes.create_task(readiness.run(lambda ok, _: self._show_ready(ok)))
             else:
-                listener.on_ready(ready=True)
+                self._show_ready(True)
             if liveness := self._prober("liveness"):
                 probes.create_task(
                     liveness.run(
                         lambda ok, seen: (
-                            None
-                            if ok
-                            else self._end_unhealthy(
-                                "liveness probe", liveness.probe, seen
-                            )
+                            None if ok else self._end_unhealthy(liveness, seen)
                         )
                     )
                 )
 
+    def _show_ready(self, ready: bool) -> None:
+        if self.record.ready != ready:
+            self.record.ready = ready
+            self.record.probe_failure = "" if ready else self.record.probe_failure
+            self.changed()
+
+    def _show_failure(self, message: str) -> None:
+        if self.record.probe_failure != message:
+            self.record.probe_failure = message
+            self.changed()
+
     def _prober(
         self, kind: str, on_failure: Callable[[str], None] = lambda _: None
     ) -> Prober | None:
-        probe = self.context.container.get(f"{kind}Probe")
+        probe = self.probed.container.get(f"{kind}Probe")
         if probe is None:
             return None
-        return Prober(kind, probe, self.context, self.clock, on_failure)
+        return Prober(kind, probe, self.probed, self.clock, on_failure)
 
-    def _end_unhealthy(self, what: str, probe: Manifest, seen: Outcome) -> None:
-        """End the process because of what was seen; its restart policy goes on."""
+    def _end_unhealthy(self, prober: Prober, seen: Outcome) -> None:
+        """End the process because of what was seen; it is then started again."""
         if self._ending is None:
-            name = self.context.container["name"]
-            self.unhealthy_reason = f"{what} failed: {seen.message}"
-            _log.warning("container %s is ended: %s", name, self.unhealthy_reason)
-            self._end(probe.get("terminationGracePeriodSeconds", self.grace_s))
+            self.unhealthy_reason = f"{prober.kind} probe failed: {seen.message}"
+            _log.warning(
+                "container %s is ended: %s", self.record.name, self.unhealthy_reason
+            )
+            self._end(prober.probe.get("terminationGracePeriodSeconds", self.grace_s))
 
 
 async def start_attempt(
-    pod: Manifest, container: Manifest, sandbox: PodSandbox, grace_s: float
+    container: Manifest,
+    sandbox: PodSandbox,
+    grace_s: float,
+    record: ContainerRecord,
+    changed: Callable[[], None],
 ) -> Attempt:
     """Start a container's command with its mounts, variables and log.
 
     Raises
     ------
-    ContainerCannotStartError
-        Why not, by subclass.
+    HostPodsError
+        It cannot be started; says why.
     """
+    name = container["name"]
     if not container.get("command"):
-        raise NoHostCommandError(container["name"], container.get("image", ""))
+        raise HostPodsError(
+            "ImageHasNoHostCommand",
+            f"container {name!r} has no command: host pods run commands of this "
+            f"machine, never image {container.get('image', '')!r}; set the container's "
+            "command to a local program",
+        )
     sandbox.mounts.link(container)
-    env = await container_environment(pod, container, sandbox.node)
+    env = container_environment(container, sandbox.api_url)
     words = [*container["command"], *container.get("args", ())]
     argv = [expand(word, env) for word in words]
     cwd = Path(container.get("workingDir") or sandbox.folder)
-    log = sandbox.folder / f"{container['name']}.log"
+    log = sandbox.folder / f"{name}.log"
     process = await start_process(Command(argv, env, cwd), log)
-    pid_file = sandbox.folder / f"{container['name']}.pid"
     # Whole at once: others may read it at any moment.
-    draft = pid_file.with_suffix(".pid.new")
-    draft.write_text(f"{process.pid}\n", "ascii")
-    draft.replace(pid_file)
-    return Attempt(process, ActionContext(container, env, cwd), sandbox.clock, grace_s)
+    write_whole(sandbox.folder / f"{name}.pid", f"{process.pid}\n")
+    probed = Probed(container, env, cwd)
+    return Attempt(process, probed, sandbox.clock, grace_s, record, changed)

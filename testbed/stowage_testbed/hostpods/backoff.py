@@ -26,17 +26,9 @@ class Backoff:
     _next_s: float = 0.0
 
     def after_run(self, ran_s: float) -> float:
-        """Return the wait before the next start, given how long the last run took.
+        """Return the seconds to wait before the next start: at first none.
 
-        Parameters
-        ----------
-        ran_s
-            Length of the run that just ended, in seconds; 0 for a failed start.
-
-        Returns
-        -------
-        float
-            Seconds to wait: none after the first failure, then doubling.
+        The run that just ended took ``ran_s``; 0 for a failed start.
         """
         if ran_s >= self.limits.reset_after_s:
             self._next_s = 0.0

@@ -4,41 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
 
-class LoopClock(Protocol):
-    """Monotonic seconds, wall-clock time, and a pause that lets others run."""
+class LoopClock:
+    """The machine's time; tests bring another one."""
 
     def now(self) -> float:
         """Return seconds since an arbitrary, fixed moment."""
-        ...
-
-    def wall(self) -> datetime:
-        """Return the time of day in UTC."""
-        ...
-
-    async def pause(self, seconds: float) -> None:
-        """Return after ``seconds``; other tasks run meanwhile."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class SystemLoopClock:
-    """The machine's own time."""
-
-    def now(self) -> float:
-        """Return the machine's monotonic time in seconds."""
         return time.monotonic()
 
     def wall(self) -> datetime:
-        """Return the machine's time of day in UTC."""
+        """Return the time of day in UTC."""
         return datetime.now(UTC)
 
     async def pause(self, seconds: float) -> None:
-        """Let other tasks run for ``seconds``."""
+        """Return after ``seconds``; other tasks run meanwhile."""
         await asyncio.sleep(seconds)
 
 

@@ -1,4 +1,4 @@
-"""One container: kept as its pod's restart policy wants it."""
+"""One container: kept running until its pod ends."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import contextlib
 import logging
 from collections.abc import Callable
 
-from stowage_testbed.hostpods.attempt import Attempt, start_attempt
+from stowage_testbed.hostpods.attempt import Attempt, PodSandbox, start_attempt
 from stowage_testbed.hostpods.backoff import Backoff
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
-from stowage_testbed.hostpods.sandbox import PodSandbox
 from stowage_testbed.hostpods.states import (
     ContainerRecord,
     Running,
@@ -28,18 +27,8 @@ _log = logging.getLogger(__name__)
 class ContainerRunner:
     """Starts a container, and starts it again with back-off.
 
-    Parameters
-    ----------
-    pod, container
-        The specs.
-    record
-        The container's line in the status; this runner is its only writer.
-    policy
-        ``Always``, ``OnFailure`` or ``Never``.
-    sandbox
-        Where it runs.
-    changed
-        Called after each change of the record.
+    The record is the container's line in the status; only this runner and its attempts
+    write it. ``changed`` is called after each change.
     """
 
     def __init__(
@@ -47,7 +36,6 @@ class ContainerRunner:
         pod: Manifest,
         container: Manifest,
         record: ContainerRecord,
-        policy: str,
         sandbox: PodSandbox,
         *,
         changed: Callable[[], None],
@@ -55,7 +43,6 @@ class ContainerRunner:
         self._pod = pod
         self._container = container
         self.record = record
-        self._policy = policy
         self._sandbox = sandbox
         self._changed = changed
         self._backoff = Backoff(sandbox.backoff)
@@ -63,19 +50,16 @@ class ContainerRunner:
         self._attempt: Attempt | None = None
         self._idle = asyncio.Event()
         self._idle.set()
-        self.healthy = asyncio.Event()
-        self.is_sidecar = container.get("restartPolicy") == "Always"
 
     async def run(self) -> None:
-        """Return when the container has ended and must not start again."""
+        """Keep it running; return when it was asked to stop."""
         while not self._stopping.is_set():
             began = self._sandbox.clock.now()
             self._idle.clear()
-            code = await self._try_once()
+            await self._try_once()
             self._idle.set()
-            if self._stopping.is_set() or not self._starts_again(code):
-                return
-            await self._back_off(self._sandbox.clock.now() - began)
+            if not self._stopping.is_set():
+                await self._back_off(self._sandbox.clock.now() - began)
 
     async def stop(self, grace_s: float) -> None:
         """End the container for good; after the grace period by force."""
@@ -84,51 +68,26 @@ class ContainerRunner:
             await self._attempt.terminate(grace_s)
         await self._idle.wait()
 
-    def on_started(self) -> None:
-        """Take note that the startup probe succeeded, or that there is none."""
-        _log.info("container %s is up", self.record.name)
-        self.record.started = True
-        self.healthy.set()
-        self._changed()
-
-    def on_ready(self, *, ready: bool) -> None:
-        """Take note of the readiness probe's verdict."""
-        if self.record.ready != ready:
-            self.record.ready = ready
-            self.record.probe_failure = "" if ready else self.record.probe_failure
-            self._changed()
-
-    def on_probe_failure(self, message: str) -> None:
-        """Take note of why the container is not ready yet, or no longer."""
-        if self.record.probe_failure != message:
-            self.record.probe_failure = message
-            self._changed()
-
-    def _starts_again(self, code: int | None) -> bool:
-        if code is None or self._policy == "Always":
-            return True
-        return self._policy == "OnFailure" and code != 0
-
-    async def _try_once(self) -> int | None:
-        """Run once; return the exit code, or ``None`` if it could not be started."""
+    async def _try_once(self) -> None:
+        """Run once, from start to end, or show why it could not be started."""
         grace_s = self._pod["spec"].get(
             "terminationGracePeriodSeconds", DEFAULT_GRACE_S
         )
         try:
             attempt = await start_attempt(
-                self._pod, self._container, self._sandbox, grace_s
+                self._container, self._sandbox, grace_s, self.record, self._changed
             )
         except HostPodsError as error:
             _log.warning("container %s waits: %s", self.record.name, error)
             self._show(Waiting(error.reason, str(error)))
-            return None
+            return
         self._attempt = attempt
         since = self._sandbox.clock.wall()
         _log.info("container %s runs as %d", self.record.name, attempt.process.pid)
         self._show(Running(since))
         if self._stopping.is_set():  # asked to stop while starting
             attempt.process.kill()
-        ended = await attempt.run(self)
+        ended = await attempt.run()
         self._attempt = None
         _log.info("container %s ended with %d", self.record.name, ended.code)
         if (
@@ -140,7 +99,6 @@ class ContainerRunner:
         self.record.ready = self.record.started = False
         until = self._sandbox.clock.wall()
         self._show(Terminated(ended.code, since, until, attempt.unhealthy_reason))
-        return ended.code
 
     def _report_end(self, code: int) -> None:
         folder, name = self._sandbox.folder, self.record.name

@@ -15,17 +15,7 @@ _FILE = "ended-containers.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class EndedContainer:
-    """One end of a container that had been ready.
-
-    Attributes
-    ----------
-    pod
-        Namespace and name.
-    code
-        As container runtimes say it: 128 + n for signal n.
-    log
-        The file with its output.
-    """
+    """One end of a container that had been ready; ``code`` is 128 + n for signal n."""
 
     pod: str
     container: str
@@ -34,13 +24,7 @@ class EndedContainer:
 
 
 class EndedContainers:
-    """The record of one work directory.
-
-    Parameters
-    ----------
-    workdir
-        Of the daemon.
-    """
+    """The record of one work directory."""
 
     def __init__(self, workdir: Path) -> None:
         self._file = workdir / _FILE

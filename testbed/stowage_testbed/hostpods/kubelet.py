@@ -6,28 +6,26 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.clock import SystemClock
 from stowage_testbed.hostpods.api import ApiServer
-from stowage_testbed.hostpods.archive import forget_old_folders
+from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import BackoffLimits
 from stowage_testbed.hostpods.clock import LoopClock
-from stowage_testbed.hostpods.environment import NodeEnvironment
 from stowage_testbed.hostpods.manifest import Manifest, pod_key, short_uid
 from stowage_testbed.hostpods.mounts import Mounts
 from stowage_testbed.hostpods.node import NodeHeartbeat
-from stowage_testbed.hostpods.objects import ApiObjects
-from stowage_testbed.hostpods.pod import PodContext, PodRunner
-from stowage_testbed.hostpods.sandbox import PodSandbox
-from stowage_testbed.hostpods.unenforced import unenforced_settings
-from stowage_testbed.hostpods.volumes.contents import VolumeContents
-from stowage_testbed.hostpods.volumes.folder import VolumesFolder
-from stowage_testbed.hostpods.volumes.serviceaccount import TokenSource
+from stowage_testbed.hostpods.pod import PodRunner
+from stowage_testbed.hostpods.supported import unenforced_settings
+from stowage_testbed.hostpods.volume_writing import remove_tree
+from stowage_testbed.hostpods.volumes import Volumes
 from stowage_testbed.hostpods.watch import PodWatch
 
+KEPT_FOLDERS = 20
+"""Of pods that are gone: their logs stay for a while."""
 SHUTDOWN_GRACE_S = 3.0
 """What containers get when the daemon ends, whatever their pods say."""
 
@@ -46,13 +44,7 @@ class HostNode:
 
 
 class HostKubelet:
-    """Runs the pods of one node.
-
-    Parameters
-    ----------
-    node
-        The node and its surroundings.
-    """
+    """Runs the pods of one node."""
 
     def __init__(self, node: HostNode) -> None:
         self._node = node
@@ -106,7 +98,7 @@ class HostKubelet:
         present = {str(pod["metadata"]["uid"]) for pod in pods}
         for uid in self._runners.keys() - present:
             self._runners[uid].vanished()
-        forget_old_folders(self._pods, keep={short_uid(pod) for pod in pods})
+        _forget_old_folders(self._pods, keep={short_uid(pod) for pod in pods})
         for pod in pods:
             self._seen("ADDED", pod)
 
@@ -127,7 +119,7 @@ class HostKubelet:
         _log.info("pod %s begins in %s", pod_key(pod), short_uid(pod))
         if ignored := unenforced_settings(pod):
             _log.info("not enforced on the host: %s", ", ".join(ignored))
-        runner = PodRunner(pod, self._context(pod))
+        runner = self._runner(pod)
         self._runners[uid] = runner
         task = asyncio.create_task(runner.run(), name=pod_key(pod))
         self._tasks[uid] = task
@@ -140,20 +132,19 @@ class HostKubelet:
         if not task.cancelled() and (error := task.exception()):
             _log.error("pod %s failed the daemon", task.get_name(), exc_info=error)
 
-    def _context(self, pod: Manifest) -> PodContext:
+    def _runner(self, pod: Manifest) -> PodRunner:
         node = self._node
         folder = self._pods / short_uid(pod)
         folder.mkdir(exist_ok=True)
-        objects = ApiObjects(node.api)
-        capacity = self._heartbeat.capacity
-        sandbox = PodSandbox(
-            folder=folder,
-            mounts=Mounts(node.workdir / "mnt", folder / "volumes"),
-            node=NodeEnvironment(objects, node.api.url, capacity),
-            clock=node.clock,
-            backoff=node.backoff,
-        )
-        contents = VolumeContents(objects, TokenSource(objects, node.clock), capacity)
-        return PodContext(
-            node.api, sandbox, VolumesFolder(folder / "volumes", contents)
-        )
+        volumes = Volumes(folder / "volumes", node.api, node.clock)
+        mounts = Mounts(node.workdir / "mnt", volumes.folder)
+        sandbox = PodSandbox(folder, mounts, node.api.url, node.clock, node.backoff)
+        return PodRunner(pod, node.api, sandbox, volumes)
+
+
+def _forget_old_folders(pods: Path, *, keep: Collection[str]) -> None:
+    """Remove all but the newest of the folders whose pods do not exist any more."""
+    old = [folder for folder in pods.iterdir() if folder.name not in keep]
+    old.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+    for folder in old[KEPT_FOLDERS:]:
+        remove_tree(folder)

@@ -8,6 +8,9 @@ from typing import Any
 Manifest = Mapping[str, Any]
 """One decoded JSON object. A kubelet passes objects on; it does not own their model."""
 
+POD_IP = "127.0.0.1"
+"""Host pods share the host's loopback interface and listen nowhere else."""
+
 SHORT_UID = 8
 
 

@@ -10,21 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.hostpods.errors import FeatureNotSupportedError, MountRefusedError
+from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
 class Mounts:
-    """The links of one pod.
-
-    Attributes
-    ----------
-    root
-        The folder that mount paths must lie under.
-    volumes
-        The folder that holds the pod's volumes, one folder a volume.
-    """
+    """The links of one pod, below ``root``, to the folders of its volumes."""
 
     root: Path
     volumes: Path
@@ -34,17 +26,10 @@ class Mounts:
 
         Raises
         ------
-        MountRefusedError
+        HostPodsError
             A path outside the root, or one that another pod or a file holds.
-        FeatureNotSupportedError
-            A ``subPath``.
         """
         for mount in container.get("volumeMounts", ()):
-            if mount.get("subPath") or mount.get("subPathExpr"):
-                raise FeatureNotSupportedError(
-                    f"mount {mount['mountPath']} has a subPath, which a link cannot "
-                    "show; mount the whole volume, or name the file under items"
-                )
             self._link_one(Path(mount["mountPath"]), self.volumes / mount["name"])
 
     def unlink(self) -> None:
@@ -55,7 +40,7 @@ class Mounts:
 
     def _link_one(self, path: Path, target: Path) -> None:
         if ".." in path.parts or self.root not in path.parents:
-            raise MountRefusedError(
+            raise _refused(
                 f"mount path {path} does not lie under {self.root}; host pods can "
                 "only show volumes there: set the chart's paths to folders below it, "
                 "and automountServiceAccountToken to false"
@@ -67,9 +52,13 @@ class Mounts:
             if current.is_relative_to(self.volumes) or not current.exists():
                 path.unlink()
         if path.exists():
-            raise MountRefusedError(
+            raise _refused(
                 f"mount path {path} is in use by {path.resolve()}; two host pods "
                 "cannot mount at one path: wait for the other to end, or choose another"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)
+
+
+def _refused(why: str) -> HostPodsError:
+    return HostPodsError("MountRefused", why)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.hostpods.errors import CommandNotStartedError
+from stowage_testbed.hostpods.errors import HostPodsError
 
 LAUNCHER = Path(__file__).with_name("launch.py")
 LOG_CAP_BYTES = 10 * 1024 * 1024
@@ -78,7 +78,7 @@ async def start_process(command: Command, log: Path | None) -> ContainerProcess:
 
     Raises
     ------
-    CommandNotStartedError
+    HostPodsError
         The operating system refused; the message has its reason.
     """
     order = {
@@ -105,7 +105,11 @@ async def start_process(command: Command, log: Path | None) -> ContainerProcess:
     if answer is None or "error" in answer:
         await launcher.wait()
         cause = str(answer["error"]) if answer else "its launcher was killed"
-        raise CommandNotStartedError(command.argv[0], cause)
+        raise HostPodsError(
+            "CreateContainerError",
+            f"cannot start {command.argv[0]!r}: {cause}; the command must be an "
+            "executable of this machine, best by its absolute path",
+        )
     return ContainerProcess(launcher, int(answer["pid"]))
 
 
@@ -114,7 +118,7 @@ async def run_to_end(command: Command, timeout_s: float) -> Exit | None:
 
     Raises
     ------
-    CommandNotStartedError
+    HostPodsError
         The operating system refused to start it.
     """
     process = await start_process(command, None)

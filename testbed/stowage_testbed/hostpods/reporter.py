@@ -19,14 +19,7 @@ _log = logging.getLogger(__name__)
 class StatusReporter:
     """Sends the newest status; several changes in a row may become one message.
 
-    Parameters
-    ----------
-    api, clock
-        Where to write, and the time between two tries.
-    pod
-        The pod; its UID is a precondition of every message.
-    compose
-        Returns the status as it is now.
+    The pod's UID is a precondition of every message.
     """
 
     def __init__(

@@ -16,20 +16,12 @@ class Waiting:
     reason: str
     message: str = ""
 
-    def manifest(self) -> Manifest:
-        """Return the state as the API writes it."""
-        return {"waiting": {"reason": self.reason, "message": self.message}}
-
 
 @dataclass(frozen=True, slots=True)
 class Running:
     """Started and not ended."""
 
     since: datetime
-
-    def manifest(self) -> Manifest:
-        """Return the state as the API writes it."""
-        return {"running": {"startedAt": timestamp(self.since)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +33,26 @@ class Terminated:
     until: datetime
     message: str = ""
 
-    def manifest(self) -> Manifest:
-        """Return the state as the API writes it."""
-        return {
-            "terminated": {
-                "exitCode": self.code,
-                "reason": "Completed" if self.code == 0 else "Error",
-                "startedAt": timestamp(self.since),
-                "finishedAt": timestamp(self.until),
-                "message": self.message,
-            }
-        }
-
 
 State = Waiting | Running | Terminated
+
+
+def _manifest(state: State) -> Manifest:
+    """Return a state as the API writes it."""
+    match state:
+        case Waiting(reason, message):
+            return {"waiting": {"reason": reason, "message": message}}
+        case Running(since):
+            return {"running": {"startedAt": timestamp(since)}}
+        case Terminated(code, since, until, message):
+            ended = {
+                "exitCode": code,
+                "reason": "Completed" if code == 0 else "Error",
+                "startedAt": timestamp(since),
+                "finishedAt": timestamp(until),
+                "message": message,
+            }
+            return {"terminated": ended}
 
 
 @dataclass(slots=True)
@@ -79,8 +77,8 @@ class ContainerRecord:
             "name": self.name,
             "image": self.image,
             "imageID": "",
-            "state": self.state.manifest(),
-            "lastState": self.last.manifest() if self.last else {},
+            "state": _manifest(self.state),
+            "lastState": _manifest(self.last) if self.last else {},
             "restartCount": self.restarts,
             "started": self.started,
             "ready": self.ready,
@@ -90,13 +88,8 @@ class ContainerRecord:
 def first_record(container: Manifest, former: Manifest | None) -> ContainerRecord:
     """Return a container's first record.
 
-    Parameters
-    ----------
-    container
-        The container's spec.
-    former
-        Its status from before the daemon was started, if it had one: what ran then
-        ended together with the daemon and counts as a restart.
+    ``former`` is its status from before the daemon was started, if it had one: what ran
+    then ended together with the daemon and counts as a restart.
     """
     waiting = Waiting("ContainerCreating")
     record = ContainerRecord(container["name"], container.get("image", ""), waiting)

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stowage_testbed.hostpods.clock import timestamp
-from stowage_testbed.hostpods.fields import POD_IP
-from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.manifest import POD_IP, Manifest
 from stowage_testbed.hostpods.states import (
     ContainerRecord,
     Running,
     Terminated,
-    Waiting,
 )
 
 
@@ -22,28 +20,23 @@ class PodState:
     """All that a status is made of, at one moment."""
 
     volumes_ready: bool
-    initialized: bool
-    init: Sequence[ContainerRecord]
     containers: Sequence[ContainerRecord]
     finished: bool
-    message: str = ""
 
 
 def phase(state: PodState) -> str:
     """Return the phase that follows from the state."""
     if state.finished:
-        records = [*state.init, *state.containers]
-        failed = any(
-            isinstance(record.state, Terminated) and record.state.code != 0
-            for record in records
+        succeeded = all(
+            isinstance(record.state, Terminated) and record.state.code == 0
+            for record in state.containers
         )
-        unfinished = any(isinstance(record.state, Waiting) for record in records)
-        return "Failed" if failed or unfinished else "Succeeded"
+        return "Succeeded" if succeeded else "Failed"
     began = [
         record.last is not None or isinstance(record.state, Running | Terminated)
         for record in state.containers
     ]
-    return "Running" if state.initialized and all(began) else "Pending"
+    return "Running" if all(began) else "Pending"
 
 
 @dataclass(slots=True)
@@ -58,31 +51,26 @@ class StatusComposer:
         return {
             "observedGeneration": pod["metadata"].get("generation", 0),
             "phase": phase(state),
-            "message": state.message,
             "startTime": timestamp(self.started),
             "hostIP": POD_IP,
             "hostIPs": [{"ip": POD_IP}],
             "podIP": POD_IP,
             "podIPs": [{"ip": POD_IP}],
-            "conditions": self._conditions(pod, state, now),
-            "initContainerStatuses": [record.manifest() for record in state.init],
+            "conditions": self._conditions(state, now),
             "containerStatuses": [record.manifest() for record in state.containers],
         }
 
-    def _conditions(
-        self, pod: Manifest, state: PodState, now: datetime
-    ) -> list[Manifest]:
+    def _conditions(self, state: PodState, now: datetime) -> list[Manifest]:
         lacking = [record for record in state.containers if not record.ready]
         unready = [record.name for record in lacking]
-        ready = state.initialized and not unready and not state.finished
+        ready = not unready and not state.finished
         words = [f"; {r.name}: {r.probe_failure}" for r in lacking if r.probe_failure]
         why = f"containers with unready status: {unready}" if unready else ""
         why += "".join(words)
-        gates = ready and _gates_open(pod)
         return [
             self._condition("PodReadyToStartContainers", state.volumes_ready, now),
-            self._condition("Initialized", state.initialized, now),
-            self._condition("Ready", gates, now, why or "a readiness gate is closed"),
+            self._condition("Initialized", state.volumes_ready, now),
+            self._condition("Ready", ready, now, why),
             self._condition("ContainersReady", ready, now, why),
             self._condition("PodScheduled", True, now),
         ]
@@ -100,13 +88,3 @@ class StatusComposer:
             "reason": None if holds or not why_not else "ContainersNotReady",
             "message": None if holds else why_not,
         }
-
-
-def _gates_open(pod: Manifest) -> bool:
-    holding = {
-        condition["type"]
-        for condition in pod.get("status", {}).get("conditions", ())
-        if condition["status"] == "True"
-    }
-    gates = pod["spec"].get("readinessGates", ())
-    return all(gate["conditionType"] in holding for gate in gates)

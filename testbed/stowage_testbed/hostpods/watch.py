@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable
 
 from stowage_testbed.clock import Clock
+from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest
 
@@ -20,36 +20,20 @@ Listed = Callable[[list[Manifest]], None]
 Changed = Callable[[str, Manifest], None]
 
 
-class PodSource(Protocol):
-    """What the watch needs of the API server."""
-
-    def list(self, path: str, query: dict[str, str]) -> Manifest:
-        """Return a list object."""
-        ...
-
-    def stream(self, path: str, query: dict[str, str]) -> Iterator[Manifest]:
-        """Yield watch events."""
-        ...
-
-
 class PodWatch:
     """Lists, then watches from there; lists again when the server forgot the place.
 
     Parameters
     ----------
-    source
-        The API server.
-    node
-        Only pods bound to this node are seen.
     listed, changed
         Called from the watching thread: with every pod there is, after each listing;
         with ``ADDED``, ``MODIFIED`` or ``DELETED`` and the pod, after each change.
     """
 
     def __init__(
-        self, source: PodSource, node: str, listed: Listed, changed: Changed
+        self, api: ApiServer, node: str, listed: Listed, changed: Changed
     ) -> None:
-        self._source = source
+        self._api = api
         self._selector = {"fieldSelector": f"spec.nodeName={node}"}
         self._listed = listed
         self._changed = changed
@@ -67,7 +51,7 @@ class PodWatch:
                 clock.pause(RECONNECT_S)
 
     def _list(self) -> str:
-        answer = self._source.list(PODS, self._selector)
+        answer = self._api.list(PODS, self._selector)
         self._listed(list(answer["items"]))
         return str(answer["metadata"]["resourceVersion"])
 
@@ -80,7 +64,7 @@ class PodWatch:
             "resourceVersion": version,
             "timeoutSeconds": str(WATCH_S),
         }
-        for event in self._source.stream(PODS, query):
+        for event in self._api.stream(PODS, query):
             if event["type"] == "ERROR":  # most of all 410 Gone: the place is forgotten
                 _log.info("listing anew: %s", event["object"].get("message"))
                 return None

@@ -6,22 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed import layout
+from stowage_testbed.errors import StowageError
 from stowage_testbed.images.content import content_key
-from stowage_testbed.images.errors import ImageMissingError
-from stowage_testbed.images.home import recipes_home
 from stowage_testbed.images.manifest import read_manifest
-from stowage_testbed.images.recipe import Recipe
+from stowage_testbed.images.recipe import Recipe, recipes_home
+
+
+class ImageMissingError(StowageError):
+    """An image is not there."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        super().__init__(
+            f"there is no image {recipe.reference}; in a checkout run: stowage images "
+            f"build {recipe.name} (`make images` builds all)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What `docker load` takes.
-
-    Attributes
-    ----------
-    file
-        Called after the key of the image's content.
-    """
+    """What `docker load` takes: a file called after the key of the image's content."""
 
     recipe: Recipe
     file: Path
@@ -64,5 +67,5 @@ def built_archive(recipe: Recipe, base: str = "") -> Archive:
     """
     archive = archive_of(recipe, base)
     if not archive.file.is_file():
-        raise ImageMissingError(recipe.name, recipe.reference)
+        raise ImageMissingError(recipe)
     return archive

@@ -14,8 +14,7 @@ from stowage_testbed.images.archive import Archive, archive_of
 from stowage_testbed.images.command import check_builders, run
 from stowage_testbed.images.content import source_epoch, source_revision
 from stowage_testbed.images.contexts import prepare
-from stowage_testbed.images.home import recipes_home
-from stowage_testbed.images.recipe import Recipe, recipe_of
+from stowage_testbed.images.recipe import Recipe, recipe_of, recipes_home
 from stowage_testbed.toolchain import tool_path
 
 
@@ -38,10 +37,8 @@ def build_image(
     ------
     RecipesMissingError
         This is no checkout.
-    BuilderMissingError, ToolMissingError
-        A program is not installed.
-    ImageBuildError
-        A step failed.
+    StowageError
+        A program is not installed, or a step failed.
     """
     checkout = recipes_home()
     check_builders()

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from stowage_testbed.images.errors import BuilderMissingError, ImageBuildError
+from stowage_testbed.errors import StowageError
 
 BUILDERS = ("buildah", "mmdebstrap")
 """Both are packages of Debian and Ubuntu."""
@@ -20,12 +20,15 @@ def check_builders() -> None:
 
     Raises
     ------
-    BuilderMissingError
+    StowageError
         Some are not; says how to install them.
     """
     missing = [name for name in BUILDERS if shutil.which(name) is None]
     if missing:
-        raise BuilderMissingError(missing)
+        raise StowageError(
+            f"{' and '.join(missing)} not found; on Debian and Ubuntu: "
+            f"apt-get install {' '.join(missing)}"
+        )
 
 
 def run(
@@ -37,7 +40,7 @@ def run(
 
     Raises
     ------
-    ImageBuildError
+    StowageError
         It failed; carries its last lines.
     """
     done = subprocess.run(
@@ -50,5 +53,8 @@ def run(
         check=False,
     )
     if done.returncode:
-        tail = done.stdout.splitlines()[-_TAIL_LINES:]
-        raise ImageBuildError(image, [" ".join(command[:3])], tail)
+        lines = [f"  {line}" for line in done.stdout.splitlines()[-_TAIL_LINES:]]
+        raise StowageError(
+            f"image {image}: {' '.join(command[:3])} failed; its last lines:\n"
+            + "\n".join(lines)
+        )

@@ -9,8 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from stowage_testbed.images.home import RECIPES
-from stowage_testbed.images.recipe import Recipe, recipe_of
+from stowage_testbed.images.recipe import RECIPES, Recipe, recipe_of
 from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -21,13 +20,7 @@ _WITHOUT_GIT = 1_600_000_000
 
 
 def content_key(recipe: Recipe, checkout: Path, base: str = "") -> str:
-    """Return a short hash of all that goes into an image.
-
-    Parameters
-    ----------
-    base
-        The image that was asked for as its base, if any.
-    """
+    """Return a short hash of all that goes into an image, also another ``base``."""
     said = f"{recipe.reference} {base} {source_epoch(recipe, checkout)}"
     digest = hashlib.sha256(said.encode())
     if recipe.base and not base:

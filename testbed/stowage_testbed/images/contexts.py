@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tarfile
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 from stowage_testbed.images.command import run
-from stowage_testbed.images.home import RECIPES
-from stowage_testbed.images.node_context import add_node_images, add_pause_image
-from stowage_testbed.images.recipe import Recipe
+from stowage_testbed.images.program_archive import write_program_archive
+from stowage_testbed.images.recipe import NODE_TOOLS, RECIPES, Recipe
 from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain.manifest import load_manifest
+
+# What kubeadm 1.36 asks for: `kubeadm config images list`.
+_REGISTRY = "registry.k8s.io"
+_ETCD = "etcd:3.6.8-0"
+_PAUSE = "pause:3.10.2"
+_PAUSE_PROGRAM = "./usr/bin/catatonit"
 
 
 def prepare(recipe: Recipe, checkout: Path, context: Path, epoch: int) -> None:
@@ -20,10 +27,8 @@ def prepare(recipe: Recipe, checkout: Path, context: Path, epoch: int) -> None:
 
     Raises
     ------
-    ImageBuildError
-        Something could not be fetched.
-    ToolMissingError
-        A tool that belongs into the image is not installed.
+    StowageError
+        Something could not be fetched, or a tool for the image is not installed.
     """
     source = checkout / RECIPES / recipe.name
     shutil.copytree(source, context, dirs_exist_ok=True)
@@ -53,8 +58,33 @@ def _optimizer(checkout: Path, context: Path) -> None:
 
 
 def _node(_checkout: Path, context: Path) -> None:
-    add_node_images(context)
-    add_pause_image(context)
+    _add_images(context)
+    _add_pause_image(context)
+
+
+def _add_images(context: Path) -> None:
+    """Write the images that the node's containerd shall have, and the version."""
+    version = load_manifest().tool("kubelet").version
+    (context / "version").write_text(f"{version}\n", encoding="utf-8")
+    folder = context / "images"
+    folder.mkdir()
+    for tool in NODE_TOOLS:
+        image = _ETCD if tool == "etcd" else f"{tool}:{version}"
+        reference = f"{_REGISTRY}/{image}"
+        write_program_archive(folder / f"{tool}.tar", reference, tool_path(tool))
+
+
+def _add_pause_image(context: Path) -> None:
+    """Write the image of every pod's first process, from the node's own packages."""
+    with tarfile.open(context / "root.tar") as root:
+        member = root.extractfile(_PAUSE_PROGRAM)
+        assert member is not None  # noqa: S101 - the package is among those of the build
+        program = context / "pause"
+        with program.open("wb") as file:
+            shutil.copyfileobj(member, file)
+    command = ["/usr/local/bin/pause", "-P"]
+    target = context / "images" / "pause.tar"
+    write_program_archive(target, f"{_REGISTRY}/{_PAUSE}", program, command)
 
 
 _FURTHER: dict[str, Callable[[Path, Path], None]] = {

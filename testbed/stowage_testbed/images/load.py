@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from stowage_testbed.docker.engine import docker, engine_unavailable_reason, image_id
-from stowage_testbed.docker.errors import DockerCommandError
+from stowage_testbed.docker.engine import (
+    DockerCommandError,
+    docker,
+    engine_unavailable_reason,
+    image_id,
+)
 from stowage_testbed.images.archive import Archive
 from stowage_testbed.images.recipe import Recipe
 

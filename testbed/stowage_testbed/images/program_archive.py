@@ -22,10 +22,6 @@ def write_program_archive(
 
     Parameters
     ----------
-    target
-        The archive, in the format of `docker save`.
-    reference
-        Name and tag of the image.
     program
         Linked statically: there are no libraries.
     entrypoint

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
-from stowage_testbed.images.errors import UnknownImageError
+from stowage_testbed import layout
+from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.manifest import load_manifest
+
+RECIPES = Path("ci") / "images"
+"""Where the recipes are in a checkout, and nowhere else."""
+
+
+class RecipesMissingError(StowageError):
+    """There are no recipes: this is no checkout."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "images are built in a checkout of Stowage, and this is an installed "
+            "package; pull those of its release instead"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +94,24 @@ def recipe_of(name: str) -> Recipe:
 
     Raises
     ------
-    UnknownImageError
+    StowageError
         There is none of that name.
     """
     known = recipes()
     if name not in known:
-        raise UnknownImageError(name, known)
+        raise StowageError(f"no image {name!r}; there are {', '.join(known)}")
     return known[name]
+
+
+def recipes_home() -> Path:
+    """Return the checkout.
+
+    Raises
+    ------
+    RecipesMissingError
+        This is an installed package.
+    """
+    checkout = layout.checkout()
+    if checkout is None or not (checkout / RECIPES).is_dir():
+        raise RecipesMissingError
+    return checkout

@@ -21,17 +21,6 @@ COMMAND = "stowage-optimizer"
 _TAIL_LINES = 15
 
 
-class CompilingFailedError(StowageError):
-    """The hot loops could not be compiled."""
-
-    def __init__(self, said: str) -> None:
-        tail = "\n  ".join(said.strip().splitlines()[-_TAIL_LINES:])
-        super().__init__(
-            f"compiling the optimiser's hot loops failed:\n  {tail}\n"
-            f"`{COMMAND} compile` tries again"
-        )
-
-
 def compile_optimizer() -> None:
     """Compile the hot loops, unless that was done for these files already.
 
@@ -39,7 +28,7 @@ def compile_optimizer() -> None:
 
     Raises
     ------
-    CompilingFailedError
+    StowageError
         It failed; carries the last lines of what was said.
     """
     done = layout.cache_folder() / "compiled" / _mark()
@@ -58,7 +47,12 @@ def compile_optimizer() -> None:
             check=False,
         )
         if answer.returncode != 0:
-            raise CompilingFailedError(answer.stdout + answer.stderr)
+            said = (answer.stdout + answer.stderr).strip().splitlines()
+            tail = "\n  ".join(said[-_TAIL_LINES:])
+            raise StowageError(
+                f"compiling the optimiser's hot loops failed:\n  {tail}\n"
+                f"`{COMMAND} compile` tries again"
+            )
         done.touch()
 
 

@@ -18,7 +18,7 @@ from stowage_optimizer.cli.probe import probe
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_testbed.child import end_child
-from stowage_testbed.optimizer_service.errors import NoAnswerError, ServiceNotReadyError
+from stowage_testbed.errors import StowageError
 
 COMMAND = (
     sys.executable,
@@ -36,16 +36,9 @@ GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class RunningService:
-    """A service that is ready.
+    """A service that is ready, ``ready_s`` after its start.
 
-    Parameters
-    ----------
-    pid
-        Its process; the solver's processes are its children.
-    stub
-        The way to call it.
-    ready_s
-        Time from its start until it was ready.
+    The solver's processes are children of its own.
     """
 
     pid: int
@@ -53,38 +46,55 @@ class RunningService:
     ready_s: float
 
     def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
-        """Return the last answer to a request.
+        """Return the last answer to a request, as `last_answer` does."""
+        return last_answer(self.stub, request)
 
-        Raises
-        ------
-        NoAnswerError
-            The call failed, or ended without one.
-        """
-        # A solve that hangs is killed by the service, which says so.
-        timeout_s = request.options.time_limit_s + GRACE_S
-        last = None
-        try:
-            for last in self.stub.Solve(request, timeout=timeout_s):  # noqa: B007
-                pass
-        except grpc.RpcError as error:
-            raise NoAnswerError(str(error.details())) from None
-        if last is None or not last.last:
-            raise NoAnswerError("the stream ended early")
-        return last
+
+def last_answer(
+    stub: pb_grpc.OptimizerStub, request: pb.SolveRequest
+) -> pb.SolveUpdate:
+    """Return the last answer to a request.
+
+    Raises
+    ------
+    StowageError
+        The call failed, or ended without one.
+    """
+    # A solve that hangs is killed by the service, which says so.
+    timeout_s = request.options.time_limit_s + GRACE_S
+    last = None
+    try:
+        for last in stub.Solve(request, timeout=timeout_s):  # noqa: B007
+            pass
+    except grpc.RpcError as error:
+        raise no_answer(str(error.details())) from None
+    if last is None or not last.last:
+        raise no_answer("the stream ended early")
+    return last
+
+
+def no_answer(why: str) -> StowageError:
+    """Return the error that a call had no answer that can be used."""
+    return StowageError(f"the optimiser gave no answer: {why}")
+
+
+def call_failed(case: str, arm: str, why: str) -> StowageError:
+    """Return the error that a measured call was refused or left without an answer."""
+    return StowageError(
+        f"no answer for {case} by {arm}: {why}; what was measured until now is kept, "
+        "and running again goes on from there"
+    )
 
 
 @contextmanager
 def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
     """Start the service and stop it afterwards.
 
-    Parameters
-    ----------
-    code_cache
-        Where compiled code is looked for; None leaves it to the service.
+    Compiled code is looked for in ``code_cache``; None leaves it to the service.
 
     Raises
     ------
-    ServiceNotReadyError
+    StowageError
         It ended, or took longer than `READY_LIMIT_S`.
     """
     environment = dict(os.environ)
@@ -105,7 +115,11 @@ def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
             state = probe(socket, READY_LIMIT_S, wait=True)
             ready_s = time.monotonic() - started
             if state != "SERVING":
-                raise ServiceNotReadyError(state, log.read_text()[-LOG_SHOWN:])
+                raise StowageError(
+                    f"the optimiser's service did not get ready: {state}; its log ends "
+                    f"with:\n{log.read_text()[-LOG_SHOWN:]}\n"
+                    "start `stowage-optimizer serve` by hand to see why"
+                )
             options = [("grpc.max_receive_message_length", -1)]
             with grpc.insecure_channel(f"unix:{socket}", options) as channel:
                 stub = pb_grpc.OptimizerStub(channel)

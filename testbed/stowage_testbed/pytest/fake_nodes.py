@@ -41,7 +41,7 @@ class FakeNodes:
             A text is malformed; names every issue.
         ApiRefusedError
             The server refuses a node; the name is taken, say.
-        NodesNotReadyError
+        StowageError
             Some were not Ready in time.
         """
         read = [parse_node_spec(one) if isinstance(one, str) else one for one in pools]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
-from stowage_testbed.helm.logs import Log
+from stowage_testbed.helm.release import Log
 from stowage_testbed.observe.audit import audit_end
 from stowage_testbed.observe.change import Change
 from stowage_testbed.run.context import RunContext

@@ -1,6 +1,6 @@
 """The pinned tools: etcd, the Kubernetes control plane, KWOK, Helm and our own."""
 
 from stowage_testbed.toolchain.install import install_tools
-from stowage_testbed.toolchain.location import tool_data, tool_path
+from stowage_testbed.toolchain.location import ToolMissingError, tool_data, tool_path
 
-__all__ = ["install_tools", "tool_data", "tool_path"]
+__all__ = ["ToolMissingError", "install_tools", "tool_data", "tool_path"]

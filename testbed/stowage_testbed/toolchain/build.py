@@ -1,49 +1,48 @@
-"""One tool, built from its Go module."""
+"""The first source: one tool, built from its Go module, with that module's data."""
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import subprocess
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from stowage_testbed.toolchain.errors import BuildFailedError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.golang import Go, go_environment
 from stowage_testbed.toolchain.location import data_folder
 from stowage_testbed.toolchain.manifest import Tool
-from stowage_testbed.toolchain.module_data import copy_module_data
-from stowage_testbed.toolchain.watcher import Watcher
+
+if TYPE_CHECKING:
+    from stowage_testbed.toolchain.progress import ToolWatcher
 
 _TAIL_LINES = 15
 _DOWNLOADING = "go: downloading "
 _DISK_FULL = "no space left on device"
 
 
-class DiskFullError(Exception):
-    """The disk filled up during a build; the installer knows the figures."""
-
-
-def build_tool(tool: Tool, go: Go, target: Path, watcher: Watcher) -> None:
+def build_tool(tool: Tool, target: Path, go: Go, watcher: ToolWatcher) -> None:
     """Build ``tool`` into the file ``target``, with its module's data beside it.
 
     Raises
     ------
-    BuildFailedError
-        Go refused; the message carries its last lines.
-    ModuleDataMissingError
-        The tool's module does not hold its data.
-    DiskFullError
-        The disk filled up.
+    StowageError
+        Go refused, or the tool's module does not hold its data.
+    OSError
+        ENOSPC: the disk filled up.
     """
     go_list = [str(go.file), "list", "-deps", tool.package]
     watcher.total(_run(tool, go_list, target.parent, watcher))
     flags = ["-trimpath", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
     go_build = [str(go.file), "build", *flags, tool.package]
     _run(tool, go_build, target.parent, watcher)
-    copy_module_data(tool, go, data_folder(target))
+    _copy_module_data(tool, go, data_folder(target))
 
 
-def _run(tool: Tool, command: list[str], scratch: Path, watcher: Watcher) -> int:
+def _run(tool: Tool, command: list[str], scratch: Path, watcher: ToolWatcher) -> int:
     """Run a Go command, pass its progress on, and return its lines of output.
 
     Its temporary files go to ``scratch``, which is cleared away with what else a
@@ -65,13 +64,13 @@ def _run(tool: Tool, command: list[str], scratch: Path, watcher: Watcher) -> int
             raise
     if process.returncode:
         if any(_DISK_FULL in line for line in tail):
-            raise DiskFullError
-        raise BuildFailedError(tool.name, command, tail)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise _failed(tool, command, tail)
     return lines
 
 
 def _follow(
-    process: subprocess.Popen[str], watcher: Watcher
+    process: subprocess.Popen[str], watcher: ToolWatcher
 ) -> tuple[int, Sequence[str]]:
     """Return the number of packages that were named, and the last lines."""
     tail: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -85,3 +84,57 @@ def _follow(
             packages += 1
             watcher.advance(1, line)
     return packages, tail
+
+
+def _copy_module_data(tool: Tool, go: Go, target: Path) -> None:
+    """Copy what the manifest names of the tool's module into the folder ``target``.
+
+    They are taken from the very module that the tool is built from, so that both are of
+    one version, and no copies have to be kept in step.
+    """
+    if tool.data is None:
+        return
+    source = _module_folder(tool, go, tool.data.module)
+    for path in tool.data.paths:
+        files = _files(source / path)
+        if not files:
+            raise StowageError(
+                f"{tool.name}: the Go module {tool.data.module} holds no {path}; "
+                "correct the tool's data in "
+                "testbed/stowage_testbed/toolchain/manifest.toml"
+            )
+        for file in files:
+            copy = target / file.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            # Without its permissions: Go's cache is read-only, the copy must not be.
+            shutil.copyfile(file, copy)
+
+
+def _module_folder(tool: Tool, go: Go, module: str) -> Path:
+    command = [str(go.file), "list", "-m", "-f", "{{.Dir}}", module]
+    done = subprocess.run(
+        command,
+        cwd=tool.folder,
+        env=go_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise _failed(tool, command, done.stderr.splitlines())
+    return Path(done.stdout.strip())
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def _failed(tool: Tool, command: Sequence[str], tail: Sequence[str]) -> StowageError:
+    text = "\n  ".join(tail)
+    return StowageError(
+        f"building {tool.name} failed: {' '.join(command)}\n  {text}\n"
+        "a failed download is often passing: run the same command again; "
+        "behind a proxy set GOPROXY"
+    )

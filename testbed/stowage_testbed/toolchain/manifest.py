@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed import layout
-from stowage_testbed.toolchain.errors import UnknownToolError, UnknownToolGroupError
+from stowage_testbed.errors import StowageError
 
 MANIFEST_FILE = Path(__file__).with_name("manifest.toml")
 CHECKOUT = layout.shipped("scheduler").parent
@@ -89,11 +89,13 @@ class Manifest:
 
         Raises
         ------
-        UnknownToolError
+        StowageError
             The manifest has no such tool.
         """
         if name not in self.tools:
-            raise UnknownToolError(name, list(self.tools))
+            raise StowageError(
+                f"there is no tool {name!r}; the tools are {', '.join(self.tools)}"
+            )
         return self.tools[name]
 
     def group(self, name: str) -> list[Tool]:
@@ -101,11 +103,14 @@ class Manifest:
 
         Raises
         ------
-        UnknownToolGroupError
+        StowageError
             The manifest has no such group.
         """
         if name not in self.space:
-            raise UnknownToolGroupError(name, list(self.space))
+            raise StowageError(
+                f"there is no group of tools {name!r}; the groups are "
+                f"{', '.join(self.space)}"
+            )
         return [tool for tool in self.tools.values() if tool.group == name]
 
 

@@ -17,14 +17,12 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from stowage_testbed.toolchain.watcher import Watcher
-
 _NOTE_WIDTH = 40
 
 
 @dataclass(frozen=True, slots=True)
 class ToolWatcher:
-    """Moves one tool's bar as its installation goes on."""
+    """Moves one tool's bar: a step is a compiled package, or a KiB of a download."""
 
     progress: Progress
     task: TaskID
@@ -49,18 +47,14 @@ class ToolProgress:
     progress: Progress
     tasks: dict[str, TaskID]
 
-    def begin(self, name: str) -> None:
-        """Start a tool's own time."""
-        self.progress.start_task(self.tasks[name])
-        self.progress.update(self.tasks[name], note="starting")
-
-    def watcher(self, name: str) -> Watcher:
-        """Return what moves the bar of the tool called ``name``."""
-        return ToolWatcher(self.progress, self.tasks[name])
-
-    def finish(self, name: str) -> None:
-        """Fill a tool's bar: what Go had in its cache was not reported."""
+    @contextmanager
+    def tool(self, name: str) -> Iterator[ToolWatcher]:
+        """Yield what moves the bar of a tool, whose own time is that of the block."""
         task = self.tasks[name]
+        self.progress.start_task(task)
+        self.progress.update(task, note="starting")
+        yield ToolWatcher(self.progress, task)
+        # What Go had in its cache was not reported.
         total = self.progress.tasks[task].total or 1
         self.progress.update(task, total=total, completed=total, note="installed")
         self.progress.stop_task(task)

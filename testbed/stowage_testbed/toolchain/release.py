@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.toolchain.errors import PinMissingError, PinsFileError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.manifest import Archive, Tool
 
 _LINE = re.compile(r"(?P<digest>[0-9a-fA-F]{64})\s+\*?(?P<url>https?://\S+)")
@@ -44,13 +44,13 @@ def read_release(pins: Path, mirror: str | None = None) -> Release:
 
     Raises
     ------
-    PinsFileError
+    StowageError
         The file cannot be read; names every line that is malformed.
     """
     try:
         lines = pins.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise PinsFileError(pins, [str(error.strerror)]) from error
+        raise _unusable(pins, [str(error.strerror)]) from error
     digests: dict[str, str] = {}
     issues = []
     for number, line in enumerate(lines, 1):
@@ -60,8 +60,15 @@ def read_release(pins: Path, mirror: str | None = None) -> Release:
         elif line.strip() and not line.lstrip().startswith("#"):
             issues.append(f"line {number} is not DIGEST ADDRESS: {line.strip()!r}")
     if issues:
-        raise PinsFileError(pins, issues)
+        raise _unusable(pins, issues)
     return Release(digests, mirror)
+
+
+def _unusable(pins: Path, issues: Sequence[str]) -> StowageError:
+    return StowageError(
+        f"{pins}: {'; '.join(issues)}; "
+        "write one line an archive: its SHA-256 digest, a space, its address"
+    )
 
 
 def require_pins(tools: Sequence[Tool], release: Release) -> None:
@@ -69,13 +76,17 @@ def require_pins(tools: Sequence[Tool], release: Release) -> None:
 
     Raises
     ------
-    PinMissingError
+    StowageError
         Names every address that has none.
     """
     urls = [archive_url(tool, tool.archive) for tool in tools if tool.archive]
     missing = [url for url in urls if url not in release.pins]
     if missing:
-        raise PinMissingError(missing)
+        raise StowageError(
+            "the pins file has no digest for these archives; take each from the "
+            "project's own release page and add a line DIGEST ADDRESS:\n  "
+            + "\n  ".join(missing)
+        )
 
 
 def archive_url(tool: Tool, archive: Archive) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from stowage_testbed.toolchain.errors import InstallBusyError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.location import binary_file, tool_folder
 from stowage_testbed.toolchain.manifest import Tool
 
@@ -43,7 +43,10 @@ def install_one(tool: Tool, fetch: Fetch, *, timeout_s: float = LOCK_TIMEOUT_S) 
                 _forget_old_builds(folder, keep=target.parent)
             return target
     except Timeout as error:
-        raise InstallBusyError(tool.name, folder / ".lock", timeout_s) from error
+        raise StowageError(
+            f"another process has been installing {tool.name} for {timeout_s:g} s and "
+            f"holds {folder / '.lock'}; wait for it, or stop it and run again"
+        ) from error
 
 
 def _stage(tool: Tool, fetch: Fetch, target: Path) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.optimizer_service.errors import NoAnswerError
-from stowage_testbed.optimizer_service.service import RunningService
+from stowage_testbed.optimizer_service.service import RunningService, no_answer
 from stowage_testbed.simulate import Instance, Question, SchedulerVerifier, Simulator
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
@@ -73,7 +72,7 @@ class Asking:
         ------
         QuestionRefusedError, InstanceRefusedError
             The scheduler cannot read the objects.
-        NoAnswerError
+        StowageError
             The optimiser failed.
         """
         instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
@@ -137,7 +136,7 @@ class Asking:
         request = pb.SolveRequest(snapshot=snapshot, options=options)
         last = self._service.last_answer(request)
         if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
-            raise NoAnswerError(last.message)
+            raise no_answer(last.message)
         return last
 
 

@@ -10,12 +10,15 @@ import pytest
 from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.containers import create_network
-from stowage_testbed.cluster.errors import ComponentFailedError
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
-from stowage_testbed.docker.engine import docker
-from stowage_testbed.docker.errors import DockerCommandError, EngineUnreachableError
+from stowage_testbed.docker.engine import (
+    DockerCommandError,
+    EngineUnreachableError,
+    docker,
+)
+from stowage_testbed.errors import StowageError
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 
@@ -44,7 +47,7 @@ def test_a_part_that_ends_is_named_with_its_last_words(
     monkeypatch.setattr("stowage_testbed.cluster.kwokctl_config._EXTRA_ARGS", wrong)
     cluster = KwokDockerCluster(a_name())
 
-    with pytest.raises(ComponentFailedError, match="no-such-flag"):
+    with pytest.raises(StowageError, match="no-such-flag"):
         cluster.up()
 
     assert docker("ps", "--all", "--quiet", "--filter", f"name={cluster.name}") == ""

@@ -11,9 +11,9 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.containers import NoPlanError, OptimizerContainer
-from stowage_testbed.docker.engine import docker
-from stowage_testbed.docker.errors import DockerCommandError
+from stowage_testbed.containers import OptimizerContainer
+from stowage_testbed.docker.engine import DockerCommandError, docker
+from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
@@ -119,7 +119,7 @@ def test_killed_in_the_middle_of_a_solve_it_says_so_and_leaves_nothing(
         def ask() -> None:
             try:
                 container.solve(request(a_long_one(), 60))
-            except NoPlanError as error:
+            except StowageError as error:
                 seen.append(error)
 
         caller = threading.Thread(target=ask)
@@ -134,7 +134,7 @@ def test_killed_in_the_middle_of_a_solve_it_says_so_and_leaves_nothing(
         caller.join(30)
         folder = container.socket.parent
 
-    assert [type(error) for error in seen] == [NoPlanError]
+    assert [type(error) for error in seen] == [StowageError]
     assert not folder.exists()
     assert docker("ps", "--all", "--quiet", "--filter", f"id={name}") == ""
 

@@ -7,8 +7,7 @@ import tarfile
 
 import pytest
 
-from stowage_testbed.docker.engine import docker
-from stowage_testbed.docker.errors import DockerCommandError
+from stowage_testbed.docker.engine import DockerCommandError, docker
 from stowage_testbed.images.archive import built_archive
 from stowage_testbed.images.recipe import recipe_of
 from stowage_testbed.toolchain.manifest import load_manifest

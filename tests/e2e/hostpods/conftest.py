@@ -10,6 +10,7 @@ from release_environment import ReleaseEnvironment
 
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.helm import Release, install_release, uninstall_release
 
 
 @pytest.fixture(scope="package")
@@ -26,3 +27,13 @@ def environment(cluster: Cluster) -> Iterator[ReleaseEnvironment]:
     """Return the cluster with a client."""
     with cluster.api_client() as client:
         yield ReleaseEnvironment(cluster, client)
+
+
+@pytest.fixture(scope="module")
+def release(environment: ReleaseEnvironment) -> Iterator[Release]:
+    """Return a release with the optimiser, which needs the most."""
+    installed = install_release(
+        environment.cluster, profile="optimizer", optimizer_enabled=True
+    )
+    yield installed
+    uninstall_release(installed)

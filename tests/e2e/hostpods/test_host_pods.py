@@ -36,15 +36,21 @@ def test_the_host_node_is_ready_and_closed_to_others(
     assert ("stowage.dev/host", "NoSchedule") in taints
 
 
-def test_a_finished_pod_says_how_it_ended(environment: ReleaseEnvironment) -> None:
-    """Phases are what Jobs and `kubectl wait` go by."""
-    script = {**SLEEP, "command": ["sh", "-c", "exit 4"]}
-    environment.host_pod("ends", [script], restartPolicy="Never")
+def test_a_pod_that_asks_for_what_is_not_played_is_refused(
+    environment: ReleaseEnvironment,
+) -> None:
+    """A pod that ran without it would prove nothing."""
+    environment.host_pod(
+        "refused", [SLEEP], initContainers=[{**SLEEP, "name": "first"}]
+    )
 
-    pod = environment.until("ends", "to end", lambda pod: pod.status.phase == "Failed")
+    pod = environment.until(
+        "refused", "to wait", lambda pod: state(pod) and state(pod).waiting.message
+    )
 
-    assert state(pod).terminated.exit_code == 4
-    environment.remove("ends")
+    assert state(pod).waiting.reason == "NotSupportedOnHost"
+    assert "spec.initContainers" in state(pod).waiting.message
+    environment.remove("refused")
 
 
 def test_a_pod_waits_for_its_config_map_and_says_so(
@@ -83,33 +89,6 @@ def test_a_pod_waits_for_its_config_map_and_says_so(
     environment.remove("waits")
     assert not (folder / "volumes").exists()
     assert not Path(path).is_symlink()
-
-
-def test_init_containers_come_first_and_sidecars_stay(
-    environment: ReleaseEnvironment,
-) -> None:
-    """In order, each one done before the next."""
-    done = environment.cluster.workdir / "order"
-    note = f"echo $NAME >> {done}"
-
-    def noting(name: str, *, then: str = "true") -> dict[str, object]:
-        env = [{"name": "NAME", "value": name}]
-        command = ["sh", "-c", f"{note}; {then}"]
-        return {"name": name, "image": "none", "command": command, "env": env}
-
-    sidecar = {**noting("sidecar", then="exec sleep 600"), "restartPolicy": "Always"}
-    sidecar["startupProbe"] = {"exec": {"command": ["grep", "sidecar", str(done)]}}
-    environment.host_pod(
-        "ordered",
-        [noting("main", then="exec sleep 600")],
-        initContainers=[noting("first"), sidecar, noting("second")],
-    )
-
-    pod = environment.until("ordered", "to be Ready", is_ready)
-
-    assert done.read_text().split() == ["first", "sidecar", "second", "main"]
-    assert [s.ready for s in pod.status.init_container_statuses] == [True, True, True]
-    environment.remove("ordered")
 
 
 def test_processes_end_with_the_daemon_and_come_back_with_it(

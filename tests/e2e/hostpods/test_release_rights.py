@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from kubernetes.client import AuthorizationV1Api, RbacAuthorizationV1Api
 from release_environment import ReleaseEnvironment, is_ready
 
-from stowage_testbed.helm import Release, install_release, uninstall_release
+from stowage_testbed.helm import Release
 from stowage_testbed.helm.diagnosis import diagnose
 from stowage_testbed.wait import wait_until
 
@@ -58,16 +59,6 @@ FORBIDDEN = {
     ("apps", "replicasets"): ("update", "delete"),
     ("rbac.authorization.k8s.io", "clusterroles"): ("create", "update", "escalate"),
 }
-
-
-@pytest.fixture(scope="module")
-def release(environment: ReleaseEnvironment) -> Iterator[Release]:
-    """Return a release with the optimiser, which needs the most."""
-    installed = install_release(
-        environment.cluster, profile="optimizer", optimizer_enabled=True
-    )
-    yield installed
-    uninstall_release(installed)
 
 
 def allowed(
@@ -137,18 +128,28 @@ def test_the_release_is_never_refused_anything(
     assert refused == []
 
 
+@contextmanager
+def without_rule(environment: ReleaseEnvironment, resource: str) -> Iterator[None]:
+    """Take the one rule of the release's role that names a resource away."""
+    rbac: Any = RbacAuthorizationV1Api(environment.client)
+    role = rbac.read_cluster_role(ROLE)
+    crippled = copy.deepcopy(role)
+    crippled.rules = [r for r in role.rules if resource not in r.resources]
+    assert len(crippled.rules) == len(role.rules) - 1
+    for one in (role, crippled):
+        one.metadata.resource_version = None
+    rbac.replace_cluster_role(ROLE, crippled)
+    try:
+        yield
+    finally:
+        rbac.replace_cluster_role(ROLE, role)
+
+
 def test_without_the_right_to_bind_no_pod_is_placed(
     release: Release, environment: ReleaseEnvironment
 ) -> None:
     """The role is what lets the scheduler work, and nothing else does."""
-    rbac: Any = RbacAuthorizationV1Api(environment.client)
-    role = rbac.read_cluster_role(ROLE)
-    crippled = copy.deepcopy(role)
-    crippled.rules = [r for r in role.rules if r.resources != ["pods/binding"]]
-    assert len(crippled.rules) == len(role.rules) - 1
-    crippled.metadata.resource_version = None
-    rbac.replace_cluster_role(ROLE, crippled)
-    try:
+    with without_rule(environment, "pods/binding"):
         wait_until(
             "the right to be gone",
             lambda: allowed(environment, "", "pods/binding", "create"),
@@ -166,9 +167,6 @@ def test_without_the_right_to_bind_no_pod_is_placed(
         )
 
         assert environment.pod("default", "unbound").spec.node_name is None
-    finally:
-        role.metadata.resource_version = None
-        rbac.replace_cluster_role(ROLE, role)
     environment.until(
         "unbound", "to be bound after all", lambda pod: pod.spec.node_name
     )
@@ -179,16 +177,10 @@ def test_without_the_right_to_watch_the_release_is_not_ready(
     environment: ReleaseEnvironment,
 ) -> None:
     """Readiness means that the scheduler sees all that placements depend on."""
-    rbac: Any = RbacAuthorizationV1Api(environment.client)
-    role = rbac.read_cluster_role(ROLE)
-    crippled = copy.deepcopy(role)
-    crippled.rules = [r for r in role.rules if "csinodes" not in r.resources]
-    crippled.metadata.resource_version = None
-    rbac.replace_cluster_role(ROLE, crippled)
-    pods = Release(environment.cluster, "stowage", "stowage-system").pods()
-    try:
+    release = Release(environment.cluster, "stowage", "stowage-system")
+    pods = release.pods()
+    with without_rule(environment, "csinodes"):
         environment.core.delete_namespaced_pod(pods[0].metadata.name, "stowage-system")
-        release = Release(environment.cluster, "stowage", "stowage-system")
 
         wait_until(
             "the new scheduler to be refused a watch",
@@ -204,9 +196,6 @@ def test_without_the_right_to_watch_the_release_is_not_ready(
             lambda text: "scheduler: startup probe failed" in text and "readyz" in text,
             timeout_s=10,
         )
-    finally:
-        role.metadata.resource_version = None
-        rbac.replace_cluster_role(ROLE, role)
     wait_until(
         "the release to recover",
         lambda: [s.ready for s in release.pods()[0].status.container_statuses or ()],

@@ -27,8 +27,7 @@ from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.model import Overload
-from stowage_testbed.toolchain import tool_path
-from stowage_testbed.toolchain.errors import ToolMissingError
+from stowage_testbed.toolchain import ToolMissingError, tool_path
 
 pytestmark = pytest.mark.e2e
 

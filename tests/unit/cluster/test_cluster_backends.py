@@ -16,16 +16,14 @@ from stowage_testbed.cli import app
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
 from stowage_testbed.cluster.containers import project
-from stowage_testbed.cluster.errors import (
-    ClusterMissingError,
-    ContainersUnreachableError,
-)
 from stowage_testbed.cluster.fitness import fitness_of
-from stowage_testbed.cluster.kind.certificates import write_certificates
+from stowage_testbed.cluster.kind.cluster import write_certificates
 from stowage_testbed.cluster.kind.config import render_config
 from stowage_testbed.cluster.listing import list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import Ports
+from stowage_testbed.docker.engine import EngineUnreachableError
+from stowage_testbed.errors import StowageError
 
 PORTS = Ports(1, 2, 3, 4, 5)
 NOBODY = "unix:///nowhere/docker.sock"
@@ -71,7 +69,7 @@ def test_a_record_of_an_older_version_is_a_cluster_without_containers() -> None:
 
 def test_a_cluster_that_is_not_there_is_missing_on_any_backend() -> None:
     """The error says how to bring one up."""
-    with pytest.raises(ClusterMissingError, match="stowage up one"):
+    with pytest.raises(StowageError, match="stowage up one"):
         existing_cluster("one")
 
 
@@ -79,7 +77,7 @@ def test_containers_of_an_engine_that_is_away_are_not_forgotten() -> None:
     """With its folder gone, nobody would know of them when the engine is back."""
     workdir = a_cluster("one", Backend.KWOK_DOCKER, NOBODY)
 
-    with pytest.raises(ContainersUnreachableError, match="nowhere"):
+    with pytest.raises(EngineUnreachableError, match="nowhere"):
         purge_clusters(everything=True)
 
     assert workdir.exists()
@@ -113,57 +111,50 @@ def test_names_in_docker_distinguish_backends() -> None:
     assert project(Backend.KIND, "a") != project(Backend.KWOK_DOCKER, "a")
 
 
+class KindConfig:
+    """What kind is given for one cluster, taken apart."""
+
+    def __init__(self, logs: Path) -> None:
+        text = render_config("x", "image", 6000, logs / "audit.log", {"/a": logs})
+        self.whole = yaml.safe_load(text)
+        (node,) = self.whole["nodes"]
+        self.mounts = {mount["containerPath"]: mount for mount in node["extraMounts"]}
+        patches = [yaml.safe_load(patch) for patch in node["kubeadmConfigPatches"]]
+        self.patches = {patch["kind"]: patch for patch in patches}
+        self.server = self.patches["ClusterConfiguration"]["apiServer"]
+        self.arguments = {one["name"]: one["value"] for one in self.server["extraArgs"]}
+
+
 def test_kind_listens_on_loopback_and_runs_nothing_that_nobody_needs(
     tmp_path: Path,
 ) -> None:
     """What kubeadm adds by default would be placed by the scheduler under test."""
-    text = render_config("x", "image", 6000, tmp_path / "audit.log", {"/a": tmp_path})
-    config = yaml.safe_load(text)
-    (node,) = config["nodes"]
-    patches = {
-        patch["kind"]: patch
-        for patch in map(yaml.safe_load, node["kubeadmConfigPatches"])
-    }
+    config = KindConfig(tmp_path)
 
-    assert config["networking"]["apiServerAddress"] == "127.0.0.1"
-    assert {"addon/coredns", "addon/kube-proxy"} <= set(
-        patches["InitConfiguration"]["skipPhases"]
-    )
-    assert config["networking"]["kubeProxyMode"] == "none"
-    mounts = {mount["containerPath"]: mount for mount in node["extraMounts"]}
-    assert mounts["/a"]["readOnly"]
-    arguments = {
-        one["name"]: one["value"]
-        for one in patches["ClusterConfiguration"]["apiServer"]["extraArgs"]
-    }
-    assert mounts[arguments["audit-policy-file"]]["readOnly"]
+    assert config.whole["networking"]["apiServerAddress"] == "127.0.0.1"
+    assert config.whole["networking"]["kubeProxyMode"] == "none"
+    skipped = config.patches["InitConfiguration"]["skipPhases"]
+    assert {"addon/coredns", "addon/kube-proxy"} <= set(skipped)
+    assert config.mounts["/a"]["readOnly"]
+    assert config.mounts[config.arguments["audit-policy-file"]]["readOnly"]
 
 
 def test_kind_s_audit_log_can_be_closed_when_it_is_too_long(tmp_path: Path) -> None:
     """A file that is mounted cannot be renamed: nothing would be written any more."""
-    config = yaml.safe_load(
-        render_config("x", "image", 6000, tmp_path / "audit.log", {})
-    )
-    (node,) = config["nodes"]
-    server = yaml.safe_load(node["kubeadmConfigPatches"][0])["apiServer"]
-    arguments = {one["name"]: one["value"] for one in server["extraArgs"]}
-    log = Path(arguments["audit-log-path"])
-    mounted = [
-        (mount["containerPath"], mount["readOnly"])
-        for mount in node["extraMounts"]
-        if mount["hostPath"] == str(tmp_path)
-    ]
+    config = KindConfig(tmp_path)
+    log = Path(config.arguments["audit-log-path"])
+    mount = config.mounts[str(log.parent)]
     volumes = [
         (volume["mountPath"], volume["pathType"], volume["readOnly"])
-        for volume in server["extraVolumes"]
+        for volume in config.server["extraVolumes"]
         if volume["hostPath"] == str(log.parent)
     ]
 
     assert log.name == "audit.log"
-    assert mounted == [(str(log.parent), False)]
+    assert (mount["hostPath"], mount["readOnly"]) == (str(tmp_path), False)
     assert volumes == [(str(log.parent), "Directory", False)]
-    assert int(arguments["audit-log-maxsize"]) <= 1000
-    assert 0 < int(arguments["audit-log-maxbackup"]) <= 9
+    assert int(config.arguments["audit-log-maxsize"]) <= 1000
+    assert 0 < int(config.arguments["audit-log-maxbackup"]) <= 9
 
 
 def test_the_administrator_s_key_is_for_this_user_s_eyes_only(tmp_path: Path) -> None:

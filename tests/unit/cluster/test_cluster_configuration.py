@@ -69,22 +69,23 @@ def test_no_two_stages_match_one_pod(documents: list[dict[str, Any]]) -> None:
     assert phases == [("In", ["Pending"]), ("In", ["Running"])]
 
 
-def test_everything_listens_on_the_loopback(documents: list[dict[str, Any]]) -> None:
-    """Kwokctl's default is every interface, with an administrator's rights on etcd."""
-    assert documents[0]["options"]["bindAddress"] == "127.0.0.1"
-
-
-def test_the_scheduler_is_left_to_the_release(documents: list[dict[str, Any]]) -> None:
-    """Two schedulers of one name would race for every pod."""
-    assert documents[0]["options"]["disable"] == ["kube-scheduler"]
-
-
-def test_rules_of_access_are_enforced(documents: list[dict[str, Any]]) -> None:
-    """A release without a permission must fail as it would elsewhere."""
-    options = documents[0]["options"]
-
-    assert options["securePort"] is True
-    assert options["kubeAuthorization"] is True
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        # kwokctl's default is every interface, with an administrator's rights on etcd.
+        ("bindAddress", "127.0.0.1"),
+        # Two schedulers of one name would race for every pod.
+        ("disable", ["kube-scheduler"]),
+        # A release without a permission must fail as it would elsewhere.
+        ("securePort", True),
+        ("kubeAuthorization", True),
+    ],
+)
+def test_a_default_of_kwokctl_is_overridden(
+    documents: list[dict[str, Any]], option: str, value: object
+) -> None:
+    """Each for a reason of its own."""
+    assert documents[0]["options"][option] == value
 
 
 def test_every_port_is_chosen_here(documents: list[dict[str, Any]]) -> None:
@@ -101,26 +102,24 @@ def test_every_port_is_chosen_here(documents: list[dict[str, Any]]) -> None:
     }
 
 
+def arguments(documents: Sequence[dict[str, Any]], component: str) -> dict[str, str]:
+    """Return a component's further arguments."""
+    patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
+    return {one["key"]: one["value"] for one in patches[component]}
+
+
 def test_kwok_leaves_other_nodes_alone(documents: list[dict[str, Any]]) -> None:
     """Else it would report the release's pods as running though nothing runs."""
-    patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
-
-    assert {"key": "manage-all-nodes", "value": "false"} in patches["kwok-controller"]
+    assert arguments(documents, "kwok-controller")["manage-all-nodes"] == "false"
 
 
-def test_extra_arguments_come_on_top(documents: list[dict[str, Any]]) -> None:
-    """They add to the testbed's own."""
-    patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
-
-    assert {"key": "v", "value": "4"} in patches["kube-apiserver"]
-    assert len(patches["kube-apiserver"]) > 1
-
-
-def test_the_audit_log_is_bounded(documents: list[dict[str, Any]]) -> None:
+def test_extra_arguments_come_on_top_of_a_bounded_audit_log(
+    documents: list[dict[str, Any]],
+) -> None:
     """A cluster that stays for days would fill the disk, which ends every run."""
-    patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
-    asked = {one["key"]: one["value"] for one in patches["kube-apiserver"]}
+    asked = arguments(documents, "kube-apiserver")
 
+    assert asked["v"] == "4"
     assert int(asked["audit-log-maxsize"]) <= 1000
     assert 0 < int(asked["audit-log-maxbackup"]) <= 9
 

@@ -19,16 +19,15 @@ from stowage_testbed.cluster.kwokctl_config import (
     render_config,
 )
 from stowage_testbed.cluster.metrics import identity
-from stowage_testbed.cluster.metrics.arguments import metrics_arguments
-from stowage_testbed.cluster.metrics.errors import MetricsMissingError
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics.objects import read_manifests
-from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.cluster.metrics.settings import MetricsSettings, metrics_arguments
 from stowage_testbed.cluster.metrics.usage import usage_object
 from stowage_testbed.cluster.node_pool import NodePool, metrics_path
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.service_account import write_private
-from stowage_testbed.toolchain.errors import ToolMissingError
+from stowage_testbed.errors import StowageError
+from stowage_testbed.toolchain import ToolMissingError
 
 
 def components(text: str) -> dict[str, dict[str, str]]:
@@ -157,5 +156,5 @@ def test_a_pod_s_annotation_goes_before_its_namespace_s_usage() -> None:
 
 def test_a_cluster_without_metrics_is_distinguished(tmp_path: Path) -> None:
     """A run on it would wait for a reading that never comes."""
-    with pytest.raises(MetricsMissingError, match="stowage up NAME --metrics"):
+    with pytest.raises(StowageError, match="stowage up NAME --metrics"):
         FakeKubelet.of(tmp_path / "one")

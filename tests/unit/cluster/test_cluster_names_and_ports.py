@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from stowage_testbed.cluster.errors import ClusterNameError, PortInUseError
-from stowage_testbed.cluster.naming import check_name
+from stowage_testbed.cluster.claim import check_name
 from stowage_testbed.cluster.ports import FIRST, LAST, choose_ports, port_beside
+from stowage_testbed.errors import StowageError
 
 
 @pytest.fixture
@@ -33,13 +33,13 @@ def test_ordinary_names_are_taken(name: str) -> None:
 )
 def test_names_that_cannot_be_folders_of_ours_are_refused(name: str) -> None:
     """The folder is removed with everything in it when the cluster ends."""
-    with pytest.raises(ClusterNameError, match="lower-case letters"):
+    with pytest.raises(StowageError, match="lower-case letters"):
         check_name(name)
 
 
 def test_a_port_in_use_is_named_with_its_holder(taken_port: int) -> None:
     """The way out is to end the holder or to choose another port."""
-    with pytest.raises(PortInUseError) as caught:
+    with pytest.raises(StowageError) as caught:
         choose_ports(taken_port, taken=(), start=0)
 
     assert f"port {taken_port} " in str(caught.value)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from stowage_testbed.cluster.errors import NodePoolError, NodeSpecError
-from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
+from stowage_testbed.cluster.node_pool import (
+    ZONE_LABEL,
+    NodePool,
+    NodePoolError,
+    Taint,
+)
 from stowage_testbed.cluster.node_spec import parse_node_spec, parse_node_specs
 
 
@@ -52,7 +56,7 @@ def test_issues_are_all_named_with_field_and_value(
     spec: str, issues: list[str]
 ) -> None:
     """One issue a run would take many runs."""
-    with pytest.raises(NodeSpecError) as caught:
+    with pytest.raises(NodePoolError) as caught:
         parse_node_spec(spec)
 
     assert len(caught.value.issues) == len(issues)
@@ -62,7 +66,7 @@ def test_issues_are_all_named_with_field_and_value(
 
 def test_two_pools_of_one_name_are_refused() -> None:
     """Their nodes would have the same names."""
-    with pytest.raises(NodeSpecError, match="a second pool is called 'node'"):
+    with pytest.raises(NodePoolError, match="a second pool is called 'node'"):
         parse_node_specs(["cpu=1,memory=1Gi", "cpu=2,memory=1Gi"])
 
 

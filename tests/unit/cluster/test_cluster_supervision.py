@@ -20,11 +20,7 @@ import pytest
 
 from stowage_testbed.clock import SystemClock
 from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
-from stowage_testbed.cluster.errors import (
-    DiskFullError,
-    ProcessEndedError,
-    ThreadEndedError,
-)
+from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.processes import marked_environment
 from stowage_testbed.cluster.supervision import (
@@ -101,7 +97,7 @@ def end_of(
         with supervised(cluster, folders, least_free_bytes):  # type: ignore[arg-type]
             act()
             threading.Event().wait(FOREVER_S)
-    except StowageError as error:
+    except RunEndedError as error:
         return error
     raise AssertionError
 
@@ -157,7 +153,7 @@ def test_no_code_on_the_way_takes_the_end_for_a_failure_of_its_own(
         except Exception as error:
             survived.append(error)
 
-    assert isinstance(end_of(cluster, careful), ProcessEndedError)
+    assert "etcd has ended" in str(end_of(cluster, careful))
     assert survived == []
 
 
@@ -170,7 +166,7 @@ def test_an_error_that_a_death_has_caused_gives_way_to_it(cluster: Folder) -> No
         etcd.wait()
         raise ConnectionResetError
 
-    assert isinstance(end_of(cluster, ask), ProcessEndedError)
+    assert "etcd has ended" in str(end_of(cluster, ask))
 
 
 def test_an_expected_end_ends_nothing_until_it_is_watched_again(
@@ -190,7 +186,7 @@ def test_an_expected_end_ends_nothing_until_it_is_watched_again(
         done.append("ended")
         second.kill()
 
-    assert isinstance(end_of(cluster, fault), ProcessEndedError)
+    assert "etcd has ended" in str(end_of(cluster, fault))
     assert done == ["ended"]
 
 
@@ -201,7 +197,7 @@ def test_a_process_that_took_over_a_number_is_not_taken_for_the_component(
     with subprocess.Popen(["sleep", "60"]) as other:
         pid_file(cluster.workdir, ETCD).write_text(str(other.pid))
         try:
-            assert isinstance(end_of(cluster), ProcessEndedError)
+            assert "etcd has ended" in str(end_of(cluster))
         finally:
             other.kill()
 
@@ -218,7 +214,6 @@ def test_a_thread_that_fails_ends_the_block_by_its_name(
 
     error = end_of(cluster, threading.Thread(target=fail, name="watch-Pod").start)
 
-    assert isinstance(error, ThreadEndedError)
     assert "thread watch-Pod has ended (ValueError('no JSON'))" in str(error)
 
 
@@ -230,7 +225,7 @@ def test_a_process_is_named_before_the_observer_that_lost_it(cluster: Folder) ->
         report(StowageError("the watch of Pod broke off"))
         after(0.1, etcd.kill)
 
-    assert isinstance(end_of(cluster, lose), ProcessEndedError)
+    assert "etcd has ended" in str(end_of(cluster, lose))
 
 
 def test_a_report_without_a_deeper_cause_ends_the_block(cluster: Folder) -> None:
@@ -239,15 +234,13 @@ def test_a_report_without_a_deeper_cause_ends_the_block(cluster: Folder) -> None
 
     error = end_of(cluster, lambda: report(StowageError("the watch broke off")))
 
-    assert isinstance(error, ThreadEndedError)
-    assert "the watch broke off" in str(error)
+    assert "an observer has ended (the watch broke off)" in str(error)
 
 
 def test_a_disk_that_fills_up_ends_the_block(cluster: Folder, tmp_path: Path) -> None:
     """What is written then is cut off in the middle of a line."""
     error = end_of(cluster, folders=(tmp_path,), least_free_bytes=1 << 62)
 
-    assert isinstance(error, DiskFullError)
     assert f"the disk of {tmp_path} is full but for" in str(error)
 
 
@@ -286,7 +279,6 @@ def test_an_etcd_that_takes_no_writes_ends_the_block(cluster: Folder) -> None:
     with full_etcd(cluster.workdir):
         error = end_of(cluster)
 
-    assert isinstance(error, DiskFullError)
     assert "etcd has reached its quota" in str(error)
 
 
@@ -303,7 +295,7 @@ def test_an_etcd_that_a_fault_has_filled_ends_nothing(cluster: Folder) -> None:
         done.append("ended")
         child.kill()
 
-    assert isinstance(end_of(cluster, fault), ProcessEndedError)
+    assert "etcd has ended" in str(end_of(cluster, fault))
     assert done == ["ended"]
 
 
@@ -315,7 +307,6 @@ def test_a_write_that_finds_no_room_is_reported_as_such(cluster: Folder) -> None
 
     error = end_of(cluster, write)
 
-    assert isinstance(error, DiskFullError)
     assert "make room in results" in str(error)
 
 

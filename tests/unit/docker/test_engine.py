@@ -10,11 +10,12 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.docker.engine import (
+    DockerCommandError,
+    EngineUnreachableError,
     check_engine,
     docker,
     engine_unavailable_reason,
 )
-from stowage_testbed.docker.errors import DockerCommandError, EngineUnreachableError
 from stowage_testbed.docker.requirements import PROGRAMS, unstartable_reasons
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from stowage_testbed.docker import oci_runtime
-from stowage_testbed.docker.capability import SYS_RESOURCE, is_withheld
+from stowage_testbed.docker.dockerd import SYS_RESOURCE, is_withheld
 from stowage_testbed.docker.oci_runtime import named_files, without_capability
 
 ALL = ("bounding", "effective", "permitted")

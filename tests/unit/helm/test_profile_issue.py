@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.helm.profile_issue import profile_issue, said_last
+from stowage_testbed.helm.diagnosis import profile_issue, said_last
 
 PROFILE = """\
 # parallelsm: in a comment is no place

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stowage_testbed.hostpods.errors import CommandNotStartedError
+from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.launch import Log
 from stowage_testbed.hostpods.process import Command, Exit, run_to_end, start_process
 from stowage_testbed.wait import wait_until
@@ -148,7 +148,7 @@ def test_a_killed_daemon_takes_every_process_along(tmp_path: Path) -> None:
 
 def test_a_command_that_does_not_exist_is_a_clear_error(tmp_path: Path) -> None:
     """The status shows this message, so it must name the program."""
-    with pytest.raises(CommandNotStartedError, match=r"'/no/such'.*No such file"):
+    with pytest.raises(HostPodsError, match=r"'/no/such'.*No such file"):
         asyncio.run(start_process(a_command(tmp_path, "/no/such"), None))
 
 

@@ -27,20 +27,9 @@ def a_record(state: State, *, ready: bool = False) -> ContainerRecord:
     return ContainerRecord("main", "none", state, ready=ready)
 
 
-def a_state(
-    *states: State,
-    init: State | None = None,
-    ready: bool = False,
-    finished: bool = False,
-) -> PodState:
-    initialized = init is None or init == DONE
-    return PodState(
-        volumes_ready=True,
-        initialized=initialized,
-        init=[a_record(init)] if init else [],
-        containers=[a_record(state, ready=ready) for state in states],
-        finished=finished,
-    )
+def a_state(*states: State, ready: bool = False, finished: bool = False) -> PodState:
+    records = [a_record(state, ready=ready) for state in states]
+    return PodState(volumes_ready=True, containers=records, finished=finished)
 
 
 @pytest.mark.parametrize(
@@ -48,12 +37,11 @@ def a_state(
     [
         (a_state(WAITING), "Pending"),
         (a_state(RUNNING, WAITING), "Pending"),
-        (a_state(WAITING, init=RUNNING), "Pending"),
-        (a_state(RUNNING, init=DONE), "Running"),
-        (a_state(FAILED), "Running"),  # until the policy has decided
+        (a_state(RUNNING), "Running"),
+        (a_state(FAILED), "Running"),  # it is started again
         (a_state(DONE, finished=True), "Succeeded"),
         (a_state(DONE, FAILED, finished=True), "Failed"),
-        (a_state(DONE, init=FAILED, finished=True), "Failed"),
+        (a_state(DONE, WAITING, finished=True), "Failed"),
     ],
 )
 def test_the_phase_follows_the_containers(state: PodState, expected: str) -> None:
@@ -71,13 +59,8 @@ def conditions(
 def test_ready_needs_every_container() -> None:
     """A Deployment is available only when its whole pod is."""
     composer = StatusComposer(T0)
-    half = PodState(
-        volumes_ready=True,
-        initialized=True,
-        init=[],
-        containers=[a_record(RUNNING, ready=True), a_record(RUNNING)],
-        finished=False,
-    )
+    records = [a_record(RUNNING, ready=True), a_record(RUNNING)]
+    half = PodState(volumes_ready=True, containers=records, finished=False)
 
     shown = conditions(composer, half, T0)
 
@@ -98,13 +81,7 @@ def test_what_the_probe_said_is_in_the_condition() -> None:
     """`helm --wait` only times out; this is where the reason can be read."""
     record = a_record(RUNNING)
     record.probe_failure = "readiness probe failed: 500 informer-sync failed"
-    state = PodState(
-        volumes_ready=True,
-        initialized=True,
-        init=[],
-        containers=[record],
-        finished=False,
-    )
+    state = PodState(volumes_ready=True, containers=[record], finished=False)
 
     shown = conditions(StatusComposer(T0), state, T0)
 
@@ -121,23 +98,6 @@ def test_a_condition_keeps_the_time_of_its_last_change() -> None:
 
     assert shown["Ready"]["lastTransitionTime"] == "2026-01-01T00:00:10Z"
     assert shown["Initialized"]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
-
-
-def test_a_readiness_gate_keeps_the_pod_unready() -> None:
-    """Someone else's condition has to hold too."""
-    pod = a_pod(a_container("true"), readinessGates=[{"conditionType": "theirs"}])
-    state = a_state(RUNNING, ready=True)
-
-    def ready(pod: Manifest) -> str:
-        status = StatusComposer(T0).compose(pod, state, T0)
-        (shown,) = [c for c in status["conditions"] if c["type"] == "Ready"]
-        return str(shown["status"])
-
-    assert ready(pod) == "False"
-    assert ready({**pod, "status": {"conditions": [THEIRS]}}) == "True"
-
-
-THEIRS = {"type": "theirs", "status": "True"}
 
 
 def test_an_ended_container_shows_its_code_and_times() -> None:

@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from host_builders import CAPACITY, JumpingClock, MemoryObjects, a_container, a_pod
+from host_builders import JumpingClock, MemoryApi, a_container, a_pod
 
-from stowage_testbed.hostpods.errors import (
-    FeatureNotSupportedError,
-    VolumeNotReadyError,
+from stowage_testbed.hostpods.errors import HostPodsError
+from stowage_testbed.hostpods.volume_writing import (
+    FileContent,
+    remove_tree,
+    write_atomically,
 )
-from stowage_testbed.hostpods.volumes.atomic import remove_tree, write_atomically
-from stowage_testbed.hostpods.volumes.contents import VolumeContents
-from stowage_testbed.hostpods.volumes.folder import VolumesFolder
-from stowage_testbed.hostpods.volumes.payload import FileContent
-from stowage_testbed.hostpods.volumes.serviceaccount import TokenSource
+from stowage_testbed.hostpods.volumes import Volumes
 
 
 class Node:
@@ -25,16 +23,14 @@ class Node:
 
     def __init__(self, folder: Path) -> None:
         self.clock = JumpingClock()
-        self.objects = MemoryObjects(clock=self.clock)
-        tokens = TokenSource(self.objects, self.clock)
-        contents = VolumeContents(self.objects, tokens, CAPACITY)
-        self.folder = VolumesFolder(folder / "volumes", contents)
+        self.api = MemoryApi(self.clock)
+        self.volumes = Volumes(folder / "volumes", self.api, self.clock)
 
     def fill(self, **source: Any) -> Path:
         """Fill one volume from a source and return its folder."""
         pod = a_pod(a_container("true"), volumes=[{"name": "v", **source}])
-        asyncio.run(self.folder.fill(pod))
-        return self.folder.path / "v"
+        asyncio.run(self.volumes.fill(pod))
+        return self.volumes.folder / "v"
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -49,7 +45,8 @@ def files(folder: Path) -> dict[str, str]:
 def test_a_config_map_shows_its_keys_with_the_asked_modes(tmp_path: Path) -> None:
     """`items` renames keys, and each may have a mode of its own."""
     node = Node(tmp_path)
-    node.objects.config_maps["settings"] = {"a": b"1", "b": b"2", "c": b"3"}
+    keys = {"data": {"a": "1"}, "binaryData": {"b": "Mg==", "c": "Mw=="}}
+    node.api.objects["configmaps/settings"] = keys
     items = [{"key": "a", "path": "deep/one"}, {"key": "b", "path": "two", "mode": 256}]
 
     source = {"name": "settings", "items": items, "defaultMode": 0o640}
@@ -63,9 +60,9 @@ def test_a_config_map_shows_its_keys_with_the_asked_modes(tmp_path: Path) -> Non
 def test_a_missing_source_keeps_the_pod_waiting_unless_optional(tmp_path: Path) -> None:
     """A program must not start without its configuration."""
     node = Node(tmp_path)
-    with pytest.raises(VolumeNotReadyError, match="ConfigMap ns/absent"):
+    with pytest.raises(HostPodsError, match="ConfigMap ns/absent"):
         node.fill(configMap={"name": "absent"})
-    with pytest.raises(VolumeNotReadyError, match="Secret ns/absent"):
+    with pytest.raises(HostPodsError, match="Secret ns/absent"):
         node.fill(secret={"secretName": "absent"})
 
     assert files(node.fill(configMap={"name": "absent", "optional": True})) == {}
@@ -74,34 +71,34 @@ def test_a_missing_source_keeps_the_pod_waiting_unless_optional(tmp_path: Path) 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
     """The message must say which of many keys it is."""
     node = Node(tmp_path)
-    node.objects.secrets["keys"] = {"a": b"1"}
+    node.api.objects["secrets/keys"] = {"data": {"a": "MQ=="}}
     source = {"secretName": "keys", "items": [{"key": "tls.crt", "path": "x"}]}
 
-    with pytest.raises(VolumeNotReadyError, match=r"'tls\.crt'"):
+    with pytest.raises(HostPodsError, match=r"'tls\.crt'"):
         node.fill(secret=source)
 
 
 def test_a_projected_volume_joins_its_sources(tmp_path: Path) -> None:
     """What the chart's credentials are made of."""
     node = Node(tmp_path)
-    node.objects.config_maps["ca"] = {"ca.crt": b"certificate"}
-    field = {"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}
+    node.api.objects["configmaps/ca"] = {"data": {"ca.crt": "certificate"}}
+    node.api.objects["secrets/tls"] = {"data": {"tls.key": "a2V5", "other": "eA=="}}
     folder = node.fill(
         projected={
             "sources": [
                 {"serviceAccountToken": {"path": "token", "audience": "them"}},
                 {"configMap": {"name": "ca"}},
-                {"downwardAPI": {"items": [field]}},
+                {"secret": {"name": "tls", "items": [{"key": "tls.key", "path": "k"}]}},
             ]
         }
     )
 
-    assert files(folder) == {
-        "token": "robot-1",
-        "ca.crt": "certificate",
-        "namespace": "ns",
-    }
-    assert node.objects.tokens == [("them", 3600)]
+    assert files(folder) == {"token": "robot-1", "ca.crt": "certificate", "k": "key"}
+    ((path, asked),) = node.api.asked
+    assert path == "POST /api/v1/namespaces/ns/serviceaccounts/robot/token"
+    assert asked["spec"]["audiences"] == ["them"]
+    assert asked["spec"]["expirationSeconds"] == 3600
+    assert asked["spec"]["boundObjectRef"]["uid"] == "0123456789abcdef"
     assert (folder / "token").stat().st_mode & 0o777 == 0o600
 
 
@@ -119,18 +116,6 @@ def test_a_token_is_renewed_when_most_of_its_life_has_passed(tmp_path: Path) -> 
     assert seen == ["robot-1", "robot-1", "robot-2", "robot-2", "robot-3"]
 
 
-def test_labels_and_annotations_can_be_shown_whole(tmp_path: Path) -> None:
-    """The API's own quoting, so that readers can parse it."""
-    items = [
-        {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
-        {"path": "notes", "fieldRef": {"fieldPath": "metadata.annotations"}},
-    ]
-    folder = Node(tmp_path).fill(downwardAPI={"items": items})
-
-    assert (folder / "labels").read_text() == 'app="web"\ntier="front"'
-    assert (folder / "notes").read_text() == r'note="a \"quoted\" word"'
-
-
 def test_an_empty_dir_keeps_what_was_written_into_it(tmp_path: Path) -> None:
     """It lives as long as the pod, through restarts and refreshes."""
     node = Node(tmp_path)
@@ -139,17 +124,11 @@ def test_an_empty_dir_keeps_what_was_written_into_it(tmp_path: Path) -> None:
     assert (node.fill(emptyDir={}) / "kept").read_text() == "yes"
 
 
-def test_a_kind_without_a_place_on_the_host_is_refused_by_name(tmp_path: Path) -> None:
-    """An empty folder instead of a disk would be a lie."""
-    with pytest.raises(FeatureNotSupportedError, match="persistentVolumeClaim"):
-        Node(tmp_path).fill(persistentVolumeClaim={"claimName": "disk"})
-
-
 def test_a_change_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
     """Two files that belong together must never be of two versions."""
     folder = tmp_path / "v"
-    old = {"a": FileContent(b"1"), "gone": FileContent(b"x")}
-    new = {"a": FileContent(b"2"), "b": FileContent(b"2")}
+    old = {"a": FileContent(b"1", 0o600), "gone": FileContent(b"x", 0o600)}
+    new = {"a": FileContent(b"2", 0o600), "b": FileContent(b"2", 0o600)}
     write_atomically(folder, old)
     opened = (folder / "..data").resolve()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.errors import ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.watch import PodWatch
@@ -22,7 +23,7 @@ def a_pod(name: str, version: int) -> dict[str, Any]:
     return {"metadata": {"name": name, "resourceVersion": str(version)}}
 
 
-class Script:
+class Script(ApiServer):
     """Answers listings and watches in order, and notes what was asked."""
 
     def __init__(self, *answers: list[Event] | Exception | Manifest) -> None:
@@ -37,13 +38,13 @@ class Script:
             raise answer
         return answer
 
-    def list(self, _path: str, query: Mapping[str, str]) -> Manifest:
+    def list(self, path: str, query: Mapping[str, str]) -> Manifest:
         """Answer a listing."""
         self.asked.append(f"list {query['fieldSelector']}")
         answer: Manifest = self._next()
         return answer
 
-    def stream(self, _path: str, query: Mapping[str, str]) -> Iterator[Manifest]:
+    def stream(self, path: str, query: Mapping[str, str]) -> Iterator[Manifest]:
         """Answer a watch."""
         self.asked.append(f"watch {query['resourceVersion']}")
         for kind, thing in self._next():

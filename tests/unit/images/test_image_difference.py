@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stowage_testbed.images.difference import differing_files
+from stowage_testbed.images.manifest import differing_files
 from stowage_testbed.images.program_archive import write_program_archive
 
 

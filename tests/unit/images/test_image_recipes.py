@@ -10,18 +10,21 @@ from typer.testing import CliRunner
 
 from stowage_testbed import layout
 from stowage_testbed.cli import app
-from stowage_testbed.images.archive import archive_of, built_archive
+from stowage_testbed.errors import StowageError
+from stowage_testbed.images.archive import (
+    ImageMissingError,
+    archive_of,
+    built_archive,
+)
 from stowage_testbed.images.command import check_builders, run
 from stowage_testbed.images.content import EPOCH, content_key, source_epoch
-from stowage_testbed.images.errors import (
-    BuilderMissingError,
-    ImageBuildError,
-    ImageMissingError,
+from stowage_testbed.images.recipe import (
+    RECIPES,
+    Recipe,
     RecipesMissingError,
-    UnknownImageError,
+    recipe_of,
+    recipes,
 )
-from stowage_testbed.images.home import RECIPES
-from stowage_testbed.images.recipe import Recipe, recipe_of, recipes
 
 CHECKOUT = Path(__file__).parents[3]
 PLAIN = Recipe("optimizer", "stowage/optimizer", "1", ("optimizer",))
@@ -112,7 +115,7 @@ def test_an_installed_package_builds_none(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
     """A typing error should not need the sources to be read."""
-    with pytest.raises(UnknownImageError, match="scheduler, optimizer, node"):
+    with pytest.raises(StowageError, match="scheduler, optimizer, node"):
         recipe_of("shceduler")
     said = CliRunner().invoke(app, ["images", "list"])
     assert "stowage/optimizer" in said.stdout
@@ -124,7 +127,7 @@ def test_missing_builders_are_named_together(
     """One a try would take two tries."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(BuilderMissingError, match="apt-get install buildah mmdebstrap"):
+    with pytest.raises(StowageError, match="apt-get install buildah mmdebstrap"):
         check_builders()
 
 
@@ -132,7 +135,7 @@ def test_a_failed_step_shows_its_last_lines() -> None:
     """Builders print hundreds of lines before."""
     script = "for i in $(seq 99); do echo line $i; done; exit 3"
 
-    with pytest.raises(ImageBuildError, match="line 99") as error:
+    with pytest.raises(StowageError, match="line 99") as error:
         run("optimizer", ["/bin/sh", "-c", script])
 
     assert "line 50" not in str(error.value)

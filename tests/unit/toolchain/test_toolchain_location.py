@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_tools import a_tool
 
-from stowage_testbed.toolchain import tool_path
-from stowage_testbed.toolchain.errors import SourcesMissingError, ToolMissingError
+from stowage_testbed.errors import StowageError
+from stowage_testbed.toolchain import ToolMissingError, tool_path
 from stowage_testbed.toolchain.location import binary_file, tool_key
 
 
@@ -55,5 +55,5 @@ def test_missing_sources_are_named(tmp_path: Path) -> None:
     tool = a_tool(tmp_path / "module")
     (tmp_path / "module" / "go.mod").unlink()
 
-    with pytest.raises(SourcesMissingError, match="reinstall Stowage"):
+    with pytest.raises(StowageError, match="reinstall Stowage"):
         tool_key(tool)

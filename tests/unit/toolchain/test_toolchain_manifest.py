@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from stowage_testbed.toolchain.errors import UnknownToolError, UnknownToolGroupError
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
 
 MODULES = {
@@ -75,15 +74,3 @@ def test_every_group_says_how_much_room_it_takes() -> None:
     manifest = load_manifest()
 
     assert {tool.group for tool in manifest.tools.values()} == set(manifest.space)
-
-
-def test_an_unknown_group_is_answered_with_the_known_ones() -> None:
-    """A typing error should not need the manifest to be read."""
-    with pytest.raises(UnknownToolGroupError, match="default, compare"):
-        load_manifest().group("comapre")
-
-
-def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
-    """A typing error should not need the manifest to be read."""
-    with pytest.raises(UnknownToolError, match="kube-apiserver"):
-        load_manifest().tool("kube-apiservr")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from small_tools import a_tool
 
-from stowage_testbed.toolchain.errors import InstallBusyError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
 from stowage_testbed.toolchain.manifest import Tool
 from stowage_testbed.toolchain.staging import KEPT_OWN_BUILDS, install_one
@@ -96,7 +96,7 @@ def test_a_lock_held_for_too_long_names_the_lock(tmp_path: Path) -> None:
 
     def install_again(same: Tool, target: Path) -> None:
         write_binary(same, target)
-        with pytest.raises(InstallBusyError, match=r"holds .*\.lock"):
+        with pytest.raises(StowageError, match=r"holds .*\.lock"):
             install_one(tool, write_binary, timeout_s=0.01)
 
     install_one(tool, install_again)

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import base64
+import os
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+
+import yaml
 
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.components import (
+    KWOK,
+    component_failed,
+    log_file,
+    spawn_component,
+)
+from stowage_testbed.cluster.container_startup import Container, ContainerStartup
 from stowage_testbed.cluster.containers import create_network, project
-from stowage_testbed.cluster.docker.containers import Container
-from stowage_testbed.cluster.docker.startup import ContainerStartup
 from stowage_testbed.cluster.folder_cluster import FolderCluster
-from stowage_testbed.cluster.kind.certificates import write_certificates
-from stowage_testbed.cluster.kind.command import KIND, run_kind
 from stowage_testbed.cluster.kind.config import render_config
-from stowage_testbed.cluster.kind.kwok_process import start_kwok
-from stowage_testbed.cluster.kind.node_image import node_image
-from stowage_testbed.cluster.kind.release_images import ReleaseImages, release_images
+from stowage_testbed.cluster.kind.images import (
+    ReleaseImages,
+    node_image,
+    release_images,
+)
+from stowage_testbed.cluster.kwokctl_config import FAKE_NODES_ONLY, STAGES
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.ports import LOOPBACK, Ports
+from stowage_testbed.cluster.processes import marked_environment
 from stowage_testbed.cluster.release_location import ReleaseLocation
+from stowage_testbed.cluster.service_account import write_private
 from stowage_testbed.docker.engine import check_engine
+from stowage_testbed.toolchain import tool_path
+
+KIND = "kind"
+LEASE_S = 200
+"""As kwokctl says: a fake node does not die, and each renewal is a request."""
 
 _API_SERVER_PORT = 6443
 
@@ -58,7 +78,7 @@ class KindCluster(FolderCluster):
         node = Container(self._node, KIND)
         startup = ContainerStartup(self.workdir, [node], owner.ports, self._timeout_s)
         images.bring(self._node, self._kind)
-        start_kwok(self.workdir, self.kubeconfig, owner.ports)
+        _start_kwok(self.workdir, self.kubeconfig, owner.ports)
         port = owner.ports.kube_apiserver
         startup.settle(startup.await_api(lambda: ApiProbe.of(self.workdir, port)))
         self._prepare(owner)
@@ -78,7 +98,7 @@ class KindCluster(FolderCluster):
         write_certificates(self.kubeconfig, self.workdir)
 
     def _kind(self, arguments: Sequence[str]) -> None:
-        run_kind(self.workdir, self._project, [*arguments, "--name", self._project])
+        _run_kind(self.workdir, self._project, [*arguments, "--name", self._project])
 
     def _prepare(self, owner: Owner) -> None:
         # The client takes long to import, and only this kind of cluster needs it here.
@@ -87,3 +107,55 @@ class KindCluster(FolderCluster):
         with self.api_client() as api:
             address = prepare_node(api, self._node, self._timeout_s)
         write_owner(self.workdir, replace(owner, node_address=address))
+
+
+def _run_kind(workdir: Path, network: str, arguments: Sequence[str]) -> None:
+    """Run kind for the cluster in ``workdir`` to its end; its output goes to its log.
+
+    It is kept away from the user's own files; its nodes join ``network``, which exists.
+    """
+    kept = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"}
+    kept |= {"HOME": str(workdir), "KIND_EXPERIMENTAL_DOCKER_NETWORK": network}
+    with log_file(workdir, KIND).open("ab") as output:
+        done = subprocess.run(
+            [str(tool_path(KIND)), *arguments],
+            env=marked_environment(workdir, kept),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            # An interrupt from the keyboard is ours to handle, not its.
+            start_new_session=True,
+            check=False,
+        )
+    if done.returncode:
+        raise component_failed(workdir, KIND)
+
+
+def _start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
+    """Start KWOK, which simulates every node that has its annotation."""
+    arguments = {
+        **FAKE_NODES_ONLY,
+        "kubeconfig": str(kubeconfig),
+        "config": str(STAGES),
+        "server-address": f"{LOOPBACK}:{ports.kwok_controller}",
+        "node-ip": LOOPBACK,
+        "node-name": "kwok-controller",
+        "node-port": str(ports.kwok_controller),
+        "node-lease-duration-seconds": str(LEASE_S),
+    }
+    options = [f"--{name}={value}" for name, value in arguments.items()]
+    spawn_component(workdir, KWOK, [str(tool_path("kwok")), *options])
+
+
+def write_certificates(kubeconfig: Path, workdir: Path) -> None:
+    """Write the administrator's certificates into the folder, as kwokctl does."""
+    content = yaml.safe_load(kubeconfig.read_text("utf-8"))
+    (cluster,), (user,) = content["clusters"], content["users"]
+    pki = workdir / "pki"
+    pki.mkdir(mode=0o700)
+    for name, data in (
+        ("ca.crt", cluster["cluster"]["certificate-authority-data"]),
+        ("admin.crt", user["user"]["client-certificate-data"]),
+        ("admin.key", user["user"]["client-key-data"]),
+    ):
+        write_private(pki / name, base64.b64decode(data))

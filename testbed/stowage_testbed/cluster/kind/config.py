@@ -38,12 +38,6 @@ def render_config(
 
     Parameters
     ----------
-    name
-        The cluster's, as kind knows it.
-    image
-        Of its node.
-    api_port
-        Where the API server is to be reached on 127.0.0.1.
     audit_log
         File that the API server writes to; it exists, in a folder of logs alone.
     archives

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import METRICS_SERVER
-from stowage_testbed.cluster.metrics.errors import MeterError, MetricsMissingError
 from stowage_testbed.cluster.node_pool import metrics_path
 from stowage_testbed.cluster.owner import read_owner
+from stowage_testbed.errors import StowageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,15 @@ class FakeKubelet:
 
         Raises
         ------
-        MetricsMissingError
+        StowageError
             The cluster does not exist, or was brought up without metrics.
         """
         owner = read_owner(workdir)
         if owner is None or not (workdir / METRICS_SERVER).is_dir():
-            raise MetricsMissingError(workdir.name)
+            raise StowageError(
+                f"cluster {workdir.name!r} measures no usage; "
+                "bring one up that does with: stowage up NAME --metrics"
+            )
         return cls(ApiProbe.of(workdir, owner.ports.kwok_controller))
 
     def read_meters(self, nodes: Iterable[str]) -> dict[str, str]:
@@ -44,7 +47,7 @@ class FakeKubelet:
 
         Raises
         ------
-        MeterError
+        StowageError
             KWOK does not answer, or not with a reading.
         """
         return {node: self._read(node) for node in nodes}
@@ -53,7 +56,14 @@ class FakeKubelet:
         try:
             status, body = self.probe.get(metrics_path(node))
         except (OSError, http.client.HTTPException) as error:
-            raise MeterError(node, str(error)) from error
+            raise _no_reading(node, str(error)) from error
         if status != http.HTTPStatus.OK:
-            raise MeterError(node, f"{status} {body.strip()[:200]}")
+            raise _no_reading(node, f"{status} {body.strip()[:200]}")
         return body
+
+
+def _no_reading(node: str, answer: str) -> StowageError:
+    return StowageError(
+        f"the fake kubelet of node {node!r} gave no reading ({answer}); "
+        "see logs/kwok-controller.log in the cluster's folder"
+    )

@@ -27,10 +27,7 @@ HOST = f"{METRICS_SERVER}.{NAMESPACE}.svc"
 class Identity:
     """The files that metrics-server starts with.
 
-    Attributes
-    ----------
-    ca_bundle
-        What its certificate is checked with, as base64; the key to it is gone.
+    Its certificate is checked with ``ca_bundle`` (base64), whose key is gone.
     """
 
     kubeconfig: Path
@@ -42,10 +39,7 @@ class Identity:
 def make_identity(api: ApiClient, admin: Path, folder: Path) -> Identity:
     """Write the files into a new ``folder``, readable by this user only.
 
-    Parameters
-    ----------
-    api
-        Client of an administrator, whose kubeconfig is ``admin``.
+    ``api`` is the client of an administrator, whose kubeconfig is ``admin``.
     """
     folder.mkdir(mode=0o700)
     authority = trustme.CA()

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.child import log_tail
-from stowage_testbed.cluster.components import METRICS_SERVER, has_ended, log_file
-from stowage_testbed.cluster.errors import ComponentFailedError
+from stowage_testbed.cluster.components import (
+    METRICS_SERVER,
+    component_failed,
+    has_ended,
+    spawn_component,
+)
 from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.cluster.metrics.identity import Identity, make_identity
 from stowage_testbed.cluster.metrics.objects import (
@@ -18,7 +21,6 @@ from stowage_testbed.cluster.metrics.objects import (
 )
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.cluster.spawn import spawn_component
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.wait import wait_until
 
@@ -32,14 +34,8 @@ _API_SERVICE = "v1beta1.metrics.k8s.io"
 class MetricsServer:
     """Starts metrics-server on one cluster.
 
-    Attributes
-    ----------
-    workdir
-        Of the cluster.
-    kubelet_port
-        Where KWOK answers for every fake node.
-    timeout_s
-        How long it may take until the API server has found it.
+    KWOK answers on ``kubelet_port`` for every fake node; the API server must have found
+    metrics-server within ``timeout_s``.
     """
 
     workdir: Path
@@ -54,12 +50,9 @@ class MetricsServer:
 
         Raises
         ------
-        ToolMissingError
-            It is not installed.
-        ComponentFailedError
-            It ended; carries its last log lines.
-        WaitTimeoutError
-            It runs, but the API server does not reach it.
+        StowageError
+            It is not installed; it ended, with its last log lines; or the API server
+            does not reach it.
         """
         binary = tool_path(METRICS_SERVER)
         port = port_beside(self.workdir.name)
@@ -99,10 +92,7 @@ class MetricsServer:
         from kubernetes.client import ApiregistrationV1Api  # noqa: PLC0415
 
         if has_ended(self.workdir, METRICS_SERVER):
-            log = log_file(self.workdir, METRICS_SERVER)
-            raise ComponentFailedError(
-                self.workdir.name, METRICS_SERVER, log, log_tail(log)
-            )
+            raise component_failed(self.workdir, METRICS_SERVER)
         service: Any = ApiregistrationV1Api(api).read_api_service(_API_SERVICE)
         conditions = (service.status.conditions if service.status else None) or []
         found = [c for c in conditions if c.type == "Available"]

@@ -16,9 +16,8 @@ import yaml
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import NAMESPACE, Rule
 from stowage_testbed.helm.command import run_helm
-from stowage_testbed.helm.errors import ChartValuesError
 from stowage_testbed.helm.install import CHART
-from stowage_testbed.helm.values import Values
+from stowage_testbed.helm.values import Values, values_refused
 from stowage_testbed.toolchain.manifest import load_manifest
 
 HELM_TIMEOUT_S = 30.0
@@ -56,7 +55,7 @@ def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
 
     Raises
     ------
-    ChartValuesError
+    StowageError
         The chart refuses them.
     ToolMissingError
         Helm is not installed.
@@ -68,7 +67,7 @@ def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
     arguments += ["--kube-version", kubernetes, "--namespace", NAMESPACE]
     done = run_helm(cluster, arguments, HELM_TIMEOUT_S)
     if done.returncode:
-        raise ChartValuesError(file, done.stderr)
+        raise values_refused(file, done.stderr)
     documents = [one for one in yaml.safe_load_all(done.stdout) if one]
     config_map = _only(documents, "ConfigMap")
     deployment = _only(documents, "Deployment")

@@ -6,7 +6,7 @@ from stowage_testbed.compare.calibration.measuring import measure_speed
 from stowage_testbed.compare.calibration.scheduling import scheduling_work
 from stowage_testbed.compare.calibration.speed import Speed
 from stowage_testbed.compare.calibration.works import WORKS
-from stowage_testbed.toolchain.errors import ToolMissingError
+from stowage_testbed.toolchain import ToolMissingError
 
 
 def calibrate() -> Speed:

@@ -14,7 +14,7 @@ from stowage_testbed.compare.session.order import Turn
 from stowage_testbed.compare.session.warming import warm_namespace, warm_up
 from stowage_testbed.compare.window_meter import WindowMeter
 from stowage_testbed.ending import EndingInterrupt, await_end
-from stowage_testbed.helm.logs import FileLog
+from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.errors import ListFailedError
 from stowage_testbed.observe.source import PACKING_PLANS

@@ -8,9 +8,9 @@ from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.errors import StowageError
 from stowage_testbed.instances.snapshot import snapshot_of
-from stowage_testbed.optimizer_service.errors import CallFailedError, NoAnswerError
-from stowage_testbed.optimizer_service.service import RunningService
+from stowage_testbed.optimizer_service.service import RunningService, call_failed
 from stowage_testbed.reproduce.instance.errors import StepsCutShortError
 from stowage_testbed.reproduce.instance.pods import pod_names
 from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
@@ -57,7 +57,7 @@ class Solve:
 
         Raises
         ------
-        CallFailedError, StepsCutShortError
+        StowageError, StepsCutShortError
             There is no result.
         """
         cores = 1 if self.deterministic else tools.cores
@@ -104,8 +104,8 @@ class Solve:
     ) -> pb.SolveUpdate:
         try:
             last = service.last_answer(request)
-        except NoAnswerError as error:
-            raise CallFailedError(self.case, self.strategy, str(error)) from None
+        except StowageError as error:
+            raise call_failed(self.case, self.strategy, str(error)) from None
         if self.deterministic and last.message.startswith(OVERRAN):
             raise StepsCutShortError(self.id, self.limit_s)
         return last

@@ -35,7 +35,7 @@ class SelectTask:
 
         Raises
         ------
-        NoAnswerError
+        StowageError
             The optimiser, which has the heuristic, failed.
         """
         for attempt in range(SEEDS_TRIED):

@@ -5,12 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-
-from stowage_testbed.hostpods.volumes.payload import Payload
 
 CURRENT = "..data"
 READ_ONLY_FOLDER = 0o555
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """One file: its bytes and its permission bits."""
+
+    data: bytes
+    mode: int
+
+
+Payload = dict[str, FileContent]
+"""File contents by path inside the volume."""
 
 
 def write_atomically(folder: Path, payload: Payload) -> bool:

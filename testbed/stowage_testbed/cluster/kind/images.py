@@ -1,4 +1,4 @@
-"""The release's images, on the node before the release asks for them."""
+"""The images of a node of kind: its own, and those of the release, brought to it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,36 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stowage_testbed.docker.engine import docker, image_id
-from stowage_testbed.images.archive import built_archive
-from stowage_testbed.images.errors import ImageMissingError, RecipesMissingError
-from stowage_testbed.images.recipe import recipes
+from stowage_testbed.images.archive import ImageMissingError, built_archive
+from stowage_testbed.images.load import is_published, load_image
+from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipes
 
 _INSIDE = "/stowage/images"
+
+
+def node_image() -> str:
+    """Return an image that the engine has: kind's own, or one of our making.
+
+    Ours is looked for first, since it is there only where somebody had to build it.
+
+    Raises
+    ------
+    ImageMissingError
+        Neither is there, and kind's cannot be pulled.
+    EngineUnreachableError
+        The engine is away.
+    """
+    recipe = recipe_of("node")
+    try:
+        load_image(built_archive(recipe))
+        return recipe.reference
+    except (ImageMissingError, RecipesMissingError):
+        pass
+    if image_id(recipe.reference):
+        return recipe.reference
+    if is_published(recipe):
+        return recipe.published
+    raise ImageMissingError(recipe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +56,11 @@ class ReleaseImages:
     references: Sequence[str] = ()
 
     def bring(self, node: str, run_kind: Callable[[Sequence[str]], None]) -> None:
-        """Bring them to a node.
-
-        Parameters
-        ----------
-        run_kind
-            Runs kind with arguments, less the cluster's name.
+        """Bring them to a node; ``run_kind`` adds the cluster's name to arguments.
 
         Raises
         ------
-        DockerCommandError, ComponentFailedError
+        StowageError
             The node does not take them.
         """
         take = ["ctr", "--namespace=k8s.io", "images", "import", "--all-platforms"]
@@ -64,6 +84,6 @@ def release_images() -> ReleaseImages:
     except RecipesMissingError:
         for recipe in wanted:
             if not image_id(recipe.reference):
-                raise ImageMissingError(recipe.name, recipe.reference) from None
+                raise ImageMissingError(recipe) from None
         return ReleaseImages(references=[one.reference for one in wanted])
     return ReleaseImages({inside: one.file for inside, one in archives.items()})

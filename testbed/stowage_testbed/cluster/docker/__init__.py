@@ -1,1 +1,0 @@
-"""A control plane in containers: its images, its start, its logs."""

@@ -1,1 +1,0 @@
-"""Probes: four ways to ask a container, and when to believe the answer."""

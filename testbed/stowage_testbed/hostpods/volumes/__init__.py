@@ -1,1 +1,0 @@
-"""Volumes as folders on the host, one kind a file."""
