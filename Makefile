@@ -136,8 +136,8 @@ reproduce-scorecache: setup ## Rebuild the score cache's tables with all schedul
 
 .PHONY: fault
 fault: setup ## Break things on purpose, again and again: an hour and a half (TRIES=1: minutes); resumable; SEED=7 for other dice.
-	@stowage agree --results $(RESULTS) $(if $(PLANS),--plans $(PLANS)) $(if $(SEED),--seed $(SEED))
-	@stowage fault --results $(RESULTS) $(if $(TRIES),--tries $(TRIES)) $(if $(SEED),--seed $(SEED))
+	@python -m benchmarks agreement --results $(RESULTS) $(PLANS:%=--plans %) $(SEED:%=--seed %)
+	@python -m benchmarks faults --results $(RESULTS) $(TRIES:%=--tries %) $(SEED:%=--seed %)
 
 .PHONY: soak
 soak: setup ## Turn a mixed world with faults for an hour and look for what grows (HOURS=4; NODES=1000; SEED=7).

@@ -11,8 +11,8 @@ import typer
 
 from benchmarks.command import run_command, say
 from benchmarks.live.cell import Part as LivePart
-from benchmarks.optimizer.part import EVERY_PART
-from benchmarks.optimizer.part import Part as OptimizerPart
+from benchmarks.optimizer.scope import EVERY_PART
+from benchmarks.optimizer.scope import Part as OptimizerPart
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cli.scenario import SCENARIOS
 from stowage_testbed.toolchain import install_tools
@@ -31,6 +31,7 @@ class ScopeName(StrEnum):
 Scope = Annotated[
     ScopeName, typer.Option(help="smoke: a minute; default: an hour; full: hours.")
 ]
+Seed = Annotated[int, typer.Option(help="Everything that is drawn comes from it.")]
 Results = Annotated[Path, typer.Option(help="Folder of the results.")]
 RESULTS = Path("results")
 
@@ -67,7 +68,7 @@ def score_cache(
 ) -> None:
     """Compare the score cache with the stock scheduler, in process, on one core."""
     from benchmarks.score_cache.benchmark import run_benchmark  # noqa: PLC0415
-    from benchmarks.score_cache.scope import SCOPES  # noqa: PLC0415
+    from benchmarks.score_cache.rounds import SCOPES  # noqa: PLC0415
 
     def act() -> str:
         install_tools(TOOLS, quiet=True)
@@ -104,7 +105,7 @@ def backends(
 
     Needs a Docker engine: put `stowage docker --` before.
     """
-    from benchmarks.backends.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.backends import run_benchmark  # noqa: PLC0415
     from stowage_testbed.docker.engine import check_engine  # noqa: PLC0415
 
     def act() -> str:
@@ -142,7 +143,7 @@ def live(
 ) -> None:
     """Measure plans on live clusters, cell by cell."""
     from benchmarks.live.benchmark import run_benchmark  # noqa: PLC0415
-    from benchmarks.live.scope import SCOPES  # noqa: PLC0415
+    from benchmarks.live.cell import SCOPES  # noqa: PLC0415
 
     cells = [
         cell
@@ -150,6 +151,51 @@ def live(
         if cell.part in (part or LivePart) and only in cell.name
     ]
     run_command(lambda: run_benchmark(cells, scope, results, say))
+
+
+@app.command()
+def faults(
+    *,
+    tries: Annotated[
+        int | None, typer.Option(min=1, help="Of each; without, its own number.")
+    ] = None,
+    seed: Seed = 1,
+    folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
+    results: Results = RESULTS,
+) -> None:
+    """Break things on purpose, again and again, and count what is lost.
+
+    Exits with 1 if something was lost in a try, and with 3 if the tries could not go
+    on.
+    """
+    from benchmarks.faults.benchmark import run_benchmark  # noqa: PLC0415
+    from stowage_testbed.run.session import check_tools  # noqa: PLC0415
+
+    def act() -> str:
+        check_tools()
+        return run_benchmark(folder, tries, seed, results, say)
+
+    run_command(act)
+
+
+@app.command()
+def agreement(
+    *,
+    plans: Annotated[int, typer.Option(min=1, help="How many are judged.")] = 10_000,
+    seed: Seed = 1,
+    results: Results = RESULTS,
+) -> None:
+    """Put random plans, valid and spoiled, before the scheduler and the verifier.
+
+    The counts become part of reliability.json, beside the faults.
+    """
+    from benchmarks.faults.benchmark import run_agreement  # noqa: PLC0415
+
+    def act() -> str:
+        install_tools(TOOLS, quiet=True)
+        return run_agreement(plans, seed, results)
+
+    run_command(act)
 
 
 @app.command()
@@ -180,7 +226,7 @@ def record_bursts(
     arm: Annotated[str, typer.Option(help="Name of the scheduler.")] = "stowage",
 ) -> None:
     """Keep measured bursts of one scheduler, as the tests of statistics need them."""
-    from benchmarks.harness.environment import burst_environment  # noqa: PLC0415
+    from benchmarks.harness.burst import burst_environment  # noqa: PLC0415
     from benchmarks.harness.recordings import (  # noqa: PLC0415
         recorded_bursts,
         write_recordings,

@@ -1,13 +1,19 @@
-"""How a benchmark's command ends: with its table, or with what went wrong in a line."""
+"""How a benchmark's command ends: with figures, or with what went wrong in a line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import typer
 
 from stowage_testbed.cluster.interruption import ending_cleanly
+from stowage_testbed.environment import environment
 from stowage_testbed.errors import StowageError
+from stowage_testbed.text.figure import Figure, table
+from stowage_testbed.whole_file import write_whole
 
 Say = Callable[[str], None]
 
@@ -24,4 +30,30 @@ def run_command(act: Callable[[], str]) -> None:
             typer.echo(act())
     except StowageError as problem:
         typer.echo(f"benchmark: {problem}", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(problem.exit_code) from None
+
+
+def write_figures(
+    path: Path,
+    figures: Sequence[Figure],
+    about: Mapping[str, Any] | None = None,
+    **details: Any,
+) -> str:
+    """Write a benchmark's results as JSON, and return the figures as a table.
+
+    Parameters
+    ----------
+    path
+        The file.
+    about
+        What was asked for; it stands beside what the machine is.
+    details
+        Further entries of the document.
+    """
+    content = {
+        "environment": {**environment(), **(about or {})},
+        "figures": [one.document() for one in figures],
+        **details,
+    }
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+    return f"{table(figures)}\n\nfigures: {path}"

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from benchmarks.comparison.harness_part import harness_figures
+from benchmarks.command import Say, write_figures
 from benchmarks.comparison.scope import Scope
-from benchmarks.score_cache.arm import ARMS
+from benchmarks.harness.cost import harness_figures
 from benchmarks.score_cache.figures import score_cache_figures
-from benchmarks.score_cache.rounds import run_rounds
+from benchmarks.score_cache.rounds import ARMS, run_rounds
 from benchmarks.score_cache.workload import Case, Workload
 from stowage_testbed.compare.session.session import compare
 from stowage_testbed.compare.whole_report import write_whole_report
-from stowage_testbed.environment import environment
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
 from stowage_testbed.reproduce.scorecache.progress import ComparisonProgress
-from stowage_testbed.text.figure import Figure, figure, table
-from stowage_testbed.whole_file import write_whole
+from stowage_testbed.text.figure import Figure, figure
 
 NAME = "bench-compare"
 COMPARISONS = "compare"
 
 
-def run_benchmark(
-    scope: Scope, scenarios: Path, results: Path, say: Callable[[str], None]
-) -> str:
+def run_benchmark(scope: Scope, scenarios: Path, results: Path, say: Say) -> str:
     """Measure, write ``<results>/bench-compare.json``, return the table.
 
     Comparisons that are there already, in ``<results>/compare/``, are resumed.
@@ -60,17 +55,11 @@ def run_benchmark(
     took = figure("this call took", "min", [minutes], max, spread=False)
     note = "runs that were there before are not in it"
     figures.append(replace(took, note=note))
-    path = results / f"{NAME}.json"
-    content = {
-        "environment": {**environment(), "scope": scope.name},
-        "figures": [one.document() for one in figures],
-    }
-    write_whole(path, json.dumps(content, indent=1) + "\n")
-    return f"{table(figures)}\n\nfigures: {path}"
+    return write_figures(results / f"{NAME}.json", figures, {"scope": scope.name})
 
 
 def _compared(
-    scope: Scope, scenarios: Path, folder: Path, say: Callable[[str], None]
+    scope: Scope, scenarios: Path, folder: Path, say: Say
 ) -> Iterator[Figure]:
     for planned in scope.comparisons:
         say(f"comparison {planned.name}")
@@ -80,7 +69,7 @@ def _compared(
         yield from comparison_figures(planned, result)
 
 
-def _in_process(scope: Scope, say: Callable[[str], None]) -> Iterator[Figure]:
+def _in_process(scope: Scope, say: Say) -> Iterator[Figure]:
     nodes, pods, rounds = scope.score_cache
     case = Case(Workload.EQUAL, nodes, pods)
     with tempfile.TemporaryDirectory(prefix="sto-arms-") as folder:

@@ -6,12 +6,138 @@ itself. A comparison of schedulers runs a scenario file instead.
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from kubernetes.client import ApiClient
+
+from stowage_testbed.api_client import Objects
+from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.compare.errors import BurstUnplacedError
+from stowage_testbed.helm import install_release
+from stowage_testbed.observe.audit import (
+    AuditMark,
+    audit_entries,
+    binding_times_ns,
+    creation_times_ns,
+)
+from stowage_testbed.observe.receipt import NS_PER_S
 from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.run.objects import Objects
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
+from stowage_testbed.wait import wait_until
+
+NODE_CPU_MILLI = 32_000
+NODE_MEMORY_BYTES = 256 * 2**30
+"""KWOK's own default node, but for its number of pods."""
+
+PROFILE = "deterministic"
+"""Its client limits are lifted: one that is held back would hide the harness."""
+
+
+@dataclass(frozen=True, slots=True)
+class BurstEnvironment:
+    """What a burst needs: a cluster, and the overrides of its pods.
+
+    Attributes
+    ----------
+    pids
+        The scheduler's processes.
+    """
+
+    cluster: Cluster
+    pod_overrides: PodOverrides
+    pids: tuple[int, ...]
+
+
+@contextmanager
+def burst_environment(nodes: int) -> Iterator[BurstEnvironment]:
+    """Yield a cluster of its own with so many equal nodes and a scheduler that serves.
+
+    Each node takes 110 pods, as a kubelet does.
+    """
+    made = KwokBinaryCluster(f"burst-{secrets.token_hex(3)}")
+    with running_cluster(made) as cluster:
+        pool = NodePool("node", nodes, NODE_CPU_MILLI, NODE_MEMORY_BYTES)
+        with cluster.api_client() as api:
+            create_nodes(api, [pool])
+        release = install_release(cluster, profile=PROFILE, optimizer_enabled=False)
+        yield BurstEnvironment(
+            cluster,
+            PodOverrides("default-scheduler"),
+            tuple(release.process_ids().values()),
+        )
+
+
+PREPARE_S = 30.0
+CLEAR_S = 300.0
+POLL_S = 0.25
+"""Between two looks at one small object: nothing beside a burst of hundreds of pods."""
+
+
+@contextmanager
+def burst_namespace(api: ApiClient) -> Iterator[str]:
+    """Yield a new namespace that takes pods; it is empty and deleted afterwards."""
+    name = f"burst-{secrets.token_hex(3)}"
+    objects = Objects(api)
+    objects.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    )
+    try:
+        wait_until(
+            f"the default service account of {name}",
+            lambda: objects.count("ServiceAccount", name),
+            bool,
+            timeout_s=PREPARE_S,
+        )
+        yield name
+    finally:
+        for kind in ("Deployment", "ReplicaSet", "Pod"):
+            objects.delete_all(kind, name)
+        wait_until(
+            f"the pods of {name} to go",
+            lambda: objects.count("Pod", name),
+            lambda pods: pods == 0,
+            timeout_s=CLEAR_S,
+            poll_s=POLL_S,
+        )
+        objects.delete("Namespace", name)
+
+
+def burst_duration_s(
+    audit_log: Path, start: AuditMark, namespace: str, pods: int
+) -> float:
+    """Return the seconds from the first creation to the last binding.
+
+    No watch of the burst is needed.
+
+    Parameters
+    ----------
+    start
+        Where the burst's part of the log begins.
+    pods
+        How many creations and bindings there must be.
+
+    Raises
+    ------
+    BurstUnplacedError
+        There are fewer or more.
+    """
+    entries = list(audit_entries(audit_log, start))
+    created_ns = creation_times_ns(entries, namespace)
+    bound_ns = [
+        stamp_ns
+        for key, stamp_ns in binding_times_ns(entries).items()
+        if key.startswith(f"{namespace}/")
+    ]
+    if not len(created_ns) == len(bound_ns) == pods:
+        raise BurstUnplacedError(namespace, pods, len(created_ns), len(bound_ns))
+    return (max(bound_ns) - min(created_ns)) / NS_PER_S
+
 
 NAME = "burst"
 MIB = 2**20

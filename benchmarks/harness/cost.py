@@ -7,19 +7,16 @@ server's audit log, from the first creation to the last binding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from statistics import median
 
-from benchmarks.harness.burst import Burst
-from benchmarks.harness.runs import (
-    MeasuredBurst,
-    measured_burst,
-    unmeasured_burst_s,
-)
+from benchmarks.comparison.scope import HarnessScope
+from benchmarks.harness.burst import Burst, burst_environment
+from benchmarks.harness.runs import MeasuredBurst, measured_burst, unmeasured_burst_s
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.recording.run_record import RunLabel
-from stowage_testbed.text.figure import Figure, Target, figure
+from stowage_testbed.text.figure import Figure, Target, at_most, figure
 
 LIMIT_PERCENT = 5.0
 
@@ -91,3 +88,42 @@ def harness_cost(
                 watch(number)
                 leave_alone()
     return HarnessCost(burst, tuple(measured[1:]), tuple(unmeasured_s[1:]))
+
+
+NONE = at_most(0)
+
+
+def harness_figures(
+    scope: HarnessScope, say: Callable[[str], None]
+) -> Iterator[Figure]:
+    """Measure on a cluster of its own, and yield the figures."""
+    with burst_environment(scope.nodes) as environment:
+        say(f"a burst of {scope.replicas} pods with and without measuring")
+        burst = Burst(scope.replicas, environment.pod_overrides)
+        cost = harness_cost(
+            environment.cluster, burst, rounds=scope.rounds, pids=environment.pids
+        )
+        yield cost.figure()
+        say(f"a burst of {scope.many} pods, all of whose events are counted")
+        with environment.cluster.api_client() as api:
+            made = measured_burst(
+                environment.cluster,
+                api,
+                Burst(scope.many, environment.pod_overrides),
+                RunLabel("harness-loss", ""),
+                environment.pids,
+            )
+    record = made.record
+    bound = sum(pod.bound_s is not None for pod in record.pods)
+    note = record.error or f"the API server counts {record.api_pods} pods"
+    for what, seen in (("receipts", len(record.pods)), ("bindings", bound)):
+        lost = abs((record.api_pods or 0) - seen) + abs(scope.many - seen)
+        one = figure(
+            f"{what} of {scope.many} pods that the watch missed",
+            "pods",
+            [float(lost)],
+            max,
+            NONE,
+            note=note,
+        )
+        yield replace(one, met=one.met and not record.error)

@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.harness.burst import Burst
-from benchmarks.harness.environment import BurstEnvironment
+from benchmarks.harness.burst import Burst, BurstEnvironment
 from benchmarks.harness.runs import measured_burst
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.recording.run_record import RunLabel

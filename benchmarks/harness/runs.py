@@ -7,9 +7,14 @@ from dataclasses import dataclass
 
 from kubernetes.client import ApiClient, AppsV1Api
 
-from benchmarks.harness.burst import NAME, Burst
-from benchmarks.harness.duration import burst_duration_s
-from benchmarks.harness.namespace import POLL_S, burst_namespace
+from benchmarks.harness.burst import (
+    NAME,
+    POLL_S,
+    Burst,
+    burst_duration_s,
+    burst_namespace,
+)
+from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.measurement import Measurement
@@ -22,7 +27,6 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.recording.run_record import RunLabel
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.objects import Objects
 from stowage_testbed.wait import wait_until
 
 

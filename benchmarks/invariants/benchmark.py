@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+from benchmarks.command import Say, write_figures
 from benchmarks.invariants.generated_run import GeneratedRun, Size
-from stowage_testbed.environment import environment
 from stowage_testbed.invariants import check
-from stowage_testbed.text.figure import Figure, at_most, figure, table
-from stowage_testbed.whole_file import write_whole
+from stowage_testbed.text.figure import Figure, at_most, figure
 
 NAME = "bench-invariants"
 MOST_S = 60.0
@@ -53,9 +51,7 @@ class Cost:
     peak_bytes: int
 
 
-def run_benchmark(
-    scope: str, rounds: int, results: Path, say: Callable[[str], None]
-) -> str:
+def run_benchmark(scope: str, rounds: int, results: Path, say: Say) -> str:
     """Measure, write ``<results>/bench-invariants.json``, return the table.
 
     Parameters
@@ -78,14 +74,9 @@ def run_benchmark(
         say(f"round {number}: {cost.changes} changes checked in {cost.check_s:.1f} s")
         costs.append(cost)
     figures = list(invariant_figures(size, costs))
-    path = results / f"{NAME}.json"
-    content = {
-        "environment": {**environment(), "scope": scope, "cores": 1},
-        "figures": [one.document() for one in figures],
-        "rounds": [asdict(cost) for cost in costs],
-    }
-    write_whole(path, json.dumps(content, indent=1) + "\n")
-    return f"{table(figures)}\n\nfigures: {path}"
+    about = {"scope": scope, "cores": 1}
+    every_round = [asdict(cost) for cost in costs]
+    return write_figures(results / f"{NAME}.json", figures, about, rounds=every_round)
 
 
 def measure(size: Size) -> Cost:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.command import Say
-from benchmarks.live.cell import Cell
+from benchmarks.command import Say, write_figures
+from benchmarks.live.cell import SCOPES, Cell
 from benchmarks.live.figures import cell_figures
+from benchmarks.live.moments import Row
 from benchmarks.live.rounds import run_cell
-from benchmarks.live.row import Row
-from benchmarks.live.scope import SCOPES
-from stowage_testbed.environment import environment, fingerprint
+from stowage_testbed.environment import fingerprint
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.reproduce.sweep.journal import Journal
-from stowage_testbed.text.figure import Figure, table
+from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.whole_file import write_whole
 
 NAME = "live"
 
@@ -41,13 +38,7 @@ def run_benchmark(cells: Sequence[Cell], scope: str, results: Path, say: Say) ->
         if cell.name not in journal:
             journal.add(cell.name, tuple(run_cell(cell, say)))
     figures = list(_figures(scope, journal))
-    path = results / f"{NAME}.json"
-    content = {
-        "environment": {**environment(), "scope": scope},
-        "figures": [one.document() for one in figures],
-    }
-    write_whole(path, json.dumps(content, indent=1) + "\n")
-    return f"{table(figures)}\n\nfigures: {path}"
+    return write_figures(results / f"{NAME}.json", figures, {"scope": scope})
 
 
 def _figures(scope: str, journal: Journal[Row]) -> Iterator[Figure]:

@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any
 
 from benchmarks.live.cell import Cell
+from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.components import (
     CONTROLLER_MANAGER,
     KWOK,
@@ -23,7 +24,6 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.processes import is_alive, kill_one
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.receipt import ReceiptClock
-from stowage_testbed.run.objects import Objects
 from stowage_testbed.run.steps.pacing import Due, Pacer
 from stowage_testbed.wait import wait_until
 

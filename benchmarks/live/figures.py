@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from benchmarks.live.cell import Cell, Part
-from benchmarks.live.moments import most_waited_percent
-from benchmarks.live.row import PlanRow, Row, Window
+from benchmarks.live.moments import PlanRow, Row, Window, most_waited_percent
 from stowage_testbed.text.figure import (
     Figure,
     Target,

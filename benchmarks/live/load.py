@@ -14,9 +14,9 @@ from benchmarks.live.cluster import (
     all_at_once,
     tiny_pod,
 )
+from stowage_testbed.api_client import Objects
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.receipt import ReceiptClock
-from stowage_testbed.run.objects import Objects
 from stowage_testbed.run.steps.pacing import Due, Pacer
 
 LIFE_S = 10.0

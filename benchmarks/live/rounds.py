@@ -25,19 +25,17 @@ from benchmarks.live.cluster import (
 )
 from benchmarks.live.load import burst, churning
 from benchmarks.live.meter import METRICS_VALUES, Meter
-from benchmarks.live.moments import TINY, Moments
-from benchmarks.live.row import Row, Window
+from benchmarks.live.moments import TINY, Moments, Row, Window
+from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.helm import Release, install_release
-from stowage_testbed.observe.errors import NotSettledError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import Condition, plans_in_words
-from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
+from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, source_of
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.objects import Objects
+from stowage_testbed.observe.verdict import NotSettledError, Verdict
 
 IDLE_S = 3.0
 """A scheduler that has just started is left alone for so long."""
@@ -50,8 +48,8 @@ BURST_TIMEOUT_S = 300.0
 STORED_TIMEOUT_S = 60.0
 
 SOURCES = (
-    Source("Pod", f"/api/v1/namespaces/{LIVE}/pods"),
-    Source("ReplicaSet", f"/apis/apps/v1/namespaces/{STEADY}/replicasets"),
+    source_of("Pod", LIVE),
+    source_of("ReplicaSet", STEADY),
 )
 """Thousands of steady pods are not watched: their ReplicaSets show their state."""
 

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from benchmarks.optimizer.figures.cells import cell_documents, cells_table
-from benchmarks.optimizer.figures.certificates import certificate_figures
-from benchmarks.optimizer.figures.grids import grid_figures, trios
-from benchmarks.optimizer.figures.large import large_figures
-from benchmarks.optimizer.figures.service import service_figures
+from benchmarks.command import Say, write_figures
+from benchmarks.optimizer.certificates import certificate_figures
 from benchmarks.optimizer.fleet import fleet_calls
-from benchmarks.optimizer.journal import Journal
+from benchmarks.optimizer.grids import cell_documents, cells_table, grid_figures, trios
+from benchmarks.optimizer.large import large_figures
 from benchmarks.optimizer.library import Library
-from benchmarks.optimizer.part import EVERY_PART, Part
 from benchmarks.optimizer.readiness import (
     Readiness,
     overheads,
     read_readiness,
+    service_figures,
     starts,
     write_readiness,
 )
-from benchmarks.optimizer.scope import Scope
+from benchmarks.optimizer.record import Record
+from benchmarks.optimizer.scope import EVERY_PART, Part, Scope
 from benchmarks.optimizer.session import Session
-from stowage_testbed.environment import environment, fingerprint
+from stowage_testbed.environment import fingerprint
 from stowage_testbed.instances.case import Family
+from stowage_testbed.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.simulate import Simulator, profile_file
-from stowage_testbed.text.figure import Figure, table
 
 NAME = "bench-optimizer"
 
@@ -40,7 +37,7 @@ def run_benchmark(
     scope: Scope,
     strategy: str,
     results: Path,
-    say: Callable[[str], None],
+    say: Say,
     parts: Collection[Part] = EVERY_PART,
 ) -> str:
     """Measure, write ``<results>/bench-optimizer.json``, return the tables.
@@ -68,7 +65,7 @@ def run_benchmark(
     """
     folder = results / NAME
     mark = fingerprint()
-    journal = Journal(folder / f"records-{mark}.jsonl")
+    journal = Journal(folder / f"records-{mark}.jsonl", Record)
     known = folder / f"service-{mark}.json"
     readiness = read_readiness(known)
     missing = Part.SERVICE in parts and not readiness.covers(scope)
@@ -90,40 +87,22 @@ def run_benchmark(
             readiness = Readiness(cold_s, warm_s, overhead_s, fleet)
             write_readiness(known, readiness)
         session.run(parts)
-    figures = list(_figures(session, readiness))
-    path = results / f"{NAME}.json"
-    content = _document(session, readiness, figures)
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return "\n\n".join((*_tables(session, figures), f"figures: {path}"))
-
-
-def _figures(session: Session, readiness: Readiness) -> Iterator[Figure]:
-    yield from grid_figures(session)
-    yield from large_figures(session)
-    yield from certificate_figures(session)
-    yield from service_figures(readiness)
-
-
-def _document(
-    session: Session, readiness: Readiness, figures: list[Figure]
-) -> dict[str, Any]:
-    return {
-        "environment": {
-            **environment(),
-            "scope": session.scope.name,
-            "strategy": session.strategy,
-        },
-        "figures": [one.document() for one in figures],
-        "cells": cell_documents(trios(session)),
-        "service": readiness.document(),
-        "left_out": session.left_out,
-    }
-
-
-def _tables(session: Session, figures: list[Figure]) -> Iterator[str]:
-    yield table(figures)
-    known = trios(session)
-    for family in (Family.PAPER, Family.MIX):
-        yield cells_table(known, family)
+    known_trios = trios(session)
+    shown = write_figures(
+        results / f"{NAME}.json",
+        [
+            *grid_figures(session),
+            *large_figures(session),
+            *certificate_figures(session),
+            *service_figures(readiness),
+        ],
+        {"scope": scope.name, "strategy": strategy},
+        cells=cell_documents(known_trios),
+        service=readiness.document(),
+        left_out=session.left_out,
+    )
+    cells = [cells_table(known_trios, one) for one in (Family.PAPER, Family.MIX)]
     if session.left_out:
-        yield f"left out, nothing pending at any seed: {', '.join(session.left_out)}"
+        left_out = ", ".join(session.left_out)
+        cells.append(f"left out, nothing pending at any seed: {left_out}")
+    return "\n\n".join((*cells, shown))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 from google.protobuf.json_format import MessageToJson, Parse
 
-from benchmarks.optimizer.filling import fill
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.snapshot import snapshot_of
@@ -15,6 +15,40 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator
 from stowage_testbed.whole_file import write_whole
+
+
+def fill(scenario: Scenario) -> dict[str, str | None]:
+    """Return the node of each pod, ``<workload>-<number>``; None where none has room.
+
+    The emptiest node that has room takes the next pod, the first in order among equals.
+    That is what the scheduler's LeastAllocated score does, without its minutes:
+    `simulate` looks at every node in Go objects, this at two arrays.
+    """
+    names = [name for pool in scenario.nodes for name in pool.node_names()]
+    size = np.array(
+        [
+            (pool.cpu_milli, pool.memory_bytes)
+            for pool in scenario.nodes
+            for _ in range(pool.count)
+        ],
+        np.int64,
+    )
+    free = size.copy()
+    share = np.ones(len(names))
+    placements: dict[str, str | None] = {}
+    for workload in scenario.workload:
+        wanted = np.array((workload.cpu_milli, workload.memory_bytes), np.int64)
+        for number in range(workload.replicas):
+            open_to = (free >= wanted).all(axis=1)
+            node = int(np.argmax(np.where(open_to, share, -1.0)))
+            has_room = bool((free[node] >= wanted).all())
+            pod = f"{workload.name}-{number}"
+            placements[pod] = names[node] if has_room else None
+            if has_room:
+                free[node] -= wanted
+                share[node] = (free[node] / size[node]).mean()
+    return placements
+
 
 RECIPE = 2
 """Counted up whenever a case would give another snapshot than before."""

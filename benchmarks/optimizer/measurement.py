@@ -2,20 +2,67 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 import grpc
+import psutil
 
-from benchmarks.optimizer.arm import Arm
-from benchmarks.optimizer.memory import watched_memory
-from benchmarks.optimizer.record import Record, TierClaim
-from benchmarks.optimizer.value import value_of
+from benchmarks.optimizer.record import Record, TierClaim, value_of
+from benchmarks.optimizer.scope import Arm
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
+
+INTERVAL_S = 0.05
+
+
+class Peak:
+    """The largest sum of proportional set sizes seen, in bytes.
+
+    Pages that forked processes share count once in the sum.
+    """
+
+    def __init__(self) -> None:
+        self.peak_bytes = 0
+
+    def sample(self, pid: int) -> None:
+        """Look at the process ``pid`` and everything below it."""
+        try:
+            top = psutil.Process(pid)
+            processes = [top, *top.children(recursive=True)]
+        except psutil.Error:
+            return
+        total = 0
+        for process in processes:
+            try:
+                total += process.memory_full_info().pss
+            except psutil.Error:
+                # It ended meanwhile; the next look is complete again.
+                continue
+        self.peak_bytes = max(self.peak_bytes, total)
+
+
+@contextmanager
+def watched_memory(pid: int) -> Iterator[Peak]:
+    """Watch the memory of ``pid`` and its children from a thread of its own."""
+    peak, done = Peak(), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(INTERVAL_S):
+            peak.sample(pid)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        thread.join()
+
 
 GRACE_S = 30.0
 """Beyond its limit a call is given this, and is then an error of the service."""

@@ -1,12 +1,60 @@
-"""How much is measured: everything, the default part, or a minute's worth."""
+"""How much is measured, of which parts, and by which arms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
+from stowage_optimizer.cli.policies import POLICIES
+from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell, grid
+
+
+class Part(StrEnum):
+    """What is measured.
+
+    ``GRID``: both grids, with the paper's strategy beside. ``SEARCH``: long searches by
+    another strategy for plans that refute what was proved of the grids. ``LARGE``: the
+    large instances. ``SERVICE``: starts, and what a call costs beside the solve.
+    """
+
+    GRID = "grid"
+    SEARCH = "search"
+    LARGE = "large"
+    SERVICE = "service"
+
+
+EVERY_PART = frozenset(Part)
+
+
+SEED = 1
+"""The strategies' own random choices are the same in every run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One strategy with one limit."""
+
+    role: str
+    strategy: str
+    time_limit_s: float
+
+    @property
+    def name(self) -> str:
+        """Return the arm as text, as in ``ours lexicographic 1 s``."""
+        return f"{self.role} {self.strategy} {self.time_limit_s:g} s"
+
+    def options(self, case: Case) -> pb.SolveOptions:
+        """Return what the service is asked for."""
+        return pb.SolveOptions(
+            strategy=self.strategy,
+            time_limit_s=self.time_limit_s,
+            policy=POLICIES[case.policy],
+            seed=SEED,
+        )
+
 
 LARGE_CELLS = (
     Cell(1000, 8, 1, 95),

@@ -1,18 +1,16 @@
-"""One run of the benchmark: every case by every arm, going on from the journal."""
+"""One run of the benchmark: every case by every arm, resumed from the journal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
-from benchmarks.optimizer.arm import Arm
-from benchmarks.optimizer.journal import Journal
 from benchmarks.optimizer.library import Library
 from benchmarks.optimizer.measurement import measure
-from benchmarks.optimizer.part import EVERY_PART, Part
 from benchmarks.optimizer.record import Record
-from benchmarks.optimizer.scope import Scope
+from benchmarks.optimizer.scope import EVERY_PART, Arm, Part, Scope
 from stowage_testbed.instances.case import Case
+from stowage_testbed.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService
 
 RIVAL = "paper"
@@ -43,10 +41,19 @@ class Session:
     scope: Scope
     strategy: str
     library: Library
-    journal: Journal
+    journal: Journal[Record]
     service: Callable[[], RunningService]
     say: Callable[[str], None]
     left_out: list[str] = field(default_factory=list)
+    known: dict[tuple[str, str], Record] = field(init=False)
+
+    def __post_init__(self) -> None:
+        records = self.journal.records()
+        self.known = {(one.case, one.arm): one for one in records}
+
+    def record(self, case: Case, arm: Arm) -> Record | None:
+        """Return what ``arm`` gave on ``case``, None if it was not measured yet."""
+        return self.known.get((case.id, arm.name))
 
     @property
     def quick(self) -> Arm:
@@ -94,7 +101,7 @@ class Session:
         took: dict[Case, float] = {}
         for case in self.scope.grid_cases():
             for arm in (self.quick, self.long):
-                record = self.journal.get(case.id, arm.name)
+                record = self.record(case, arm)
                 if record is not None and record.optimal:
                     took[case] = record.wall_s
         hardest = sorted(took, key=lambda case: (-took[case], case.id))
@@ -104,7 +111,7 @@ class Session:
         for number, case in enumerate(self.scope.grid_cases()):
             for arm in self._in_turn(number, (self.quick, self.rival)):
                 self._measured(case, arm)
-            quick = self.journal.get(case.id, self.quick.name)
+            quick = self.record(case, self.quick)
             if quick is not None and not quick.optimal:
                 self._measured(case, self.long)
 
@@ -114,8 +121,9 @@ class Session:
         yield from arms if number % 2 == 0 else reversed(arms)
 
     def _measured(self, case: Case, arm: Arm) -> Record | None:
-        if (case.id, arm.name) in self.journal:
-            return self.journal[case.id, arm.name]
+        known = self.record(case, arm)
+        if known is not None:
+            return known
         snapshot = self.library.snapshot(case)
         if snapshot is None:
             if case.id not in self.left_out:
@@ -124,6 +132,7 @@ class Session:
             return None
         record = measure(self.service(), case, snapshot, arm)
         self.journal.add(record)
+        self.known[record.case, record.arm] = record
         proof = "proved" if record.optimal else "not proved"
         self.say(f"{case.id}: {arm.name}: {proof} in {record.wall_s:.3f} s")
         return record

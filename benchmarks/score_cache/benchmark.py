@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.score_cache.arm import ARMS
+from benchmarks.command import Say, write_figures
 from benchmarks.score_cache.figures import score_cache_figures
 from benchmarks.score_cache.outcome import Outcome
-from benchmarks.score_cache.rounds import run_rounds
-from benchmarks.score_cache.scope import Scope
-from stowage_testbed.environment import environment
-from stowage_testbed.text.figure import table
-from stowage_testbed.whole_file import write_whole
+from benchmarks.score_cache.rounds import ARMS, Scope, run_rounds
 
 NAME = "bench-score-cache"
 
 
-def run_benchmark(scope: Scope, results: Path, say: Callable[[str], None]) -> str:
+def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
     """Measure, write ``<results>/bench-score-cache.json``, return the table.
 
     Parameters
@@ -41,11 +35,6 @@ def run_benchmark(scope: Scope, results: Path, say: Callable[[str], None]) -> st
         for case in scope.cases():
             outcomes += run_rounds(case, ARMS, scope.rounds, Path(folder), say)
     figures = list(score_cache_figures(outcomes))
-    path = results / f"{NAME}.json"
-    content = {
-        "environment": {**environment(), "scope": scope.name, "cores": 1},
-        "figures": [one.document() for one in figures],
-        "outcomes": [one.document() for one in outcomes],
-    }
-    write_whole(path, json.dumps(content, indent=1) + "\n")
-    return f"{table(figures)}\n\nfigures: {path}"
+    about = {"scope": scope.name, "cores": 1}
+    kept = [one.document() for one in outcomes]
+    return write_figures(results / f"{NAME}.json", figures, about, outcomes=kept)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from benchmarks.score_cache.arm import ARMS, CACHE, STOCK
 from benchmarks.score_cache.outcome import Outcome
+from benchmarks.score_cache.rounds import ARMS, CACHE, STOCK
 from benchmarks.score_cache.workload import Workload
 from stowage_testbed.text.figure import (
     Figure,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.score_cache.demands import violations
+from benchmarks.score_cache.workload import violations
 from stowage_testbed.metrics.jain import jain_index
 from stowage_testbed.metrics.spread import spread
 from stowage_testbed.simulate import Instance, Placements

@@ -3,12 +3,115 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from benchmarks.score_cache.arm import Arm
+import yaml
+
 from benchmarks.score_cache.outcome import Outcome, outcome_of
-from benchmarks.score_cache.workload import Case
-from stowage_testbed.simulate import Simulator
+from benchmarks.score_cache.workload import Case, Workload
+from stowage_testbed.simulate import Simulator, profile_file
+
+BATCHING = "OpportunisticBatching=true"
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One scheduler.
+
+    Attributes
+    ----------
+    name
+        Stands in the figures.
+    profile
+        A shipped profile's name.
+    feature_gates
+        As kube-scheduler takes them.
+    unspread
+        Without PodTopologySpread's default constraints. No pod can be signed with
+        them, so that batching works only without.
+    note
+        What must be known to read its figures.
+    """
+
+    name: str
+    profile: str
+    feature_gates: str = ""
+    unspread: bool = False
+    note: str = ""
+
+    def config(self, folder: Path) -> Path:
+        """Return the KubeSchedulerConfiguration, which may be written to ``folder``."""
+        shipped = profile_file(self.profile)
+        if not self.unspread:
+            return shipped
+        content: dict[str, Any] = yaml.safe_load(shipped.read_text(encoding="utf-8"))
+        for profile in content["profiles"]:
+            profile["pluginConfig"] = [
+                {
+                    "name": "PodTopologySpread",
+                    "args": {"defaultingType": "List", "defaultConstraints": []},
+                }
+            ]
+        file = folder / f"{self.name}.yaml"
+        file.write_text(yaml.safe_dump(content), encoding="utf-8")
+        return file
+
+
+STOCK = Arm("stock", "default")
+CACHE = Arm("score-cache", "score-cache")
+ARMS = (
+    STOCK,
+    Arm("stock-batching", "default", feature_gates=BATCHING),
+    Arm(
+        "unspread-batching",
+        "default",
+        feature_gates=BATCHING,
+        unspread=True,
+        note="without default spread, which keeps batching from signing any pod",
+    ),
+    CACHE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run of the benchmark covers.
+
+    Attributes
+    ----------
+    name
+        Stands in the results.
+    sizes
+        Nodes, and the pods that arrive there.
+    workloads
+        Which pods.
+    rounds
+        How often each arm runs each case.
+    """
+
+    name: str
+    sizes: tuple[tuple[int, int], ...]
+    workloads: tuple[Workload, ...]
+    rounds: int
+
+    def cases(self) -> Iterator[Case]:
+        """Yield the cases, the smallest first."""
+        for nodes, pods in self.sizes:
+            for workload in self.workloads:
+                yield Case(workload, nodes, pods)
+
+
+EVERYTHING = tuple(Workload)
+
+SMOKE = Scope("smoke", ((100, 400),), EVERYTHING, 1)
+DEFAULT = Scope("default", ((100, 2000), (1000, 5000), (5000, 10000)), EVERYTHING, 3)
+FULL = Scope("full", ((100, 5000), (1000, 10000), (5000, 20000)), EVERYTHING, 7)
+
+SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}
+"""By the name that the command line gives them."""
+
 
 TIMEOUT_S = 600.0
 ONE_CORE = {"GOMAXPROCS": "1"}

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.command import Say
+from benchmarks.command import Say, write_figures
 from benchmarks.live.cluster import SELDOM_RENEWED
 from benchmarks.live.meter import METRICS_VALUES
 from benchmarks.soak.cluster import SoakCluster
@@ -19,10 +19,9 @@ from benchmarks.soak.turn import Turn
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
-from stowage_testbed.environment import environment
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.cluster import LONGEST_BACKOFF_S, PATIENCE_S
-from stowage_testbed.faults.leader import ELECTION
+from stowage_testbed.faults.processes import ELECTION
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
@@ -33,9 +32,7 @@ from stowage_testbed.text.figure import (
     at_least,
     at_most,
     figure,
-    table,
 )
-from stowage_testbed.whole_file import write_whole
 
 NAME = "soak"
 PROFILE = "optimizer"
@@ -87,11 +84,9 @@ def run_soak(hours: float, nodes: int, seed: int, results: Path, say: Say) -> st
             )
             length_s = sampler.length_s
     figures = [*_turn_figures(turns, error), *_slope_figures(sampler.points, length_s)]
-    path = results / f"{NAME}.json"
-    about = {**environment(), "seed": seed, "hours": hours, "nodes": nodes}
-    content = {"environment": about, "figures": [one.document() for one in figures]}
-    write_whole(path, json.dumps(content, indent=1) + "\n")
-    return f"{table(figures)}\n\nseed: {seed}\nfigures: {path}"
+    about = {"seed": seed, "hours": hours, "nodes": nodes}
+    shown = write_figures(results / f"{NAME}.json", figures, about)
+    return f"{shown}\nseed: {seed}"
 
 
 _VALUES = {

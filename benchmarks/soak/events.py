@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import partial
 
 from benchmarks.soak.cluster import HIGH, LARGE, NAMESPACE, SoakCluster
+from stowage_testbed.api_client import ApiRefusedError
 from stowage_testbed.cluster.metrics.usage import NAME as USAGE
 from stowage_testbed.cluster.metrics.usage import usage_object
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.run.manual_plan import manual_plan
 from stowage_testbed.run.orphans import collect_pods
 from stowage_testbed.scenario.manifests import bare_pod_manifest

@@ -7,17 +7,13 @@ from pathlib import Path
 
 from benchmarks.soak.cluster import LARGE, NAMESPACE, SoakCluster
 from benchmarks.soak.events import FAULTS, ORDINARY
-from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.faults.errors import NothingToHitError
-from stowage_testbed.faults.evaluation import Seen, restarts, trial_of
-from stowage_testbed.faults.evidence import keep_evidence
+from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.kinds import KINDS
-from stowage_testbed.faults.recovery import recovered
-from stowage_testbed.faults.trial import Trial
+from stowage_testbed.faults.moment import recovered
+from stowage_testbed.faults.trial import Seen, Trial, keep_evidence, restarts, trial_of
 from stowage_testbed.observe.audit import AuditReader, audit_end, audit_entries
-from stowage_testbed.observe.errors import NotSettledError
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.observe.verdict import NotSettledError, Verdict
 from stowage_testbed.run.problem import problem_of
 from stowage_testbed.scenario.model import FaultSettings, Scenario
 

@@ -15,3 +15,9 @@ class StowageError(Exception):
     """
 
     exit_code = 1
+
+
+class InputError(StowageError):
+    """The input is at fault, and nothing was run."""
+
+    exit_code = 2

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.optimizer.record import Record, TierClaim
-from benchmarks.optimizer.value import Value
+from benchmarks.optimizer.record import Record, TierClaim, Value
 
 BASE = Record(
     case="paper-n4-p4-k1-u95-0",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.agreement.draft import own
+from benchmarks.agreement.plans import recount_tiers
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Index
-from stowage_testbed.agreement.draft import own
-from stowage_testbed.agreement.tier_counts import recount_tiers
 from stowage_testbed.simulate import (
     NO_PROTECTION,
     Instance,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.faults.figures import REFUSING
 from stowage_testbed import layout
 from stowage_testbed.faults.attempt import Attempt
 from stowage_testbed.faults.cluster import FaultCluster, open_fault_cluster
-from stowage_testbed.faults.figures import REFUSING
-from stowage_testbed.faults.suite import on_fresh_nodes
+from stowage_testbed.faults.session import on_fresh_nodes
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.model import Scenario
 

@@ -4,7 +4,6 @@ Importing a group's file registers its commands; a new group adds one import.
 """
 
 from stowage_testbed.cli import (
-    agree,
     baseline,
     cluster,
     compare,
@@ -25,7 +24,6 @@ from stowage_testbed.cli import (
 from stowage_testbed.cli.main import app, main
 
 __all__ = [
-    "agree",
     "app",
     "baseline",
     "cluster",

@@ -68,8 +68,8 @@ def fault(
         raise typer.Exit(BAD_INPUT) from error
     own = chosen[int(match[1]) - 1 :: int(match[2])]
     typer.echo(f"seed {seed}: {len(own)} scenarios", err=True)
-    said, failed = run_faults(
+    failed = run_faults(
         own, seed, results, lambda line: typer.echo(line, err=True), tries
     )
-    typer.echo(said)
+    typer.echo(f"{len(own)} scenarios, {len(failed)} tries in which something was lost")
     raise typer.Exit(FAILED if failed else 0)

@@ -11,8 +11,8 @@ import typer
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cli.main import app
 from stowage_testbed.cluster.listing import find_cluster
+from stowage_testbed.errors import StowageError
 from stowage_testbed.plan import PlanApi, page_of
-from stowage_testbed.plan.errors import NoClusterError
 
 plan_app = typer.Typer(
     name="plan",
@@ -66,6 +66,9 @@ def _plans(cluster: str | None) -> Iterator[PlanApi]:
     try:
         client = new_api_client(kubeconfig)
     except ConfigException as error:
-        raise NoClusterError(str(error)) from error
+        raise StowageError(
+            f"no cluster to talk to: {error}; set KUBECONFIG, or name one of the "
+            "testbed's own clusters with --cluster"
+        ) from error
     with client:
         yield PlanApi(client)

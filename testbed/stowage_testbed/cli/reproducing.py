@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from stowage_testbed.cli.sweep_progress import SweepProgress
 from stowage_testbed.cluster.interruption import ending_cleanly
-from stowage_testbed.errors import StowageError
+from stowage_testbed.errors import InputError
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.reproduce.boreas.request import BoreasRequest
 from stowage_testbed.reproduce.boreas.rows import DeploymentRow
@@ -34,32 +34,11 @@ from stowage_testbed.toolchain import install_tools
 TOOLS = ("stowage-simulate",)
 
 
-class ListError(StowageError):
-    """An option wants a list and was given something else."""
-
-    exit_code = 2
-
-    def __init__(self, option: str, text: str, wanted: str) -> None:
-        super().__init__(f"{option} {text!r}: wants {wanted}, with commas between them")
-
-
-class NotFromRowsError(StowageError):
-    """A folder's evaluation is shown by its own command."""
-
-    exit_code = 2
-
-    def __init__(self, folder: Path, kind: str) -> None:
-        super().__init__(
-            f"{folder} holds deployments; show them with: stowage reproduce {kind} "
-            f"--results {folder}"
-        )
-
-
 def words(text: str, option: str) -> tuple[str, ...]:
     """Return the words of a list; each must be there once."""
     found = tuple(word.strip() for word in text.split(","))
     if not all(found) or len(set(found)) < len(found):
-        raise ListError(option, text, "different names")
+        raise _no_list(option, text, "different names")
     return found
 
 
@@ -71,8 +50,12 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
         found = ()
     good = all(isfinite(one) and one > 0 for one in found)
     if not found or not good or len(set(found)) < len(found):
-        raise ListError(option, text, "different numbers of more than 0")
+        raise _no_list(option, text, "different numbers of more than 0")
     return found
+
+
+def _no_list(option: str, text: str, wanted: str) -> InputError:
+    return InputError(f"{option} {text!r}: wants {wanted}, with commas between them")
 
 
 def sweep(
@@ -104,7 +87,7 @@ def reporting(folder: Path) -> tuple[Rebuilding[Any, Any, Any], Reporting]:
     ------
     NoSweepError
         There is none.
-    NotFromRowsError
+    InputError
         It is of a kind that is run on a cluster, and shown by its own command.
     """
     known: dict[str, tuple[Rebuilding[Any, Any, Any], Reporting]] = {
@@ -113,7 +96,10 @@ def reporting(folder: Path) -> tuple[Rebuilding[Any, Any, Any], Reporting]:
     }
     kind = SweepFolder(folder).header().kind
     if kind not in known:
-        raise NotFromRowsError(folder, kind)
+        raise InputError(
+            f"{folder} holds deployments; show them with: stowage reproduce {kind} "
+            f"--results {folder}"
+        )
     return known[kind]
 
 

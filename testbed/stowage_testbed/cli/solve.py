@@ -19,14 +19,6 @@ from stowage_testbed.cli.main import app
 from stowage_testbed.errors import StowageError
 
 
-class OptimizerFailedError(StowageError):
-    """The optimiser refused the input or failed; carries its message."""
-
-    def __init__(self, cause: OptimizerError) -> None:
-        self.exit_code = cause.exit_code
-        super().__init__(str(cause))
-
-
 class PolicyName(StrEnum):
     """Policies by the name they have on the command line."""
 
@@ -165,4 +157,6 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except OptimizerError as error:
-        raise OptimizerFailedError(error) from None
+        failure = StowageError(str(error))
+        failure.exit_code = error.exit_code
+        raise failure from None

@@ -55,9 +55,12 @@ def whatif(
     from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
     from stowage_testbed.toolchain import install_tools  # noqa: PLC0415
     from stowage_testbed.whatif.asking import Asking, PlanLimits  # noqa: PLC0415
-    from stowage_testbed.whatif.from_cluster import read_context  # noqa: PLC0415
-    from stowage_testbed.whatif.from_files import read_files, rules_of  # noqa: PLC0415
-    from stowage_testbed.whatif.tables import sentences, tables  # noqa: PLC0415
+    from stowage_testbed.whatif.findings import sentences, tables  # noqa: PLC0415
+    from stowage_testbed.whatif.reading import (  # noqa: PLC0415
+        read_context,
+        read_files,
+        rules_of,
+    )
 
     inventory = read_files(file) if file else read_context(context, kubeconfig)
     install_tools(("stowage-simulate",), quiet=True)

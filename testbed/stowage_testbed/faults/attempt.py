@@ -12,15 +12,12 @@ from stowage_testbed.cluster.supervision import PATIENCE_S
 from stowage_testbed.ending import await_end
 from stowage_testbed.faults.cluster import FaultCluster
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.faults.evaluation import Seen, restarts, trial_of
-from stowage_testbed.faults.evidence import keep_evidence
 from stowage_testbed.faults.kinds import KINDS
-from stowage_testbed.faults.moment import moment_of
-from stowage_testbed.faults.recovery import recovered
-from stowage_testbed.faults.trial import Trial
+from stowage_testbed.faults.moment import moment_of, recovered
+from stowage_testbed.faults.trial import Seen, Trial, keep_evidence, restarts, trial_of
 from stowage_testbed.observe.audit import AuditReader, audit_end, audit_entries
-from stowage_testbed.observe.errors import UnreachableStateError
 from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.verdict import UnreachableStateError
 from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
 from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.problem import PROBLEMS, in_words

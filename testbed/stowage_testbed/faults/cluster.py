@@ -12,7 +12,7 @@ from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import API_SERVER
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.supervision import supervised
-from stowage_testbed.faults.errors import NotAFaultError
+from stowage_testbed.errors import InputError
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.helm import Release
 from stowage_testbed.helm.values import merge_values
@@ -62,11 +62,14 @@ class FaultCluster:
 
         Raises
         ------
-        NotAFaultError
+        InputError
             The scenario has no fault.
         """
         if scenario.fault is None:
-            raise NotAFaultError(scenario.scenario_id)
+            raise InputError(
+                f"scenario {scenario.scenario_id} has no `fault`; run it with "
+                "`stowage run`"
+            )
         values = merge_values(VALUES, optimizer_values(scenario.optimizer))
         further = KINDS[scenario.fault.do].values(self.run.cluster)
         values = merge_values(values, further)

@@ -7,16 +7,23 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from stowage_testbed.api_client import Objects
 from stowage_testbed.clock import Clock, SystemClock
-from stowage_testbed.faults.errors import NothingToHitError, WayUnknownError
+from stowage_testbed.errors import InputError, StowageError
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.objects import Objects
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import FaultSettings, Workload
+
+
+class NothingToHitError(StowageError):
+    """The plan that lives has nothing of the kind that a fault is about."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the plan has no {what}; choose another moment or workload")
 
 
 @dataclass(slots=True)
@@ -69,12 +76,15 @@ class FaultContext:
 
         Raises
         ------
-        WayUnknownError
+        InputError
             It is none of those.
         """
         way = self.settings.way or known[0]
         if way not in known:
-            raise WayUnknownError(self.settings.do, way, known)
+            ways = ", ".join(sorted(known))
+            raise InputError(
+                f"fault {self.settings.do!r} has no way {way!r}; there are: {ways}"
+            )
         return way
 
     def apply(self, workload: Workload) -> None:

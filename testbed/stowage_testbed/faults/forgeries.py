@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from stowage_testbed.api_client import Objects
 from stowage_testbed.errors import StowageError
-from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.faults.errors import NothingToHitError
+from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.tenant import (
     must_be_forbidden,
     settle_tenant,
@@ -26,7 +26,6 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.objects import Objects
 from stowage_testbed.scenario.manifests import Manifest, workload_manifest
 from stowage_testbed.scenario.model import Scenario, Workload
 

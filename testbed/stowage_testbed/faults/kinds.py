@@ -7,31 +7,44 @@ from dataclasses import dataclass
 from typing import Any
 
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.faults.api_server import forget_waiting, restart_api_server
-from stowage_testbed.faults.budgets import allow_one, create_budget, shrink_budget
+from stowage_testbed.faults.api_server import (
+    fill_etcd,
+    forget_waiting,
+    restart_api_server,
+    slow_down,
+    slow_values,
+)
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.forgeries import forge, prepare_forgery
-from stowage_testbed.faults.full_etcd import fill_etcd
-from stowage_testbed.faults.leader import ELECTION, freeze_leader, start_standby
-from stowage_testbed.faults.lies import hostile_values, lie
 from stowage_testbed.faults.nodes import (
     delete_node,
     make_unschedulable,
     shrink_node,
     taint_node,
 )
-from stowage_testbed.faults.odd_objects.fault import (
+from stowage_testbed.faults.odd_objects import (
     create_odd_objects,
     prepare_odd_objects,
 )
-from stowage_testbed.faults.other_pods import churn, compete
-from stowage_testbed.faults.owners import change_owner, limit_pods
 from stowage_testbed.faults.processes import (
+    ELECTION,
+    freeze_leader,
+    hostile_values,
     kill_optimizer,
     kill_scheduler,
+    lie,
+    start_standby,
     stop_optimizer,
 )
-from stowage_testbed.faults.slow_calls import slow_down, slow_values
+from stowage_testbed.faults.workloads import (
+    allow_one,
+    change_owner,
+    churn,
+    compete,
+    create_budget,
+    limit_pods,
+    shrink_budget,
+)
 from stowage_testbed.faults.write_budget import refuse_writes, spend_budget
 from stowage_testbed.scenario.model import Scenario
 

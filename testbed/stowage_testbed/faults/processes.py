@@ -1,17 +1,57 @@
-"""Faults of the release's processes: killed, or stopped as if they hung."""
+"""Faults of the release's processes: killed, stopped as if they hung, lying."""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import psutil
 
-from stowage_testbed.cluster.processes import kill_one
+from stowage_testbed.child import end_child
+from stowage_testbed.cluster.ports import port_beside
+from stowage_testbed.cluster.processes import kill_one, marked_environment
+from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.faults.errors import ProcessMissingError
-from stowage_testbed.faults.late_pod import create_late_pod
+from stowage_testbed.faults.hostile_optimizer import HONEST, WAYS
 from stowage_testbed.helm import Release
+from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.timeline import pod_timelines
+from stowage_testbed.scenario.model import Workload
 from stowage_testbed.wait import wait_until
+
+LATE_POD = Workload("late-pod", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
+"""Fits on any node that has any room at all."""
+
+
+def create_late_pod(context: FaultContext) -> None:
+    """Create the late pod."""
+    context.apply(LATE_POD)
+
+
+def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
+    """Return the seconds from its creation until it was bound or refused.
+
+    None if there was none, or if it was neither bound nor refused.
+    """
+    own = (
+        change
+        for change in changes
+        if change.kind == "Pod" and observed_pod(change.body).workload == LATE_POD.name
+    )
+    for line in pod_timelines(own, namespace):
+        decided = [at for at in (line.bound, line.refused) if at is not None]
+        if line.created is not None and decided:
+            return min(decided).seconds_since(line.created)
+    return None
+
 
 RESTART_TIMEOUT_S = 30.0
 RESTARTED = "scheduler restarted, wall s"
@@ -62,21 +102,34 @@ def container_process(release: Release, container: str) -> psutil.Process:
 
     Raises
     ------
-    ProcessMissingError
+    StowageError
         It has none.
     """
+    process = _process_of(release, container)
+    if process is None:
+        raise no_process(container)
+    return process
+
+
+def no_process(container: str) -> StowageError:
+    """Return what to raise where a process that a fault is about does not run."""
+    return StowageError(
+        f"the release's container {container!r} has no process to do this to; "
+        "see its log, and whether the release is ready"
+    )
+
+
+def _process_of(release: Release, container: str) -> psutil.Process | None:
     pid = release.process_ids().get(container)
-    if pid is None or not psutil.pid_exists(pid):
-        raise ProcessMissingError(container)
-    return psutil.Process(pid)
+    try:
+        return None if pid is None else psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return None
 
 
 def _successor(release: Release, former_pid: int) -> psutil.Process | None:
-    try:
-        process = container_process(release, "scheduler")
-    except (ProcessMissingError, psutil.NoSuchProcess):
-        return None
-    return None if process.pid == former_pid else process
+    process = _process_of(release, "scheduler")
+    return None if process is None or process.pid == former_pid else process
 
 
 def resume(process: psutil.Process) -> None:
@@ -85,3 +138,66 @@ def resume(process: psutil.Process) -> None:
         process.resume()
     except psutil.NoSuchProcess:
         return  # it was killed meanwhile, which a probe may do
+
+
+def control_file(cluster: Cluster) -> Path:
+    """Return the file by which the lying optimiser is controlled."""
+    return cluster.workdir / "lie"
+
+
+def hostile_values(cluster: Cluster) -> dict[str, Any]:
+    """Return the values of a release whose optimiser lies on request."""
+    module = [sys.executable, "-m", "stowage_testbed.faults.hostile_optimizer"]
+    return {
+        "optimizer": {"command": [*module, "--control", str(control_file(cluster))]}
+    }
+
+
+def lie(context: FaultContext) -> None:
+    """Have the optimiser lie."""
+    file = control_file(context.run.cluster)
+    way = context.way(*WAYS)
+    context.on_end(partial(_write, file, HONEST))
+    _write(file, way)
+
+
+def _write(file: Path, way: str) -> None:
+    file.write_text(way, encoding="utf-8")
+
+
+ELECTION = {
+    "scheduler": {
+        "leaderElection": {"enabled": True},
+        "extraArgs": [
+            "--leader-elect-lease-duration=2s",
+            "--leader-elect-renew-deadline=1500ms",
+            "--leader-elect-retry-period=300ms",
+        ],
+    }
+}
+"""Values of a release whose lease changes hands within seconds."""
+END_TIMEOUT_S = 5.0
+_PORT = re.compile(r"--secure-port=\d+")
+
+
+def start_standby(context: FaultContext) -> None:
+    """Start a second scheduler with the arguments of the first; it waits."""
+    cluster = context.run.cluster
+    first = container_process(context.release, "scheduler")
+    port = port_beside(cluster.name)
+    command = [_PORT.sub(f"--secure-port={port}", word) for word in first.cmdline()]
+    environment = marked_environment(cluster.workdir, os.environ)
+    log = cluster.workdir / "logs" / "standby.log"
+    with log.open("ab") as output:
+        standby = subprocess.Popen(
+            command, env=environment, stdout=output, stderr=output, cwd=cluster.workdir
+        )
+
+    context.on_end(partial(end_child, standby, END_TIMEOUT_S))
+
+
+def freeze_leader(context: FaultContext) -> None:
+    """Stop the leader for longer than its lease, then let it go on where it was."""
+    leader = container_process(context.release, "scheduler")
+    context.on_end(partial(resume, leader))
+    leader.suspend()

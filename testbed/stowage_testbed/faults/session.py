@@ -1,35 +1,27 @@
-"""The whole of `stowage fault`: a cluster, the tries, the figures."""
+"""All tries of some faults, one after the other on one cluster; resumable."""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stowage_testbed.cluster.listing import purge_clusters
-from stowage_testbed.faults.agreement import compare_random_plans
-from stowage_testbed.faults.cluster import open_fault_cluster
-from stowage_testbed.faults.journal import TrialJournal, build_mark
-from stowage_testbed.faults.results import NAME, write_results
-from stowage_testbed.faults.suite import Suite
+from stowage_testbed.environment import fingerprint
+from stowage_testbed.faults.attempt import Attempt
+from stowage_testbed.faults.cluster import FaultCluster, open_fault_cluster
+from stowage_testbed.faults.trial import Trial
+from stowage_testbed.journal import Journal
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.toolchain import tool_path
 
+NAME = "reliability"
+PATIENCE = 2
+"""Attempts for each try that is asked for: a moment may be missed."""
 
-def run_agreement(seed: int, plans: int, results: Path) -> str:
-    """Verify random plans with both verifiers, write the results, return their table.
-
-    Raises
-    ------
-    StowageError
-        A tool is missing, or one side does not understand the other.
-    """
-    folder = results / NAME
-    compare_random_plans(folder, seed, plans)
-    return write_results(results, _journal(folder).trials())
-
-
-def _journal(folder: Path) -> TrialJournal:
-    return TrialJournal(folder / f"trials-{build_mark()}.jsonl")
+_MARK_LENGTH = 12
 
 
 def run_faults(
@@ -38,8 +30,8 @@ def run_faults(
     results: Path,
     say: Callable[[str], None],
     tries: int | None = None,
-) -> tuple[str, int]:
-    """Try scenarios and write ``reliability.json``.
+) -> list[Trial]:
+    """Try each scenario as often as is asked, and return the tries that failed.
 
     Parameters
     ----------
@@ -54,24 +46,69 @@ def run_faults(
         Receives a line for each step.
     tries
         Of each scenario; its own number without.
-
-    Returns
-    -------
-    tuple
-        The figures as a table, and how many of these tries failed.
     """
-    folder = results / NAME
-    journal = _journal(folder)
     for name in purge_clusters():
         say(f"leftover cluster {name}: removed")
     name = f"fault-{secrets.token_hex(3)}"
     say(f"cluster {name}: up")
-    failed = []
-    try:
-        with open_fault_cluster(name, (results,)) as cluster:
-            suite = Suite(cluster, journal, seed, folder, say, tries)
-            failed = suite.run(scenarios)
-    finally:
-        # Also of a run that was interrupted: what was tried was tried.
-        table = write_results(results, journal.trials())
-    return table, len(failed)
+    with open_fault_cluster(name, (results,)) as cluster:
+        suite = Suite(cluster, trial_journal(results), seed, results / NAME, say, tries)
+        all_tries = [trial for one in scenarios for trial in suite.tries_of(one)]
+    return [trial for trial in all_tries if not trial.passed]
+
+
+def trial_journal(results: Path) -> Journal[Trial]:
+    """Return the tries so far with the scheduler and the optimiser of now."""
+    return Journal(results / NAME / f"trials-{build_mark()}.jsonl", Trial)
+
+
+def build_mark() -> str:
+    """Return a short hash of the scheduler and the optimiser that are tried."""
+    scheduler = tool_path("stowage-scheduler").parent.name
+    digest = hashlib.sha256(f"{scheduler} {fingerprint()}".encode()).hexdigest()
+    return digest[:_MARK_LENGTH]
+
+
+def on_fresh_nodes(scenario: Scenario, number: int) -> Scenario:
+    """Return the scenario with node names of its own.
+
+    KWOK may overlook a node that comes back under a name that was used just before:
+    pods that are bound to it are then never started.
+    """
+    pools = (
+        replace(pool, name_prefix=f"{pool.name_prefix}-{number}")
+        for pool in scenario.nodes
+    )
+    return replace(scenario, nodes=tuple(pools))
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """How scenarios are tried; the parameters are those of `run_faults`."""
+
+    cluster: FaultCluster
+    journal: Journal[Trial]
+    seed: int
+    evidence: Path
+    say: Callable[[str], None]
+    tries: int | None = None
+
+    def tries_of(self, scenario: Scenario) -> Iterator[Trial]:
+        """Yield the tries of a scenario: the known ones, then those that are left."""
+        wanted = self.tries
+        if wanted is None:
+            wanted = scenario.fault.tries if scenario.fault else 0
+        number = struck = 0
+        for trial in self.journal.records():
+            if (trial.scenario, trial.seed) == (scenario.scenario_id, self.seed):
+                yield trial
+                struck += trial.struck
+                number = max(number, trial.number)
+        while struck < wanted and number < PATIENCE * wanted:
+            number += 1
+            fresh = on_fresh_nodes(scenario, number)
+            trial = Attempt(self.cluster, fresh, number, self.seed, self.evidence).run()
+            self.journal.add(trial)
+            self.say(trial.in_words())
+            struck += trial.struck
+            yield trial

@@ -11,14 +11,12 @@ from http import HTTPStatus
 
 from kubernetes.client import ApiClient
 
-from stowage_testbed.api_client import new_api_client
+from stowage_testbed.api_client import ApiRefusedError, Objects, new_api_client
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.run.environment import LONGEST_NAME, await_account, make_namespace
-from stowage_testbed.run.errors import ApiRefusedError
-from stowage_testbed.run.objects import Objects
 from stowage_testbed.scenario.manifests import Manifest
 
 ACCOUNT = "default"

@@ -1,10 +1,29 @@
-"""What one try of a fault showed."""
+"""One try of a fault: what was observed, and what it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
+
+from stowage_testbed.faults.moment import STAGES
+from stowage_testbed.faults.processes import RESTARTED, hold_s
+from stowage_testbed.helm import Release
+from stowage_testbed.invariants import History, check
+from stowage_testbed.invariants.planned import SCHEDULER
+from stowage_testbed.observe.audit import AuditEntry
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import NS_PER_S, Receipt
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.capture import capture
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.scenario.check import check_state
+from stowage_testbed.scenario.model import Scenario
 
 SHOWN = 10
 """Violations and failures that are shown in a line; the journal has all."""
@@ -95,3 +114,195 @@ class Trial:
             return f"{name}: FAILED: {'; '.join(shown)}"
         how = f"plans {', '.join(self.phases) or 'none'}" if self.struck else "missed"
         return f"{name}: {how}, {self.took_s:.1f} s"
+
+
+_DOING = {("pods", "eviction"), ("pods", "binding")}
+
+
+@dataclass(slots=True)
+class Seen:
+    """The observations of a try; filled in while it runs.
+
+    Attributes
+    ----------
+    scenario, release, began
+        What is tried, on what, and since when.
+    restarts
+        Of the release's containers, by then.
+    changes
+        Everything the watches saw, first what was there.
+    entries
+        The API server's audit log since then.
+    injected, ended
+        When the fault began and ended; None if it never did.
+    facts
+        What the fault recorded about itself.
+    error
+        What ended the try early.
+    second_plan
+        Pods that a plan asked for at the end disrupts; None if none was asked for.
+    """
+
+    scenario: Scenario
+    release: Release
+    began: Receipt
+    restarts: Mapping[str, int]
+    changes: list[Change]
+    environment: ScenarioEnvironment | None = None
+    entries: tuple[AuditEntry, ...] = ()
+    injected: Receipt | None = None
+    ended: Receipt | None = None
+    facts: dict[str, float] = field(default_factory=dict)
+    error: str = ""
+    second_plan: int | None = None
+
+
+def restarts(state: State, namespace: str) -> dict[str, int]:
+    """Return how often each container of the release has been started again."""
+    counts: dict[str, int] = {}
+    for body in state.bodies("Pod", namespace):
+        for status in (body.get("status") or {}).get("containerStatuses") or ():
+            name = status["name"]
+            counts[name] = counts.get(name, 0) + status["restartCount"]
+    return counts
+
+
+def trial_of(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
+    """Return the trial's result."""
+    history = History(tuple(seen.changes), seen.entries)
+    namespace = seen.environment.namespace if seen.environment else ""
+    fault = seen.scenario.fault
+    return Trial(
+        scenario=seen.scenario.scenario_id,
+        fault=fault.do if fault else "",
+        limit_s=seen.scenario.optimizer.time_limit_s,
+        number=number,
+        seed=seed,
+        struck=seen.injected is not None,
+        violations=tuple(v.in_words() for v in check(history)),
+        failures=(seen.error,) if seen.error else tuple(_failures(context, seen)),
+        phases=_phases(seen.changes),
+        evictions=len(history.evictions),
+        writes=_writes(seen),
+        refusals=_refusals(seen),
+        scheduler_restarts=_grown(context, seen, "scheduler"),
+        optimizer_restarts=_grown(context, seen, "optimizer"),
+        held_s=hold_s(seen.changes, namespace),
+        resumed_s=_resumed_s(seen),
+        recovered_s=_recovered_s(seen, namespace),
+        second_plan=seen.second_plan,
+        took_s=context.observer.clock.now().seconds_since(seen.began),
+        facts=dict(seen.facts),
+    )
+
+
+def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
+    """Yield the expectations of the scenario that do not hold at the end."""
+    if seen.environment is None:
+        return
+    namespace, scenario = seen.environment.namespace, seen.scenario
+    there = {
+        str(body["metadata"]["name"])
+        for body in context.observer.read(lambda state: state.bodies("Node"))
+    }
+    nodes = [name for name in seen.environment.nodes if name in there]
+    after = context.observer.read(
+        lambda state: capture(state, scenario, namespace, nodes)
+    )
+    expect = scenario.expect
+    for result in check_state(expect.optimizer.state, after, expect.tolerance):
+        if not result.passed:
+            yield result.message
+
+
+def _phases(changes: Sequence[Change]) -> tuple[str, ...]:
+    """Return the last phase of each plan, in order of first sight."""
+    phases: dict[str, str] = {}
+    for change in changes:
+        if change.kind == "PackingPlan" and change.verb is not Verb.DELETED:
+            phases[change.uid] = (change.body.get("status") or {}).get("phase", "")
+    return tuple(phases.values())
+
+
+def _writes(seen: Seen) -> int:
+    """Count what the scheduler did to the cluster while the fault lasted."""
+    return sum((entry.resource, entry.subresource) in _DOING for entry in _asked(seen))
+
+
+def _refusals(seen: Seen) -> int:
+    """Count what the server would not let the scheduler write meanwhile."""
+    return sum(
+        entry.code == HTTPStatus.TOO_MANY_REQUESTS
+        or entry.code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        for entry in _asked(seen)
+    )
+
+
+def _asked(seen: Seen) -> Iterator[AuditEntry]:
+    """Yield the scheduler's requests that were answered while the fault lasted."""
+    if seen.injected is None or seen.ended is None:
+        return
+    low, high = seen.injected.wall_ns, seen.ended.wall_ns
+    for entry in seen.entries:
+        if low <= entry.stage_ns <= high and entry.user.endswith(SCHEDULER):
+            yield entry
+
+
+def _grown(context: RunContext, seen: Seen, container: str) -> int:
+    """Return how often a container was started again in the try."""
+    now = context.observer.read(lambda state: restarts(state, seen.release.namespace))
+    return now.get(container, 0) - seen.restarts.get(container, 0)
+
+
+def _resumed_s(seen: Seen) -> float | None:
+    """Return how long the scheduler's successor took to do something for the plan."""
+    restarted_s = seen.facts.get(RESTARTED)
+    if restarted_s is None:
+        return None
+    open_plans: set[str] = set()
+    for change in seen.changes:
+        if change.kind != "PackingPlan":
+            continue
+        at_s = change.receipt.wall_ns / NS_PER_S
+        if at_s < restarted_s:
+            (open_plans.add if _is_open(change) else open_plans.discard)(change.uid)
+        elif change.uid in open_plans:
+            return at_s - restarted_s
+    return None
+
+
+def _is_open(change: Change) -> bool:
+    phase = (change.body.get("status") or {}).get("phase", "")
+    return phase in STAGES
+
+
+def _recovered_s(seen: Seen, namespace: str) -> float | None:
+    """Return the time from the fault to the last change of a pod."""
+    if seen.injected is None or seen.error:
+        return None
+    later = [
+        change.receipt
+        for change in seen.changes
+        if change.kind == "Pod"
+        and change.namespace == namespace
+        and change.receipt > seen.injected
+    ]
+    return max(later).seconds_since(seen.injected) if later else 0.0
+
+
+def keep_evidence(
+    results: Path, trial: Trial, seen: Seen, audit_lines: Iterable[bytes]
+) -> Path:
+    """Write the evidence into a folder of its own, and return the folder."""
+    name = f"{trial.scenario.replace('/', '-')}-{trial.seed}-{trial.number}"
+    folder = results / "failed" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "trial.json").write_text(json.dumps(trial.document(), indent=1), "utf-8")
+    with (folder / "changes.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(change.record()) + "\n" for change in seen.changes)
+    with (folder / "audit.jsonl").open("wb") as file:
+        file.writelines(audit_lines)
+    for container, log in seen.release.log_files().items():
+        if log.is_file():
+            shutil.copyfile(log, folder / f"{container}.log")
+    return folder

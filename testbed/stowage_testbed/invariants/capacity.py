@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from stowage_testbed.invariants.facts import PodFacts
 from stowage_testbed.invariants.history import History
-from stowage_testbed.invariants.pod import Amounts, allocatable_of
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.pod_body import Amounts, allocatable_of
 
 RULE = "overcommit"
 UNDER_WAY_NS = 500_000_000

@@ -15,7 +15,8 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from stowage_testbed.invariants.pod import (
+from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
+from stowage_testbed.observe.pod_body import (
     Amounts,
     controller_of,
     live,
@@ -27,7 +28,6 @@ from stowage_testbed.invariants.pod import (
     terminating,
     to_be_evicted,
 )
-from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
 from stowage_testbed.observe.raw_body import RawBody
 
 SHAPES = 4096

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stowage_testbed.invariants.history import History
-from stowage_testbed.invariants.pod import (
+from stowage_testbed.invariants.reserved import taken_from
+from stowage_testbed.invariants.violation import Violation
+from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.pod_body import (
     Amounts,
     allocatable_of,
     amounts_of,
@@ -19,9 +22,6 @@ from stowage_testbed.invariants.pod import (
     requests_of,
     takes_room,
 )
-from stowage_testbed.invariants.reserved import taken_from
-from stowage_testbed.invariants.violation import Violation
-from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.receipt import NS_PER_S
 
 RULE = "plan-room-taken"

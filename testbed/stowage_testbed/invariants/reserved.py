@@ -8,7 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stowage_testbed.invariants.history import History
-from stowage_testbed.invariants.pod import (
+from stowage_testbed.invariants.selector import selects
+from stowage_testbed.invariants.violation import Violation
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.pod_body import (
     Amounts,
     amounts_of,
     controller_of,
@@ -17,9 +20,6 @@ from stowage_testbed.invariants.pod import (
     requests_of,
     takes_room,
 )
-from stowage_testbed.invariants.selector import selects
-from stowage_testbed.invariants.violation import Violation
-from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.receipt import NS_PER_S
 
 TAKEN = "stowage.dev/reservation-allocated"

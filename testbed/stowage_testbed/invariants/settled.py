@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 from stowage_testbed.invariants.facts import PodFacts
 from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.plan import shows_a_plan
-from stowage_testbed.invariants.pod import key_of
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import Verb, uid_of
+from stowage_testbed.observe.pod_body import key_of
 
 COUNTED = ("ReplicaSet", "StatefulSet")
 

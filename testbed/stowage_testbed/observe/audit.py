@@ -14,13 +14,23 @@ from typing import BinaryIO
 import msgspec
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.observe.errors import AuditLogMissingError
 
 NS_PER_US = 1000
 HTTP_FIRST_FAILURE = 300
 FINISHED = b'"stage":"ResponseComplete"'
 _LOOKS = 3
 """A file that is renamed just now is under neither of its names in one look."""
+
+
+class AuditLogMissingError(StowageError):
+    """A cluster has no audit log where its work directory should hold one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(
+            f"there is no audit log at {path}; bring the cluster up with `stowage up`, "
+            "which switches auditing on"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,25 +11,26 @@ from kubernetes import client
 
 from stowage_testbed.ending import report
 from stowage_testbed.errors import StowageError
-from stowage_testbed.observe.arrivals import (
+from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.follower import (
+    JOIN_TIMEOUT_S,
     Arrival,
     Arrivals,
     Broken,
+    Follower,
     Relisted,
     Stopped,
 )
-from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.errors import (
-    NotSettledError,
-    UnreachableStateError,
-)
-from stowage_testbed.observe.follower import JOIN_TIMEOUT_S, Follower
 from stowage_testbed.observe.raw_body import BodyStore
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
 from stowage_testbed.observe.source import CORE_SOURCES, Source
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.stream import Stream
-from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.observe.verdict import (
+    NotSettledError,
+    UnreachableStateError,
+    Verdict,
+)
 
 T = TypeVar("T")
 
@@ -181,7 +182,7 @@ class Observer:
             The deadline passed; carries the last state in words.
         UnreachableStateError
             The condition said that it can no longer be met.
-        WatchFailedError
+        StowageError
             A watch broke off.
         """
         deadline_ns = self.clock.now().monotonic_ns + int(timeout_s * NS_PER_S)

@@ -8,13 +8,20 @@ from sys import intern
 from typing import Any, TypedDict
 
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.pod_body import (
+    FINISHED,
+    controller_of,
+    is_ready,
+    node_of,
+    priority_of,
+    terminating,
+)
 from stowage_testbed.observe.raw_body import RawBody
 
 WORKLOAD_LABEL = "stowage.dev/workload"
 """Label of pods and controllers: the workload's name in the scenario."""
 
 UNSCHEDULABLE = "Unschedulable"
-FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 class _Metadata(TypedDict, total=False):
@@ -90,7 +97,7 @@ class ObservedPod:
     @property
     def finished(self) -> bool:
         """Whether its containers have ended for good; it claims no room any more."""
-        return self.phase in FINISHED_PHASES
+        return self.phase in FINISHED
 
     @property
     def live(self) -> bool:
@@ -110,9 +117,8 @@ def observed_pod(body: JsonObject) -> ObservedPod:
 
 
 def _read(body: JsonObject) -> ObservedPod:
-    metadata, spec = body["metadata"], body.get("spec", {})
-    status = body.get("status", {})
-    owner = _controller(metadata)
+    metadata, status = body["metadata"], body.get("status", {})
+    owner = controller_of(body)
     waiting = _unscheduled_condition(status)
     # Thousands of pods share these words, and each pod's changes its names.
     return ObservedPod(
@@ -122,29 +128,14 @@ def _read(body: JsonObject) -> ObservedPod:
         owner_kind=intern(owner.get("kind", "")),
         owner_name=intern(owner.get("name", "")),
         workload=intern((metadata.get("labels") or {}).get(WORKLOAD_LABEL, "")),
-        node=intern(spec.get("nodeName") or ""),
+        node=intern(node_of(body)),
         phase=intern(status.get("phase", "Pending")),
-        priority=spec.get("priority") or 0,
-        terminating=bool(metadata.get("deletionTimestamp")),
+        priority=priority_of(body),
+        terminating=terminating(body),
         ready=is_ready(status),
         waiting_reason=intern(waiting.get("reason", "")),
         waiting_message=intern(waiting.get("message", "")),
     )
-
-
-def is_ready(status: Mapping[str, Any]) -> bool:
-    """Return whether a pod's condition ``Ready`` holds."""
-    return any(
-        condition["type"] == "Ready" and condition["status"] == "True"
-        for condition in status.get("conditions") or ()
-    )
-
-
-def _controller(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    for owner in metadata.get("ownerReferences") or []:
-        if owner.get("controller"):
-            return dict(owner)
-    return {}
 
 
 def _unscheduled_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:

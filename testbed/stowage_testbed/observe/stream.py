@@ -12,8 +12,9 @@ import msgspec
 from kubernetes import client
 from urllib3 import HTTPResponse
 
+from stowage_testbed.api_client import JSON, PAGE, ApiRefusedError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.errors import ListFailedError, WatchFailedError
 from stowage_testbed.observe.raw_body import BodyStore, Event, Head, Page, RawBody
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.source import Source
@@ -21,12 +22,17 @@ from stowage_testbed.observe.source import Source
 HTTP_OK = 200
 HTTP_GONE = 410
 
-PAGE = 500
-"""Objects a request of a list, as the client library of Go has it."""
-
 
 class HistoryGoneError(Exception):
     """The API server no longer keeps the version to resume from: list again."""
+
+
+def watch_failed(source: Source, cause: str) -> StowageError:
+    """Return what to raise when a watch ends for a reason that no new list can fix."""
+    return StowageError(
+        f"the watch of {source.kind} broke off: {cause}; "
+        "see whether the cluster's API server still runs"
+    )
 
 
 class Stream:
@@ -67,7 +73,7 @@ class Stream:
 
         Raises
         ------
-        ListFailedError
+        ApiRefusedError
             The server refused.
         """
         bodies: list[RawBody] = []
@@ -81,7 +87,9 @@ class Stream:
                 continue
             if response.status != HTTP_OK:
                 text = response.data.decode()
-                raise ListFailedError(self._source.kind, response.status, text)
+                raise ApiRefusedError(
+                    f"list {self._source.kind}", response.status, text
+                )
             page = msgspec.json.decode(response.data, type=Page)
             bodies += map(self._kept, page.items or ())
             token = page.metadata.continue_
@@ -100,7 +108,7 @@ class Stream:
         ------
         HistoryGoneError
             The list must be done again.
-        WatchFailedError
+        StowageError
             The server answered with another error.
         """
         response = self._get(
@@ -113,7 +121,7 @@ class Stream:
         if response.status == HTTP_GONE:
             raise HistoryGoneError
         if response.status != HTTP_OK:
-            raise WatchFailedError(self._source.kind, f"status {response.status}")
+            raise watch_failed(self._source, f"status {response.status}")
         self._response = response
         if self._closed:
             return
@@ -143,7 +151,7 @@ class Stream:
             "GET",
             self._source.path,
             query_params=query,
-            header_params={"Accept": "application/json"},
+            header_params={"Accept": JSON},
             auth_settings=["BearerToken"],
         )
         answer = self._api.call_api(*request)
@@ -157,7 +165,7 @@ class Stream:
         if event.type == "ERROR":
             if head.code == HTTP_GONE:
                 raise HistoryGoneError
-            raise WatchFailedError(self._source.kind, head.message or line.decode())
+            raise watch_failed(self._source, head.message or line.decode())
         version = head.metadata.resourceVersion
         if event.type == "BOOKMARK":
             self._version = version

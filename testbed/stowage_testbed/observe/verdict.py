@@ -1,8 +1,10 @@
-"""The answer of a condition on the state: does it hold, and what is missing."""
+"""The answer of a condition on the state, and the errors of waiting for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from stowage_testbed.errors import StowageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,24 @@ class Verdict:
     holds: bool
     state: str
     error: str = ""
+
+
+class NotSettledError(StowageError):
+    """A state that was waited for did not come before the deadline."""
+
+    def __init__(self, what: str, timeout_s: float, last_state: str) -> None:
+        self.what = what
+        self.timeout_s = timeout_s
+        self.last_state = last_state
+        super().__init__(
+            f"waited {timeout_s:g} s for {what}; the last state seen was: {last_state}"
+        )
+
+
+class UnreachableStateError(StowageError):
+    """A state that was waited for can no longer come."""
+
+    def __init__(self, what: str, cause: str) -> None:
+        self.what = what
+        self.cause = cause
+        super().__init__(f"waiting for {what} is in vain: {cause}")

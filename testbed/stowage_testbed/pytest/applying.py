@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.api_client import ask
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.kinds import Kind
 from stowage_testbed.pytest.manifests import Given, Manifest, read_manifests
 from stowage_testbed.pytest.plain import plain
 from stowage_testbed.pytest.pod_overrides import with_overrides_for
-from stowage_testbed.run.api_request import HTTP_NOT_FOUND, ask
 from stowage_testbed.wait import wait_until
 
 APPLY = "application/apply-patch+yaml"
@@ -73,7 +74,7 @@ class Applier:
                 path,
                 f"delete {path}",
                 {"propagationPolicy": "Background"},
-                allowed={HTTP_NOT_FOUND},
+                allowed={HTTPStatus.NOT_FOUND},
             )
 
     def _apply(self, manifest: Manifest) -> Manifest:
@@ -100,7 +101,7 @@ class Applier:
         path = kind.path(namespace, metadata["name"])
         what = f"apply {kind.name} {metadata['name']}"
         if namespace != self._namespace:
-            there = ask(api, "GET", path, what, allowed={HTTP_NOT_FOUND})
+            there = ask(api, "GET", path, what, allowed={HTTPStatus.NOT_FOUND})
             if not there:
                 self._outside.append(path)
         text = json.dumps(body)
@@ -143,7 +144,7 @@ def await_account(environment: SessionEnvironment, namespace: str) -> None:
     wait_until(
         f"the default account of namespace {namespace}",
         lambda: ask(
-            environment.api, "GET", path, f"read {path}", allowed={HTTP_NOT_FOUND}
+            environment.api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}
         ).get("kind", "not there"),
         lambda kind: kind == "ServiceAccount",
         timeout_s=_PATIENCE_S,

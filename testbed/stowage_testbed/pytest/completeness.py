@@ -11,12 +11,12 @@ from stowage_testbed.observe.source import (
     DEPLOYMENTS,
     REPLICA_SETS,
     STATEFUL_SETS,
-    Source,
+    source_of,
 )
 from stowage_testbed.observe.state import State
 
-DAEMON_SETS = Source("DaemonSet", "/apis/apps/v1/daemonsets")
-JOBS = Source("Job", "/apis/batch/v1/jobs")
+DAEMON_SETS = source_of("DaemonSet")
+JOBS = source_of("Job")
 CONTROLLERS = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS, JOBS)
 """What must be watched besides pods."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kubernetes.client import ApiException
 
+from stowage_testbed.api_client import ApiRefusedError
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_spec
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 
 

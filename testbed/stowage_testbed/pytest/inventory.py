@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from kubernetes.client import ApiClient
 
+from stowage_testbed.api_client import ask
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.pytest.kinds import Kind, Kinds
-from stowage_testbed.run.api_request import HTTP_NOT_FOUND, ask
 
 RELEASE_NAMESPACE = "stowage-system"
 DEFAULT_NAMESPACE = "default"
@@ -64,7 +65,7 @@ def listed(api: ApiClient, kind: Kind, namespace: str = "") -> list[dict[str, An
         kind.path(namespace),
         f"list every {kind.name}",
         accept=METADATA,
-        allowed={HTTP_NOT_FOUND},
+        allowed={HTTPStatus.NOT_FOUND},
     )
     return [item["metadata"] for item in answer.get("items") or ()]
 

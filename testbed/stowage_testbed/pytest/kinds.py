@@ -8,8 +8,8 @@ from typing import Any
 
 from kubernetes.client import ApiClient
 
+from stowage_testbed.api_client import ask
 from stowage_testbed.pytest.errors import UnknownKindError
-from stowage_testbed.run.api_request import ask
 
 _ACCEPT = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from http import HTTPStatus
 from itertools import groupby
 
 from kubernetes.client import ApiClient
 
+from stowage_testbed.api_client import ask
 from stowage_testbed.pytest.inventory import Thing, listed, sweepable
 from stowage_testbed.pytest.kinds import Kind, Kinds
-from stowage_testbed.run.api_request import HTTP_CONFLICT, HTTP_NOT_FOUND, ask
 from stowage_testbed.wait import wait_until
 
 SWEEP_TIMEOUT_S = 60.0
@@ -84,7 +85,7 @@ def _delete(api: ApiClient, one: Thing) -> None:
         one.path,
         f"delete {one}",
         _AT_ONCE,
-        allowed={HTTP_NOT_FOUND, HTTP_CONFLICT},
+        allowed={HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT},
     )
 
 
@@ -98,7 +99,7 @@ def _delete_collection(
         kind.path(namespace),
         f"delete every {kind.name} of {namespace or 'the cluster'}",
         _AT_ONCE,
-        allowed={HTTP_NOT_FOUND},
+        allowed={HTTPStatus.NOT_FOUND},
         query=[("fieldSelector", selector)] if selector else (),
     )
     return bool(answer.get("items"))
@@ -122,7 +123,7 @@ def _empty(api: ApiClient, kinds: Kinds, namespace: str, timeout_s: float) -> No
     )
     path = f"/api/v1/namespaces/{namespace}"
     there = ask(
-        api, "GET", path, f"read Namespace {namespace}", allowed={HTTP_NOT_FOUND}
+        api, "GET", path, f"read Namespace {namespace}", allowed={HTTPStatus.NOT_FOUND}
     )
     if there:
         ask(
@@ -131,7 +132,7 @@ def _empty(api: ApiClient, kinds: Kinds, namespace: str, timeout_s: float) -> No
             f"{path}/finalize",
             f"let Namespace {namespace} go",
             {**there, "spec": {"finalizers": []}},
-            allowed={HTTP_NOT_FOUND, HTTP_CONFLICT},
+            allowed={HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT},
         )
 
 

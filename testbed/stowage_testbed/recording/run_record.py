@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stowage_testbed.invariants.pod import allocatable_of, requests_of
 from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
 from stowage_testbed.observe.agreement import agreement, binding_lags_s, creation_lags_s
 from stowage_testbed.observe.audit import (
@@ -15,6 +14,7 @@ from stowage_testbed.observe.audit import (
 )
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.pod_body import allocatable_of, requests_of
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.timeline import PodTimeline, pod_timelines
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint

@@ -9,9 +9,8 @@ from pathlib import Path
 import yaml
 from tabulate import tabulate
 
-from stowage_testbed.observe.audit import AuditReader
+from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.errors import AuditLogMissingError
 from stowage_testbed.observe.event_table import event_table
 from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.run.material import Material

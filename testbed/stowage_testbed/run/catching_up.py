@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from kubernetes.client import CoreV1Api
-
 from stowage_testbed.observe.audit import (
     AuditEntry,
+    AuditLogMissingError,
     AuditMark,
     AuditReader,
     binding_times_ns,
 )
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.errors import AuditLogMissingError
-from stowage_testbed.observe.pod_count import pod_count
 from stowage_testbed.observe.timeline import pod_timelines
 from stowage_testbed.recording.run_record import PodCount
 from stowage_testbed.run.context import RunContext
@@ -27,11 +24,10 @@ CATCH_UP_S = 10.0
 
 def counted(context: RunContext, namespace: str) -> PodCount:
     """Return both counts of a namespace, as soon as they are equal or as they stay."""
-    core = CoreV1Api(context.api)
 
     def look() -> PodCount:
         watched = context.observer.read(lambda state: len(state.all_pods(namespace)))
-        return PodCount(pod_count(core, namespace), watched)
+        return PodCount(context.objects.count("Pod", namespace), watched)
 
     try:
         return wait_until(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from kubernetes.client import ApiException
 
+from stowage_testbed.api_client import ApiRefusedError
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.scenario.manifests import (
     priority_class_manifests,
     priority_class_name,

@@ -8,9 +8,13 @@ from stowage_testbed.metrics.packing import utilisation
 from stowage_testbed.metrics.placement import placement_hash
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.observe.agreement import binding_lags_s
-from stowage_testbed.observe.audit import AuditMark, audit_entries, binding_times_ns
+from stowage_testbed.observe.audit import (
+    AuditLogMissingError,
+    AuditMark,
+    audit_entries,
+    binding_times_ns,
+)
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.errors import AuditLogMissingError
 from stowage_testbed.observe.timeline import (
     PodTimeline,
     bind_latencies_s,

@@ -1,15 +1,15 @@
 """The real scheduler without a cluster: its placements, and its verdicts on plans."""
 
-from stowage_testbed.simulate.instance import Instance, Measurement, Placements
-from stowage_testbed.simulate.profile import profile_file
-from stowage_testbed.simulate.question import (
+from stowage_testbed.simulate.instance import (
     NO_PROTECTION,
+    Instance,
+    Measurement,
+    Placements,
     Question,
     Verdict,
     Verification,
 )
-from stowage_testbed.simulate.simulator import Simulator
-from stowage_testbed.simulate.verifier import SchedulerVerifier
+from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, profile_file
 
 __all__ = [
     "NO_PROTECTION",

@@ -1,4 +1,4 @@
-"""One process that answers a line with a line, one instance after the other."""
+"""The real scheduler as a process that answers a line with a line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,45 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from stowage_testbed.simulate.errors import SimulatorEndedError, SimulatorTimeoutError
+from google.protobuf.json_format import ParseDict
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed import layout
+from stowage_testbed.errors import StowageError
+from stowage_testbed.simulate.instance import (
+    Instance,
+    Measurement,
+    Placements,
+    Question,
+    Verdict,
+    Verification,
+)
 from stowage_testbed.toolchain import tool_path
+
+PROFILE_FOLDER = layout.shipped("charts") / "stowage" / "profiles"
+
+
+class ProfileMissingError(StowageError):
+    """There is no scheduler profile of that name."""
+
+
+def profile_file(name: str) -> Path:
+    """Return the KubeSchedulerConfiguration of a shipped profile.
+
+    Raises
+    ------
+    ProfileMissingError
+        The chart has no such profile.
+    """
+    file = PROFILE_FOLDER / f"{name}.yaml"
+    if not file.is_file():
+        known = sorted(other.stem for other in PROFILE_FOLDER.glob("*.yaml"))
+        raise ProfileMissingError(
+            f"no scheduler profile {name!r} in {PROFILE_FOLDER}; "
+            f"there are: {', '.join(known) or 'none'}"
+        )
+    return file
+
 
 INSTANCE_TIMEOUT_S = 120.0
 
@@ -94,10 +131,9 @@ class SimulatorProcess:
 
         Raises
         ------
-        SimulatorEndedError
-            The configuration is broken, or the process died.
-        SimulatorTimeoutError
-            It took too long; the process has been stopped.
+        StowageError
+            The configuration is broken, the process died, or it took too long and has
+            been stopped.
         """
         process, _ = self._running()
         assert process.stdin  # noqa: S101 - both are pipes
@@ -118,14 +154,22 @@ class SimulatorProcess:
             answer: dict[str, Any] = json.loads(line)
             return answer
         if late.is_set():
-            raise SimulatorTimeoutError(instance_id, self._timeout_s)
+            raise StowageError(
+                f"instance {instance_id!r} was not answered within "
+                f"{self._timeout_s:g} s; give the simulator a longer timeout_s or make "
+                "the instance smaller"
+            )
         raise self._end()
 
-    def _end(self) -> SimulatorEndedError:
+    def _end(self) -> StowageError:
         process, messages = self._running()
         exit_code = process.wait()
         messages.seek(0)
-        return SimulatorEndedError(exit_code, self._config, messages.read().strip())
+        return StowageError(
+            f"stowage-simulate --config {self._config} ended with exit code "
+            f"{exit_code}: "
+            f"{messages.read().strip() or 'it wrote no message; was it killed?'}"
+        )
 
     def _running(self) -> tuple[subprocess.Popen[str], IO[str]]:
         if self._process is None or self._messages is None:
@@ -144,3 +188,89 @@ def _close(stream: IO[str]) -> None:
     except BrokenPipeError:
         # What was still to be written has no reader any more; the file is closed.
         return
+
+
+class Simulator(SimulatorProcess):
+    """The scheduler without an API server, for as long as the ``with`` block lasts.
+
+    The parameters are those of `SimulatorProcess`.
+
+    Examples
+    --------
+    >>> with Simulator(profile_file("deterministic")) as simulator:
+    ...     placements = simulator.place(instance)  # doctest: +SKIP
+    """
+
+    def place(self, instance: Instance) -> Placements:
+        """Return where the scheduler puts the instance's pods.
+
+        Raises
+        ------
+        StowageError
+            The instance has issues, or a plugin failed on it, and the simulator keeps
+            running; or as `SimulatorProcess.ask` says.
+        """
+        answer = self.ask(instance.id, instance.content())
+        if answer.get("error"):
+            raise StowageError(
+                f"instance {instance.id!r} has no placements: {answer['error']}; "
+                "repair what the reason names and run it again"
+            )
+        return Placements(
+            id=answer["id"],
+            nodes={pod: node or None for pod, node in answer["placements"].items()},
+            evicted=tuple(answer.get("evicted", ())),
+            measurement=_measurement(answer.get("measurement")),
+        )
+
+
+def _measurement(said: Mapping[str, Any] | None) -> Measurement | None:
+    if said is None:
+        return None
+    return Measurement(
+        pods_s=said["podsSeconds"],
+        cpu_s=said["cpuSeconds"],
+        arrived=said["arrived"],
+        counters=said.get("counters", {}),
+    )
+
+
+class SchedulerVerifier(SimulatorProcess):
+    """The scheduler's own checks of a plan, for as long as the ``with`` block lasts.
+
+    It decodes the plan as the plugin does and rehearses it with the plugins of the
+    profile. The parameters are those of `SimulatorProcess`.
+    """
+
+    def __init__(self, config: Path, *, timeout_s: float = INSTANCE_TIMEOUT_S) -> None:
+        super().__init__(config, timeout_s=timeout_s, options=("--judge",))
+
+    def verify(self, question: Question) -> Verification:
+        """Return the snapshot of the instance, and a verdict on each plan.
+
+        Raises
+        ------
+        StowageError
+            The question has issues, and the verifier keeps running; or as
+            `SimulatorProcess.ask` says.
+        """
+        answer = self.ask(question.instance.id, question.content())
+        if answer.get("error"):
+            raise StowageError(
+                f"the question about instance {question.instance.id!r} has no answer: "
+                f"{answer['error']}; repair what the reason names and ask again"
+            )
+        return Verification(
+            snapshot=ParseDict(answer["snapshot"], pb.Snapshot()),
+            verdicts=tuple(_verdict(one) for one in answer.get("verdicts", ())),
+        )
+
+
+def _verdict(said: Mapping[str, Any]) -> Verdict:
+    return Verdict(
+        accepted=said["accepted"],
+        reason=said.get("reason", ""),
+        plugins=tuple(said.get("plugins", ())),
+        pods=tuple(said.get("pods", ())),
+        detail=said.get("detail", ""),
+    )

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer
+from stowage_testbed.metrics.fragmentation import stranded
+from stowage_testbed.metrics.free_room import FreeRoom, Shape
+from stowage_testbed.metrics.resource import RESOURCES, Resource
+from stowage_testbed.optimizer_service.errors import NoAnswerError
+from stowage_testbed.optimizer_service.service import RunningService
 from stowage_testbed.simulate import Instance, Question, SchedulerVerifier, Simulator
-from stowage_testbed.whatif.findings import Findings, Move
+from stowage_testbed.whatif.findings import Findings, Move, Room
 from stowage_testbed.whatif.inventory import Inventory
-from stowage_testbed.whatif.kept import KeptPods
-from stowage_testbed.whatif.room import rooms
-from stowage_testbed.whatif.still_pending import left_pending
+from stowage_testbed.whatif.kept import KeptPods, left_pending
 
 REHEARSALS = 8
 """How often a plan that a plugin refuses is made again, without what it refused."""
@@ -70,10 +75,8 @@ class Asking:
 
         Raises
         ------
-        QuestionRefusedError, InstanceRefusedError
-            The scheduler cannot read the objects.
         StowageError
-            The optimiser failed.
+            The scheduler cannot read the objects, or the optimiser failed.
         """
         instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
         question = Question(instance, arguments=limits.arguments)
@@ -211,3 +214,50 @@ def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
 def _refusal(one: pb.Refusal) -> str:
     detail = f": {one.detail}" if one.detail else ""
     return f"{one.subject}: {one.reason}{detail}"
+
+
+def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
+    """Return each resource; what the cluster's own pods request says what fits."""
+    free = free_room_of(snapshot)
+    shapes = [
+        Shape(one.requests.cpu_milli, one.requests.memory_bytes)
+        for one in snapshot.pod_classes
+    ]
+    return tuple(
+        Room(
+            resource=resource,
+            capacity=free.capacity[resource],
+            free=int(free.free[resource].sum()),
+            stranded=stranded(free, shapes, resource),
+        )
+        for resource in RESOURCES
+    )
+
+
+def free_room_of(snapshot: pb.Snapshot) -> FreeRoom:
+    """Return what the running pods leave free on each node."""
+    places = {node.name: place for place, node in enumerate(snapshot.nodes)}
+    size = {
+        resource: np.array(
+            [_amount(resource, node.allocatable) for node in snapshot.nodes], np.int64
+        )
+        for resource in RESOURCES
+    }
+    slots = np.array([node.allocatable.pods for node in snapshot.nodes], np.int64)
+    free = {resource: size[resource].copy() for resource in RESOURCES}
+    requests = {one.id: one.requests for one in snapshot.pod_classes}
+    for pod in snapshot.pods:
+        if pod.node in places:
+            place = places[pod.node]
+            slots[place] -= 1
+            for resource in RESOURCES:
+                free[resource][place] -= _amount(resource, requests[pod.class_id])
+    return FreeRoom(
+        free={resource: np.maximum(free[resource], 0) for resource in RESOURCES},
+        pods=np.maximum(slots, 0),
+        capacity={resource: int(size[resource].sum()) for resource in RESOURCES},
+    )
+
+
+def _amount(resource: Resource, of: pb.Resources) -> int:
+    return of.cpu_milli if resource == "cpu" else of.memory_bytes

@@ -6,13 +6,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stowage_testbed.whatif.errors import NothingToAskError
-from stowage_testbed.whatif.kinds import FURTHER, NODE, POD
+from stowage_testbed.errors import InputError
+from stowage_testbed.observe.pod_body import FINISHED, priority_of
 
 Manifest = Mapping[str, Any]
 
-ENDED = frozenset({"Succeeded", "Failed"})
-"""Phases of pods that hold nothing any more."""
+_SPREADING = "default spreading, which only breaks ties"
+_VOLUMES = "volumes: pods with claims are left alone"
+FURTHER = {
+    "PodDisruptionBudget": "disruption budgets: a move may break one",
+    "Namespace": (
+        "labels of namespaces: affinity terms that select namespaces by label"
+    ),
+    "PersistentVolumeClaim": _VOLUMES,
+    "PersistentVolume": _VOLUMES,
+    "StorageClass": "volumes that are still to be made: where they can be",
+    "CSINode": "how many volumes a node takes",
+    "Service": _SPREADING,
+    "ReplicaSet": _SPREADING,
+    "StatefulSet": _SPREADING,
+}
+"""Kinds that are read where it is allowed, and what cannot be judged without each."""
 
 _META = (
     "name", "namespace", "uid", "labels", "annotations", "ownerReferences",
@@ -52,22 +66,24 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = ()) -> Inv
 
     Raises
     ------
-    NothingToAskError
+    InputError
         There are no nodes or no pods among them.
     """
-    known = {kind.name for kind in FURTHER}
     nodes, pods, others = [], [], []
     for one in objects:
-        if one["kind"] == NODE.name:
+        if one["kind"] == "Node":
             nodes.append(_node(one))
-        elif one["kind"] == POD.name:
-            if one.get("status", {}).get("phase") not in ENDED:
+        elif one["kind"] == "Pod":
+            if one.get("status", {}).get("phase") not in FINISHED:
                 pods.append(_pod(one))
-        elif one["kind"] in known:
+        elif one["kind"] in FURTHER:
             others.append(_further(one))
     for found, name in ((nodes, "nodes"), (pods, "pods")):
         if not found:
-            raise NothingToAskError(name)
+            raise InputError(
+                f"there are no {name} in what was read; what-if needs at least the "
+                "cluster's nodes and pods, of all namespaces"
+            )
     return Inventory(
         tuple(sorted(nodes, key=_name)),
         tuple(sorted(pods, key=_turn)),
@@ -127,6 +143,5 @@ def _name(one: Manifest) -> str:
 def _turn(pod: Manifest) -> tuple[int, str, str, str]:
     """Return a pod's place in the scheduler's queue."""
     meta = pod["metadata"]
-    priority = int(pod["spec"].get("priority") or 0)
     made = str(meta.get("creationTimestamp", ""))
-    return -priority, made, str(meta.get("namespace", "")), _name(pod)
+    return -priority_of(pod), made, str(meta.get("namespace", "")), _name(pod)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stowage_testbed.agreement.differential import Verifiers, running_verifiers
+from benchmarks.agreement.differential import Verifiers, running_verifiers
 from stowage_testbed.toolchain import install_tools
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from verified_clusters import a_node, a_plan, a_pod, affinity_to, asked_about, figure_1
 
+from benchmarks.agreement.comparison import Comparison, compare
+from benchmarks.agreement.differential import Verifiers
+from benchmarks.agreement.explanations import CHANGES, Explanation, explain
+from benchmarks.agreement.pods import claim, volume
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.agreement.comparison import Comparison, compare
-from stowage_testbed.agreement.differential import Verifiers
-from stowage_testbed.agreement.explanations import CHANGES, Explanation, explain
-from stowage_testbed.agreement.volumes import claim, volume
 from stowage_testbed.simulate import Instance, Verdict
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.score_cache.benchmark import run_benchmark
-from benchmarks.score_cache.scope import Scope
+from benchmarks.score_cache.rounds import Scope
 from benchmarks.score_cache.workload import Workload
 from stowage_testbed.toolchain import install_tools
 

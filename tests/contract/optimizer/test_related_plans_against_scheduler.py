@@ -8,13 +8,13 @@ from random import Random
 import pytest
 from solving_in_process import finished_answer_to
 
-from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.agreement.manifests import (
+from benchmarks.agreement.manifests import (
     namespace_manifest,
     node_manifest,
     pod_manifest,
 )
-from stowage_testbed.agreement.related_pods import crowded_pods
+from benchmarks.agreement.related_pods import crowded_pods
+from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import Instance, Simulator, profile_file
 from stowage_testbed.toolchain import install_tools
 

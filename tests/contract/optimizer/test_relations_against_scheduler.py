@@ -8,18 +8,18 @@ from random import Random
 
 import pytest
 
+from benchmarks.agreement.manifests import (
+    namespace_manifest,
+    node_manifest,
+    pod_manifest,
+)
+from benchmarks.agreement.related_pods import NODES, related_pods
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.agreement.manifests import (
-    namespace_manifest,
-    node_manifest,
-    pod_manifest,
-)
-from stowage_testbed.agreement.related_pods import NODES, related_pods
 from stowage_testbed.simulate import Instance, Simulator, profile_file
 from stowage_testbed.toolchain import install_tools
 

@@ -7,13 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate import Instance, Placements, Simulator, profile_file
-from stowage_testbed.simulate.errors import (
-    InstanceRefusedError,
-    ProfileMissingError,
-    SimulatorEndedError,
-    SimulatorTimeoutError,
-)
 from stowage_testbed.toolchain import install_tools
 
 GIB = 2**30
@@ -61,7 +56,7 @@ def test_every_pod_has_a_node_or_is_pending(simulator: Simulator) -> None:
 def test_a_refused_instance_does_not_stop_the_next(simulator: Simulator) -> None:
     """Thousands of instances go through one process; one bad one is one error."""
     broken = Instance("broken", (node("a", memory_gib=-4),), ())
-    with pytest.raises(InstanceRefusedError, match="memory: -4294967296 is negative"):
+    with pytest.raises(StowageError, match="memory: -4294967296 is negative"):
         simulator.place(broken)
     assert simulator.place(figure_1()).nodes["default/first"] == "a"
 
@@ -82,20 +77,20 @@ def test_a_broken_configuration_is_named_with_its_issue(tmp_path: Path) -> None:
     )
     with (
         Simulator(config) as simulator,
-        pytest.raises(SimulatorEndedError, match=r'profile\.yaml.*"parallel"') as ended,
+        pytest.raises(StowageError, match=r'profile\.yaml.*"parallel"') as ended,
     ):
         simulator.place(figure_1())
-    assert ended.value.process_exit_code == 2
+    assert "exit code 2" in str(ended.value)
 
 
 def test_an_instance_that_takes_too_long_ends_the_process() -> None:
     """Nothing may wait for ever, whatever a plugin does."""
     simulator = Simulator(profile_file("deterministic"), timeout_s=0.0)
-    with simulator, pytest.raises(SimulatorTimeoutError, match="longer timeout_s"):
+    with simulator, pytest.raises(StowageError, match="longer timeout_s"):
         simulator.place(figure_1())
 
 
 def test_an_unknown_profile_is_refused_with_those_there_are() -> None:
     """A misspelt name must not fall back to another profile."""
-    with pytest.raises(ProfileMissingError, match=r"there are: .*deterministic"):
+    with pytest.raises(StowageError, match=r"there are: .*deterministic"):
         profile_file("determinstic")

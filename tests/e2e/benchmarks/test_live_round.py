@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.live.cell import Part, moving
+from benchmarks.live.moments import Window
 from benchmarks.live.rounds import run_cell
-from benchmarks.live.row import Window
 
 CELL = moving(Part.GRID, "ten nodes", 10, 4, events_per_s=4, beside=True, window_s=3.0)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.harness.burst import Burst
-from benchmarks.harness.cost import harness_cost
-from benchmarks.harness.environment import (
+from benchmarks.harness.burst import (
+    Burst,
     BurstEnvironment,
     burst_environment,
 )
+from benchmarks.harness.cost import harness_cost
 from benchmarks.harness.runs import MeasuredBurst, measured_burst
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.recording.run_record import RunLabel

@@ -9,8 +9,8 @@ from release_environment import ReleaseEnvironment
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.plan import PlanApi
-from stowage_testbed.plan.errors import PlanMissingError, PlanPhaseError
+from stowage_testbed.errors import StowageError
+from stowage_testbed.plan import PlanApi, PlanMissingError
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -73,9 +73,9 @@ def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) 
     _stowage(figure_1, "abort", "unwanted")
     wait_for(figure_1, "unwanted", "Aborted")
 
-    with pytest.raises(PlanPhaseError, match="only a proposal can be approved"):
+    with pytest.raises(StowageError, match="only a proposal can be approved"):
         PlanApi(figure_1.client).approve("unwanted")
-    with pytest.raises(PlanPhaseError, match="nothing to give up"):
+    with pytest.raises(StowageError, match="nothing to give up"):
         PlanApi(figure_1.client).abort("unwanted")
     assert nodes(figure_1) == before
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from stowage_testbed.invariants import History
 from stowage_testbed.invariants.budget import no_budget_broken
 from stowage_testbed.invariants.capacity import no_overcommit
-from stowage_testbed.invariants.pod import node_of, ready, takes_room
 from stowage_testbed.invariants.selector import Selector
 from stowage_testbed.observe.change import JsonObject, Verb, uid_of
+from stowage_testbed.observe.pod_body import node_of, ready, takes_room
 
 CPUS = 2
 """Of each node; each pod takes one."""

@@ -12,6 +12,7 @@ from preference_snapshots import preference_value, with_preferences
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
+from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
@@ -21,7 +22,6 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.strategies.preferring import Preferring
 from stowage_optimizer.strategies.preferring.improving import Improver
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.agreement.related_pods import crowded_pods
 
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
 

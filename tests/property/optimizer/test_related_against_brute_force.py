@@ -11,10 +11,10 @@ from brute_force import Where, outcome, value_of
 from small_plans import feasible
 from solving_in_process import finished_answer_to
 
+from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.agreement.related_pods import crowded_pods
 
 SEEDS = range(40)
 MOST_ASSIGNMENTS = 1_100

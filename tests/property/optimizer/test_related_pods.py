@@ -9,6 +9,7 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
+from benchmarks.agreement.related_pods import NODES, crowded_pods
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
@@ -24,7 +25,6 @@ from stowage_optimizer.strategies.related import Related
 from stowage_optimizer.strategies.relation_repair import make_whole
 from stowage_optimizer.strategies.strategy import Answer
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.agreement.related_pods import NODES, crowded_pods
 
 CASES = 100
 

@@ -9,6 +9,7 @@ from brute_force import Where
 from small_plans import feasible
 from snapshot_builder import SnapshotBuilder
 
+from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
@@ -20,7 +21,6 @@ from stowage_optimizer.strategies.related.formulation import (
     RelatedFormulation,
     with_class_dimension,
 )
-from stowage_testbed.agreement.related_pods import crowded_pods
 
 TRIES = 150
 

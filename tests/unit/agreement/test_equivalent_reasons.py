@@ -8,14 +8,14 @@ from typing import get_args
 
 import pytest
 
-from stowage_optimizer.verify.violation import RuleName, Violation
-from stowage_testbed.agreement.equivalent_reasons import (
+from benchmarks.agreement.comparison import (
     CLAIM_RULES,
     NAME_RULES,
     PLUGINS,
     REASONS,
     equivalent,
 )
+from stowage_optimizer.verify.violation import RuleName, Violation
 from stowage_testbed.simulate import Verdict
 
 REFUSALS = Path(__file__).parents[3] / "scheduler" / "plan" / "refusal.go"

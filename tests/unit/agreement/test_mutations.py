@@ -8,15 +8,15 @@ from random import Random
 import pytest
 from snapshot_builder import SnapshotBuilder
 
-from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Index
-from stowage_testbed.agreement.mutations import (
+from benchmarks.agreement.mutations import (
     CLAIMS,
     MUTATIONS,
     Mutation,
     MutationContext,
 )
-from stowage_testbed.agreement.tier_counts import recount_tiers
+from benchmarks.agreement.plans import recount_tiers
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.case import Index
 
 SEEDS = range(8)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.backends.benchmark import backend_figures
-from benchmarks.backends.measuring import Cost
+from benchmarks.backends import Cost, backend_figures
 from stowage_testbed.cluster.backend import Backend
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 
 from google.protobuf.json_format import MessageToDict
 
-from benchmarks.optimizer.filling import fill
+from benchmarks.optimizer.library import fill
+from benchmarks.optimizer.record import value_of
 from benchmarks.optimizer.scope import DEFAULT, FULL
-from benchmarks.optimizer.value import value_of
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues

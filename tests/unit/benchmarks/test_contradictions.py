@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench_records import a_record
 
-from benchmarks.optimizer.contradictions import compared, contradictions
+from benchmarks.optimizer.certificates import compared, contradictions
 
 OTHER = "rival paper 10 s"
 

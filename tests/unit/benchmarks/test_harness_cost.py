@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from run_records import a_record
 
-from benchmarks.harness.burst import Burst
+from benchmarks.harness.burst import Burst, burst_duration_s
 from benchmarks.harness.cost import HarnessCost
-from benchmarks.harness.duration import burst_duration_s
 from benchmarks.harness.runs import MeasuredBurst
 from stowage_testbed.compare.errors import BurstUnplacedError
 from stowage_testbed.observe.audit import BEGINNING

@@ -1,45 +1,79 @@
-"""A benchmark of hours survives an interruption."""
+"""The journal that every long measurement keeps."""
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bench_records import a_record
 
-from benchmarks.optimizer.journal import Journal
 from stowage_testbed.errors import StowageError
+from stowage_testbed.journal import BLOCK, Journal
 
 
-def test_what_was_measured_is_there_after_an_interruption(tmp_path: Path) -> None:
-    """Every record is on disk before the next call begins."""
-    record = a_record(((0, 3, 0), (-1, 9, -5)), refused=("class a",))
-    Journal(tmp_path / "records").add(record)
-
-    again = Journal(tmp_path / "records")
-
-    assert again.records() == (record,)
-    assert (record.case, record.arm) in again
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    values: tuple[int, ...] = ()
 
 
-def test_a_half_written_last_line_is_measured_again(tmp_path: Path) -> None:
-    """It is what a kill in the middle of a write leaves."""
-    path = tmp_path / "records"
-    first, second = a_record(), a_record(arm="second")
-    Journal(path).add(first)
+def a_journal(folder: Path, *, ends_with: str = "") -> Journal[Row]:
+    """Return a journal of one row, and of what a killed process left of another."""
+    path = folder / "rows.jsonl"
+    Journal(path, Row).add(Row("first"))
     with path.open("a") as file:
-        file.write('{"case": "pap')
-
-    journal = Journal(path)
-    journal.add(second)
-
-    assert Journal(path).records() == (first, second)
+        file.write(ends_with)
+    return Journal(path, Row)
 
 
-def test_a_broken_line_is_named(tmp_path: Path) -> None:
-    """Silently leaving it out would change the figures."""
-    path = tmp_path / "records"
-    path.write_text('{"case": 1}\n')
+@pytest.mark.parametrize("rest", ["", "{", '{"name":"', "x" * 3 * BLOCK])
+def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path, rest: str) -> None:
+    """The next record was glued to it, and neither could be read then."""
+    journal = a_journal(tmp_path, ends_with=rest)
 
-    with pytest.raises(StowageError, match="records:1: is no record"):
-        Journal(path)
+    assert journal.records() == [Row("first")]
+    journal.add(Row("second", (1, 2)))
+    assert journal.records() == [Row("first"), Row("second", (1, 2))]
+
+
+def test_a_journal_whose_first_line_was_cut_off_begins_anew(tmp_path: Path) -> None:
+    """The very first write may be the one that is cut."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"name"')
+    journal = Journal(path, Row)
+
+    assert journal.records() == []
+    journal.add(Row("first"))
+    assert journal.records() == [Row("first")]
+
+
+def test_a_record_is_on_disk_when_it_is_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of a machine that loses its power: hours of measuring stand behind it."""
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
+
+    a_journal(tmp_path)
+
+    assert synced == [(tmp_path / "rows.jsonl").stat().st_size]
+
+
+def test_several_may_write_to_one_journal(tmp_path: Path) -> None:
+    """Suites of faults run side by side; none may take another's line for a rest."""
+    path, names = tmp_path / "rows.jsonl", [str(n) for n in range(64)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: Journal(path, Row).add(Row(name)), names))
+
+    assert sorted(row.name for row in Journal(path, Row).records()) == sorted(names)
+
+
+@pytest.mark.parametrize("line", ["nonsense", "{}", '{"name": 1}'])
+def test_another_line_that_is_no_record_is_named(tmp_path: Path, line: str) -> None:
+    """Leaving it out in silence would change the figures."""
+    journal = a_journal(tmp_path, ends_with=f"{line}\n")
+
+    with pytest.raises(StowageError, match=r"rows\.jsonl:2: is no record"):
+        journal.records()

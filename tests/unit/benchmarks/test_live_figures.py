@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.live.cell import Cell, Part, moving
+from benchmarks.live.cell import SCOPES, Cell, Part, moving
 from benchmarks.live.figures import cell_figures
-from benchmarks.live.row import PlanRow, Row, Window
-from benchmarks.live.scope import SCOPES
+from benchmarks.live.moments import PlanRow, Row, Window
 from stowage_testbed.text.figure import Figure
 
 PENDING = moving(Part.PENDING, "p", 100, 50)

@@ -6,13 +6,18 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.score_cache.arm import ARMS, CACHE, STOCK
-from benchmarks.score_cache.demands import violations
 from benchmarks.score_cache.figures import score_cache_figures
 from benchmarks.score_cache.outcome import Outcome, outcome_of
-from benchmarks.score_cache.rounds import turned
-from benchmarks.score_cache.scope import DEFAULT, FULL, SMOKE
-from benchmarks.score_cache.workload import Case, Workload
+from benchmarks.score_cache.rounds import (
+    ARMS,
+    CACHE,
+    DEFAULT,
+    FULL,
+    SMOKE,
+    STOCK,
+    turned,
+)
+from benchmarks.score_cache.workload import Case, Workload, violations
 from stowage_testbed.simulate import Measurement, Placements
 
 

@@ -10,15 +10,15 @@ from typing import cast
 import pytest
 from bench_records import a_record
 
-from benchmarks.optimizer.journal import Journal
 from benchmarks.optimizer.library import Library
-from benchmarks.optimizer.part import Part
-from benchmarks.optimizer.scope import Scope
+from benchmarks.optimizer.record import Record
+from benchmarks.optimizer.scope import Part, Scope
 from benchmarks.optimizer.session import SEARCHERS, Session
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
+from stowage_testbed.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService
 
 SCOPE = Scope(
@@ -71,9 +71,8 @@ class Stub:
 def _session(path: Path, stub: Stub, strategy: str = "lexicographic") -> Session:
     service = RunningService(1, cast("pb_grpc.OptimizerStub", stub), 0.1)
     library = cast("Library", OneSnapshot())
-    return Session(
-        SCOPE, strategy, library, Journal(path), lambda: service, lambda _: None
-    )
+    journal = Journal(path, Record)
+    return Session(SCOPE, strategy, library, journal, lambda: service, lambda _: None)
 
 
 @pytest.mark.parametrize("calls", range(0, CALLS, 3))
@@ -89,7 +88,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(
 
     assert len(killed.asked) == calls
     assert len(again.asked) == CALLS - calls
-    assert len(Journal(path).records()) == CALLS
+    assert len(Journal(path, Record).records()) == CALLS
 
 
 @pytest.mark.parametrize(
@@ -128,10 +127,9 @@ def test_what_took_longest_to_prove_is_searched(tmp_path: Path) -> None:
     for case, wall_s, optimal in zip(
         cases, (0.2, 0.4, 0.9, 0.3), (True, True, False, True), strict=True
     ):
-        session.journal.add(
-            a_record(
-                arm=session.quick.name, case=case.id, wall_s=wall_s, optimal=optimal
-            )
+        arm = session.quick.name
+        session.known[case.id, arm] = a_record(
+            arm=arm, case=case.id, wall_s=wall_s, optimal=optimal
         )
 
     assert session.to_search() == [cases[1], cases[3]]

@@ -85,7 +85,7 @@ def test_an_arm_whose_profile_is_missing_is_hindered(
     monkeypatch.setattr(
         "stowage_testbed.compare.catalogue.tool_path", lambda _: tmp_path
     )
-    monkeypatch.setattr("stowage_testbed.simulate.profile.PROFILE_FOLDER", tmp_path)
+    monkeypatch.setattr("stowage_testbed.simulate.process.PROFILE_FOLDER", tmp_path)
 
     assert "no scheduler profile 'score-cache'" in unavailable_reason(
         "stowage-score-cache"

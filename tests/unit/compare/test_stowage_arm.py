@@ -7,7 +7,7 @@ import pytest
 from stowage_testbed.compare.arms.scheduler_config import BATCHING
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
 from stowage_testbed.run.arm import ClientLimits
-from stowage_testbed.simulate.errors import ProfileMissingError
+from stowage_testbed.simulate.process import ProfileMissingError
 
 
 def test_our_arm_is_what_the_chart_installs_by_default() -> None:

@@ -7,14 +7,14 @@ import random
 
 import pytest
 
-from stowage_testbed.faults.odd_objects.other_objects import (
+from stowage_testbed.faults.odd_objects import (
     budget_of_nobody,
     odd_capacity,
     odd_node,
 )
-from stowage_testbed.faults.odd_objects.pods import ODDITIES, Oddity, odd_pod
-from stowage_testbed.invariants.pod import allocatable_of, requests_of
+from stowage_testbed.faults.odd_pods import ODDITIES, Oddity, odd_pod
 from stowage_testbed.invariants.selector import Selector
+from stowage_testbed.observe.pod_body import allocatable_of, requests_of
 
 LARGEST_NODE_BYTES = 4 * 10**9
 SEEDS = range(30)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from watch_server import a_pod
 
-from stowage_testbed.faults.recovery import recovered
+from stowage_testbed.faults.moment import recovered
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State

@@ -8,7 +8,7 @@ import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed import layout
-from stowage_testbed.faults.hostile.replies import (
+from stowage_testbed.faults.hostile_optimizer import (
     HONEST,
     LIES,
     RAW,

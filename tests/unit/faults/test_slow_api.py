@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from stowage_testbed.faults.slow_api.proxy import Proxy
+from stowage_testbed.faults.slow_api import Proxy
 
 HOST = "127.0.0.1"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.invariants.pod import requests_of
+from stowage_testbed.observe.pod_body import requests_of
 
 
 def a_container(**requests: str) -> dict[str, Any]:

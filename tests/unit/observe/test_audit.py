@@ -10,12 +10,12 @@ import pytest
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.audit import (
+    AuditLogMissingError,
     AuditReader,
     audit_end,
     audit_entries,
     binding_times_ns,
 )
-from stowage_testbed.observe.errors import AuditLogMissingError
 
 SECOND_NS = 1_000_000_000
 START_NS = 1_767_225_600 * SECOND_NS  # 2026-01-01T00:00:00Z

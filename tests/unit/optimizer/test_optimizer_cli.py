@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from stowage_optimizer.cli import main
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.cli import app
-from stowage_testbed.cli.solve import OptimizerFailedError
+from stowage_testbed.errors import StowageError
 
 
 @pytest.fixture
@@ -146,5 +146,5 @@ def test_stowage_tells_the_optimisers_errors_as_its_own() -> None:
     """Without a traceback, with the same exit code."""
     result = CliRunner().invoke(app, ["solve", "nowhere.json"])
 
-    assert isinstance(result.exception, OptimizerFailedError)
+    assert isinstance(result.exception, StowageError)
     assert result.exception.exit_code == 2

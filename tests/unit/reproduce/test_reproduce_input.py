@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.cli.reproducing import ListError, numbers, words
+from stowage_testbed.cli.reproducing import numbers, words
+from stowage_testbed.errors import InputError
 from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.cells import choose_cells
 
@@ -41,7 +42,7 @@ def test_lists_are_read_with_blanks() -> None:
     """People write them so."""
     assert words("paper, z3", "--strategies") == ("paper", "z3")
     assert numbers("1, 10,20", "--limits") == (1.0, 10.0, 20.0)
-    with pytest.raises(ListError):
+    with pytest.raises(InputError):
         numbers("", "--limits")
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.whatif.errors import NotAListError, NothingToAskError
-from stowage_testbed.whatif.from_files import read_files
+from stowage_testbed.errors import InputError
 from stowage_testbed.whatif.inventory import inventory_of
+from stowage_testbed.whatif.reading import read_files
 
 NODE: dict[str, Any] = {"kind": "Node", "metadata": {"name": "n"}}
 
@@ -66,7 +66,7 @@ def test_neither_environments_nor_commands_are_kept() -> None:
 )
 def test_half_a_cluster_is_refused(objects: list[dict[str, Any]], said: str) -> None:
     """An answer about no nodes would be that nothing fits."""
-    with pytest.raises(NothingToAskError, match=said):
+    with pytest.raises(InputError, match=said):
         inventory_of(objects)
 
 
@@ -108,12 +108,12 @@ def test_a_file_that_is_none_is_refused_with_the_way_to_make_one(
     """Mostly it is the output without -o json."""
     file = tmp_path / "f.json"
     file.write_text(text)
-    with pytest.raises(NotAListError, match=said) as caught:
+    with pytest.raises(InputError, match=said) as caught:
         read_files([file])
     assert "kubectl get nodes,pods,pdb -A -o json" in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path: Path) -> None:
     """No traceback for a wrong path."""
-    with pytest.raises(NotAListError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         read_files([tmp_path / "none"])

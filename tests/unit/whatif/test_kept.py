@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.errors import NotValuesError
+from stowage_testbed.errors import InputError
 from stowage_testbed.whatif.findings import Kept
-from stowage_testbed.whatif.from_files import rules_of
-from stowage_testbed.whatif.kept import KeptPods
-from stowage_testbed.whatif.still_pending import left_pending
+from stowage_testbed.whatif.kept import KeptPods, left_pending
+from stowage_testbed.whatif.reading import rules_of
 
 KEPT_ON_N1 = (("a", "singleton"), ("b", "singleton"), ("free", ""))
 
@@ -82,5 +81,5 @@ def test_the_rules_are_those_of_the_release_that_is_asked_for(tmp_path: Path) ->
 
     for text in ("[1, 2]", "priorityOptimizer: true", "a: ["):
         file.write_text(text)
-        with pytest.raises(NotValuesError, match="helm get values"):
+        with pytest.raises(InputError, match="helm get values"):
             rules_of(file)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
+from stowage_testbed.api_client import ApiRefusedError
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.compare.arms.watching import ended_with
 from stowage_testbed.compare.session.listener import CompareListener
@@ -16,7 +17,6 @@ from stowage_testbed.compare.window_meter import WindowMeter
 from stowage_testbed.ending import EndingInterrupt, await_end
 from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.observe.errors import ListFailedError
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.recording.run_record import RunLabel
 from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
@@ -224,7 +224,7 @@ def _watch_plans(context: RunContext) -> None:
     """Watch the plans of the optimiser, where there is one: they move and evict."""
     try:
         context.observer.watch(PACKING_PLANS)
-    except ListFailedError as error:
+    except ApiRefusedError as error:
         if error.status != NOT_FOUND:
             raise
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from kubernetes.client import ApiClient, ApiException
 from urllib3.exceptions import HTTPError
 
+from stowage_testbed.api_client import ApiUnreachableError
 from stowage_testbed.compare.bundle import BundleFolder
 from stowage_testbed.compare.bundle.folder import Key
 from stowage_testbed.compare.reports import read_result
@@ -24,7 +25,6 @@ from stowage_testbed.compare.webhooks import live_webhooks
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.errors import ApiUnreachableError
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import cluster_session
 from stowage_testbed.run.stopwatch import Stopwatch

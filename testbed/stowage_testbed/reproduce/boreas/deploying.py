@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from stowage_testbed.observe.errors import NotSettledError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import (
@@ -13,6 +12,7 @@ from stowage_testbed.observe.settled import (
     pods_placed,
 )
 from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import NotSettledError
 from stowage_testbed.reproduce.boreas.arms import Contender
 from stowage_testbed.reproduce.boreas.rows import DeploymentRow
 from stowage_testbed.reproduce.boreas.scene import Scene

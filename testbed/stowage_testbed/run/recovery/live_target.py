@@ -13,11 +13,10 @@ from stowage_testbed.hpa.timeline import (
     segments,
 )
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.errors import NotSettledError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.observe.verdict import NotSettledError, Verdict
 from stowage_testbed.run.recovery.usage import SimulatedUsage
 
 

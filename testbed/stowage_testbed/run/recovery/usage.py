@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics.usage import NAME, usage_object
-from stowage_testbed.run.objects import Objects
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from stowage_testbed.api_client import Objects
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
@@ -13,7 +14,6 @@ from stowage_testbed.observe.source import OBJECT_SOURCES
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.objects import Objects
 from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.run.timeouts import Timeouts

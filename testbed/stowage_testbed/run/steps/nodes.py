@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Any
 
+from stowage_testbed.api_client import ApiRefusedError
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import SHOWN, Condition
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.errors import ApiRefusedError
 from stowage_testbed.run.orphans import collect_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.model import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from stowage_testbed.invariants.pod import live, node_of, priority_of, requests_of
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.observe.pod_body import live, node_of, priority_of, requests_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.run.optimizer_phase import optimizer_record

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stowage_testbed.observe.errors import NotSettledError
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.observe.verdict import NotSettledError, Verdict
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import observed_moment

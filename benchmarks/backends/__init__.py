@@ -1,1 +1,0 @@
-"""What each backend costs: time until it can be used, and memory."""

@@ -1,0 +1,1 @@
+"""Faults again and again, and random plans before both verifiers, in figures."""

@@ -1,0 +1,207 @@
+"""PackingPlans of any cluster, for people: look at them, approve them, give them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from tabulate import tabulate
+
+from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError, Objects
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.plan import FINISHED_PHASES
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+KIND = "PackingPlan"
+
+
+class PlanMissingError(StowageError):
+    """There is no such plan."""
+
+    def __init__(self, name: str | None) -> None:
+        which = "no PackingPlan" if name is None else f"no PackingPlan called {name!r}"
+        super().__init__(f"there is {which}; list them with: kubectl get packingplans")
+
+
+class PlanApi:
+    """The PackingPlans of one cluster.
+
+    Every method raises `StowageError` where the API server does not allow what it asks
+    for, and where there is no answer.
+
+    Parameters
+    ----------
+    client
+        A client of the cluster's API; the caller closes it.
+    """
+
+    def __init__(self, client: ApiClient) -> None:
+        self._objects = Objects(client)
+
+    def plan(self, name: str | None = None) -> JsonObject:
+        """Return the plan of that name, or the newest.
+
+        Raises
+        ------
+        PlanMissingError
+            There is no such plan.
+        """
+        plans = self._plans()
+        if name is not None:
+            plans = [one for one in plans if one["metadata"]["name"] == name]
+        if not plans:
+            raise PlanMissingError(name)
+        return max(plans, key=_age)
+
+    def approve(self, name: str) -> None:
+        """Have a proposed plan carried out as it is; raises if it is no proposal."""
+        phase = _phase(self.plan(name))
+        if phase != "Proposed":
+            raise _wrong_phase(name, phase, "and only a proposal can be approved")
+        self._patch(name, {"spec": {"mode": "Execute"}})
+
+    def abort(self, name: str) -> None:
+        """Give a plan up, unless it has ended; what was moved stays where it is."""
+        phase = _phase(self.plan(name))
+        if phase in FINISHED_PHASES:
+            raise _wrong_phase(name, phase, "so there is nothing to give up")
+        self._patch(name, {"spec": {"abort": True}})
+
+    def _plans(self) -> list[dict[str, Any]]:
+        missing = StowageError(
+            "this cluster has no PackingPlans: install the chart first "
+            "(helm install stowage charts/stowage)"
+        )
+        with _refusals("list plans", missing=missing):
+            return self._objects.listed(KIND)
+
+    def _patch(self, name: str, change: dict[str, Any]) -> None:
+        with _refusals(f"change plan {name}", missing=PlanMissingError(name)):
+            self._objects.patch(KIND, name, change)
+
+
+@contextmanager
+def _refusals(what: str, *, missing: StowageError) -> Iterator[None]:
+    """Say what a refusal means for plans; ``missing`` if there is no such thing."""
+    try:
+        yield
+    except ApiRefusedError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            raise missing from error
+        cause = HTTPStatus(error.status).phrase
+        raise StowageError(f"the API server refuses to {what}: {cause}") from error
+    except ApiUnreachableError as error:
+        raise StowageError(
+            f"the cluster does not answer: {error.cause}; see whether it is up, and "
+            "whether the kubeconfig names the right one"
+        ) from error
+
+
+def _wrong_phase(name: str, phase: str, wanted: str) -> StowageError:
+    return StowageError(f"plan {name} is {phase or 'not taken up yet'}, {wanted}")
+
+
+def _phase(plan: JsonObject) -> str:
+    phase: str = (plan.get("status") or {}).get("phase", "")
+    return phase
+
+
+def _age(plan: JsonObject) -> tuple[str, str]:
+    metadata = plan["metadata"]
+    return metadata.get("creationTimestamp", ""), metadata["name"]
+
+
+def page_of(plan: JsonObject) -> str:
+    """Return all that is known of a PackingPlan, in the order in which it happens."""
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: JsonObject) -> Iterator[str]:
+    status = plan.get("status") or {}
+    spec = plan.get("spec") or {}
+    yield (
+        f"{plan['metadata']['name']}: {status.get('phase') or 'not taken up yet'} "
+        f"({spec.get('mode', 'DryRun')}, {spec.get('trigger', 'Manual')})"
+    )
+    if status.get("message"):
+        yield f"  {status['message']}"
+    if status.get("endReason"):
+        proof = "proved optimal" if status.get("optimal") else "not proved optimal"
+        yield (
+            f"  {status.get('strategy', '')} ended with {status['endReason']} after "
+            f"{float(status.get('solveSeconds') or 0):.2f} s, {proof}"
+        )
+    yield from _section("conditions", _conditions(status), ("type", "holds", "why"))
+    yield from _section(
+        "pods by priority",
+        _tiers(status),
+        ("priority and above", "placed before", "placed", "bound", "optimal"),
+    )
+    yield from _section("steps", _steps(status), ("what", "pod", "from", "to", "state"))
+    yield from _section(
+        "kept where they are",
+        _protected(status),
+        ("rule", "pods", "for example", "in the way of"),
+    )
+    yield from _section("turned down", _reasons(status, "objections"), _REASONS)
+    yield from _section("left alone", _reasons(status, "refusals"), _REASONS)
+
+
+_REASONS = ("pod", "reason", "detail")
+
+Row = tuple[object, ...]
+
+
+def _section(
+    title: str, rows: Iterable[Row], headers: tuple[str, ...]
+) -> Iterator[str]:
+    found = list(rows)
+    if found:
+        yield ""
+        yield f"{title}:"
+        yield tabulate(found, headers=headers, disable_numparse=True)
+
+
+def _conditions(status: JsonObject) -> Iterator[Row]:
+    for one in status.get("conditions") or []:
+        why = one.get("reason", "")
+        if one.get("message"):
+            why = f"{why}: {one['message']}"
+        yield one["type"], one["status"], why
+
+
+def _tiers(status: JsonObject) -> Iterator[Row]:
+    for tier in status.get("tiers") or []:
+        yield (
+            tier.get("priority", 0),
+            tier.get("placedBefore", 0),
+            tier.get("placed", 0),
+            tier.get("upperBound", 0),
+            "yes" if tier.get("optimal") else "no",
+        )
+
+
+def _steps(status: JsonObject) -> Iterator[Row]:
+    for one in status.get("evictions") or []:
+        yield "evict", one["pod"], one["node"], "", one.get("state", "")
+    for one in status.get("moves") or []:
+        yield "move", one["pod"], one["fromNode"], one["toNode"], one.get("state", "")
+    for one in status.get("placements") or []:
+        yield "place", one["pod"], "", one["node"], ""
+
+
+def _protected(status: JsonObject) -> Iterator[Row]:
+    for one in status.get("protected") or []:
+        waiting = int(one.get("inTheWayOf") or 0)
+        stopped = f"{waiting} waiting pod{'s' * (waiting != 1)}" if waiting else ""
+        yield one["reason"], one["pods"], one["example"], stopped
+
+
+def _reasons(status: JsonObject, field: str) -> Iterator[Row]:
+    for one in status.get(field) or []:
+        yield one["subject"], one["reason"], one.get("detail", "")
