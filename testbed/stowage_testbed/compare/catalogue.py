@@ -21,9 +21,8 @@ from stowage_testbed.compare.errors import (
 )
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.simulate import profile_file
-from stowage_testbed.toolchain import ToolMissingError, tool_path
 from stowage_testbed.simulate.process import ProfileMissingError
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import ToolMissingError, tool_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from stowage_testbed.cluster.components import (
     ETCD,
     KWOK,
     component_process,
+    spawn_component,
 )
 from stowage_testbed.cluster.etcd import make_room, raise_no_space
 from stowage_testbed.cluster.ports import listens, port_beside
 from stowage_testbed.cluster.processes import kill_one
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.cluster.components import spawn_component
 from stowage_testbed.cluster.supervision import expect_ends, watch_again
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.processes import kill_scheduler, no_process

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.optimizer_service.service import RunningService, no_answer
 from stowage_testbed.metrics.fragmentation import stranded
 from stowage_testbed.metrics.free_room import FreeRoom, Shape
 from stowage_testbed.metrics.resource import RESOURCES, Resource
-from stowage_testbed.optimizer_service.errors import NoAnswerError
-from stowage_testbed.optimizer_service.service import RunningService
+from stowage_testbed.optimizer_service.service import RunningService, no_answer
 from stowage_testbed.simulate import Instance, Question, SchedulerVerifier, Simulator
 from stowage_testbed.whatif.findings import Findings, Move, Room
 from stowage_testbed.whatif.inventory import Inventory
