@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stowage_testbed.compare.errors import BurstUnplacedError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.audit import (
     AuditMark,
     audit_entries,
@@ -30,7 +30,7 @@ def burst_duration_s(
 
     Raises
     ------
-    BurstUnplacedError
+    StowageError
         There are fewer or more.
     """
     entries = list(audit_entries(audit_log, start))
@@ -41,5 +41,9 @@ def burst_duration_s(
         if key.startswith(f"{namespace}/")
     ]
     if not len(created_ns) == len(bound_ns) == pods:
-        raise BurstUnplacedError(namespace, pods, len(created_ns), len(bound_ns))
+        raise StowageError(
+            f"of {pods} pods of {namespace} the audit log shows {len(created_ns)} "
+            f"created and {len(bound_ns)} bound; see whether the scheduler serves and "
+            "the nodes have room"
+        )
     return (max(bound_ns) - min(created_ns)) / NS_PER_S

@@ -9,10 +9,10 @@ from kubernetes.client import ApiClient, AppsV1Api
 
 from benchmarks.harness.burst import NAME, Burst
 from benchmarks.harness.duration import burst_duration_s
+from benchmarks.harness.measurement import Measurement
 from benchmarks.harness.namespace import POLL_S, burst_namespace
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.measurement import Measurement
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.audit import audit_end
 from stowage_testbed.observe.observer import Observer

@@ -14,7 +14,7 @@ from benchmarks.live.row import Row
 from benchmarks.live.scope import SCOPES
 from stowage_testbed.environment import environment, fingerprint
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.reproduce.sweep.folder import Journal
 from stowage_testbed.text.figure import Figure, table
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.whole_file import write_whole

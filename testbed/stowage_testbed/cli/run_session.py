@@ -8,11 +8,10 @@ from pathlib import Path
 
 import typer
 
-from stowage_testbed.compare.tables.step_summary import append_step_summary
 from stowage_testbed.environment import environment
+from stowage_testbed.errors import InputError
 from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.document import run_document
-from stowage_testbed.report.errors import ResultsFolderError
 from stowage_testbed.report.evidence_writer import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
@@ -24,6 +23,7 @@ from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.run_id import new_run_id
 from stowage_testbed.run.runner import Runner
+from stowage_testbed.text.markdown import append_step_summary
 from stowage_testbed.whole_file import write_whole
 
 STDOUT = Path("-")
@@ -45,7 +45,7 @@ class RunSession(Listener):
 
     Raises
     ------
-    ResultsFolderError
+    InputError
         Results cannot be written there.
     """
 
@@ -99,4 +99,7 @@ def _make_folders(bundle: Path, *files: Path | None) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ResultsFolderError(folder, str(error.strerror)) from error
+            raise InputError(
+                f"cannot write results to {folder}: {error.strerror}; name another "
+                "place"
+            ) from error

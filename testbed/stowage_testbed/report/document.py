@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from stowage_testbed.metrics.packing import pods_per_node
-from stowage_testbed.metrics.placement import placements
+from stowage_testbed.metrics.packing import placements, pods_per_node
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.report.steps_document import steps_document
 from stowage_testbed.run.latency import Latency

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.metrics.fragmentation import stranded
-from stowage_testbed.metrics.free_room import FreeRoom, Shape
-from stowage_testbed.metrics.resource import RESOURCES, Resource
+from stowage_testbed.metrics.fragmentation import FreeRoom, Shape, stranded
+from stowage_testbed.metrics.state import RESOURCES, Resource
 from stowage_testbed.whatif.findings import Room
 
 

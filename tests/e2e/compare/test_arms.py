@@ -11,8 +11,8 @@ import pytest
 from arm_environment import ArmEnvironment, listening, secrets_in
 from kubernetes.client import CustomObjectsApi
 
+from stowage_testbed.compare.arms.registry import ARMS, choose_arms, unavailable_reason
 from stowage_testbed.compare.arms.stowage import stowage_arm
-from stowage_testbed.compare.catalogue import ARMS, choose_arms, unavailable_reason
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.wait import wait_until

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.compare.arms.registry import ARMS, choose_arms, unavailable_reason
 from stowage_testbed.compare.arms.stowage import SIGNING
-from stowage_testbed.compare.catalogue import ARMS, choose_arms, unavailable_reason
-from stowage_testbed.compare.errors import ArmNameTakenError, UnknownArmError
+from stowage_testbed.errors import InputError
 
 PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"
 OWN = """\
@@ -42,7 +42,7 @@ def test_no_two_arms_share_a_scheduler_name() -> None:
 
 def test_an_unknown_arm_is_answered_with_the_known_ones() -> None:
     """A typing error should not need the documentation."""
-    with pytest.raises(UnknownArmError, match=r"'yunicorn'.* koordinator, yunikorn"):
+    with pytest.raises(InputError, match=r"'yunicorn'.* koordinator, yunikorn"):
         choose_arms(["default", "yunicorn"])
 
 
@@ -54,7 +54,7 @@ def test_an_own_scheduler_cannot_take_a_known_name(
     file = tmp_path / "mine.yaml"
     file.write_text(OWN.format(name="default"))
 
-    with pytest.raises(ArmNameTakenError, match="'default'"):
+    with pytest.raises(InputError, match="'default'"):
         choose_arms(names, [file])
 
 
@@ -83,7 +83,7 @@ def test_an_arm_whose_profile_is_missing_is_hindered(
 ) -> None:
     """The message names the profiles that there are."""
     monkeypatch.setattr(
-        "stowage_testbed.compare.catalogue.tool_path", lambda _: tmp_path
+        "stowage_testbed.compare.arms.registry.tool_path", lambda _: tmp_path
     )
     monkeypatch.setattr("stowage_testbed.simulate.profile.PROFILE_FOLDER", tmp_path)
 

@@ -12,13 +12,9 @@ from outcomes import FAILED, a_material, a_run, a_stepped_outcome, an_outcome
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
+from stowage_testbed.errors import InputError
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence_writer import EvidenceWriter
-from stowage_testbed.report.saved.errors import (
-    RunBrokenError,
-    RunMissingError,
-    RunOptionError,
-)
 from stowage_testbed.report.saved.reading import read_run
 from stowage_testbed.report.saved.showing import run_markdown, run_screen
 from stowage_testbed.report.summary_table import summary_table
@@ -235,13 +231,13 @@ def test_a_comparisons_options_are_refused_for_a_run(tmp_path: Path) -> None:
     """Silence would be taken for a page that was written."""
     folder = saved(tmp_path, an_outcome())
 
-    with pytest.raises(RunOptionError, match="--plots"):
+    with pytest.raises(InputError, match="--plots"):
         stowage("report", folder, "--plots", tmp_path / "plots")
 
 
 def test_a_folder_without_a_bundle_has_a_way_out(tmp_path: Path) -> None:
     """The usual mistake is the folder above."""
-    with pytest.raises(RunMissingError, match="printed at its end"):
+    with pytest.raises(InputError, match="printed at its end"):
         read_run(tmp_path)
 
 
@@ -258,7 +254,7 @@ def test_a_broken_document_is_named_with_its_fault(
     """Months later it may be of another version."""
     folder = edited(saved(tmp_path, an_outcome()), **changes)
 
-    with pytest.raises(RunBrokenError, match=said) as caught:
+    with pytest.raises(InputError, match=said) as caught:
         read_run(folder)
     assert "run.json" in str(caught.value)
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from stowage_testbed.cli import app
 from stowage_testbed.cli.reproducing import ListError, numbers, words
 from stowage_testbed.instances.cell import grid
-from stowage_testbed.reproduce.instance.cells import choose_cells
+from stowage_testbed.reproduce.instance.request import choose_cells
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,21 @@
-"""The main table: a metric a row, an arm a column, the verdict in the cell."""
+"""The main table, a metric a row and an arm a column, and a sentence an arm."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from statistics import fmean
 
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.numbers import (
     MISSING,
     change_shown,
+    estimate_shown,
     shown,
     spread_shown,
 )
-from stowage_testbed.compare.verdicts.family import HEADLINES
-from stowage_testbed.compare.verdicts.verdict import Verdict
+from stowage_testbed.compare.verdicts.levels import HEADLINES
+from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, Outcome, Verdict
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.text.table import Table
 
@@ -107,3 +109,46 @@ def notes(result: Result, limits: str) -> Iterable[str]:
             yield f"{arm}: no run to compare."
             continue
         yield from (f"{arm}: left out: {why}" for why in judged.left_out)
+
+
+MOST_NAMED = 4
+"""Metrics of one outcome that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is said of one arm under one kind of client limits."""
+
+    arm: str
+    limits: str
+    text: str
+
+
+def overview(result: Result) -> tuple[Summary, ...]:
+    """Return a summary for each arm that is compared with the baseline."""
+    return tuple(
+        Summary(one.arm, one.limits, _sentence(one)) for one in result.verdicts
+    )
+
+
+def _sentence(judged: ArmVerdicts) -> str:
+    parts = [
+        _named(judged, outcome) for outcome in ("better", "worse")
+        if judged.outcomes(outcome)
+    ]  # fmt: skip
+    quiet = len(judged.outcomes("no difference shown"))
+    rounds = f"{judged.rounds} round{'' if judged.rounds == 1 else 's'}"
+    if not parts:
+        return f"no difference shown in any of {quiet} metrics by {rounds}."
+    return f"{'; '.join(parts)}; {quiet} show no difference ({rounds})."
+
+
+def _named(judged: ArmVerdicts, outcome: Outcome) -> str:
+    called = sorted(judged.outcomes(outcome), key=lambda one: not one.headline)
+    more = len(called) - MOST_NAMED
+    names = ", ".join(_metrics(called[:MOST_NAMED]))
+    return f"{outcome}: {names}{f' and {more} more' if more > 0 else ''}"
+
+
+def _metrics(verdicts: Iterable[Verdict]) -> Iterable[str]:
+    return (f"{one.name} {estimate_shown(one)}" for one in verdicts)

@@ -5,7 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from stowage_testbed.metrics.metric import Better
+from stowage_testbed.metrics.metric import Better, Metric
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One arm in one round.
+
+    Attributes
+    ----------
+    limits
+        ``own`` or ``equal`` client limits; only runs of one kind are compared.
+    error
+        Why the run does not count; empty for one that does.
+    """
+
+    arm: str
+    limits: str
+    round_number: int
+    metrics: tuple[Metric, ...]
+    error: str = ""
+
 
 Outcome = Literal["better", "worse", "no difference shown", "not judged"]
 

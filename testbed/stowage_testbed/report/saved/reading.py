@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from stowage_testbed.errors import InputError
 from stowage_testbed.report.bundle import RUN_FILE
 from stowage_testbed.report.document import FORMAT
-from stowage_testbed.report.saved.errors import RunBrokenError, RunMissingError
 from stowage_testbed.report.saved.run import SavedRun
 
 
@@ -17,18 +17,26 @@ def read_run(folder: Path) -> SavedRun:
 
     Raises
     ------
-    RunMissingError
-        There is none.
-    RunBrokenError
-        Its document cannot be read, or is of another format.
+    InputError
+        There is none, it cannot be read, or is of another format.
     """
     path = folder / RUN_FILE
     if not path.is_file():
-        raise RunMissingError(folder)
+        raise InputError(
+            f"{folder} holds neither a run (run.json) nor a comparison (compare.json); "
+            "name the folder that `stowage run` or `stowage compare` printed at its end"
+        )
     try:
         run = msgspec.json.decode(path.read_bytes(), type=SavedRun)
     except msgspec.MsgspecError as error:
-        raise RunBrokenError(path, str(error)) from error
+        raise _broken(path, str(error)) from error
     if run.format != FORMAT:
-        raise RunBrokenError(path, f"format {run.format!r}, this reads {FORMAT!r}")
+        raise _broken(path, f"format {run.format!r}, this reads {FORMAT!r}")
     return run
+
+
+def _broken(path: Path, cause: str) -> InputError:
+    return InputError(
+        f"{path} cannot be read: {cause}; put it back as it was written, or run "
+        "the scenarios again with this version"
+    )

@@ -12,11 +12,8 @@ from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.evaluation import Evaluation, SolvedT
 from stowage_testbed.reproduce.instance.rows import ResultRow
 from stowage_testbed.reproduce.instance.solving import Solve, SolveTask, Started
-from stowage_testbed.reproduce.sweep.engine import Engine
-from stowage_testbed.reproduce.sweep.execution import execute
-from stowage_testbed.reproduce.sweep.folder import SweepFolder
-from stowage_testbed.reproduce.sweep.journal import Journal
-from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.engine import Engine, SweepListener, execute
+from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import Task
@@ -114,7 +111,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
         Raises
         ------
-        FolderBusyError, OtherSweepError
+        StowageError
             The folder cannot be used.
         """
         return self.read(path, self._execute(request, path, engine, listener))
@@ -143,7 +140,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
         Raises
         ------
-        NoSweepError
+        StowageError
             They are not.
         """
         folder = SweepFolder(path)
@@ -161,7 +158,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
         Raises
         ------
-        NoSweepError
+        StowageError
             It has none.
         """
         request = self._request(SweepFolder(path))

@@ -8,13 +8,18 @@ from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.errors import StowageError
 from stowage_testbed.instances.snapshot import snapshot_of
 from stowage_testbed.optimizer_service.errors import CallFailedError, NoAnswerError
 from stowage_testbed.optimizer_service.service import RunningService
-from stowage_testbed.reproduce.instance.errors import StepsCutShortError
-from stowage_testbed.reproduce.instance.pods import pod_names
-from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
-from stowage_testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.reproduce.instance.rows import (
+    PENDING,
+    ResultRow,
+    TierRow,
+    Where,
+    pod_names,
+)
+from stowage_testbed.reproduce.sweep.task import Tools
 from stowage_testbed.scenario.model import Scenario
 
 OVERRAN = "the solver overran its time limit"
@@ -57,7 +62,7 @@ class Solve:
 
         Raises
         ------
-        CallFailedError, StepsCutShortError
+        StowageError
             There is no result.
         """
         cores = 1 if self.deterministic else tools.cores
@@ -107,7 +112,10 @@ class Solve:
         except NoAnswerError as error:
             raise CallFailedError(self.case, self.strategy, str(error)) from None
         if self.deterministic and last.message.startswith(OVERRAN):
-            raise StepsCutShortError(self.id, self.limit_s)
+            raise StowageError(
+                f"{self.id}: the machine was too busy for its steps within "
+                f"{self.limit_s:g} s; raise --limits, or use fewer --workers"
+            )
         return last
 
 

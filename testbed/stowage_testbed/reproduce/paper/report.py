@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stowage_testbed.reproduce.instance.reporting import write_tables
-from stowage_testbed.reproduce.paper.category import Baseline
+from stowage_testbed.reproduce.paper.categories import Baseline
 from stowage_testbed.reproduce.paper.evaluation import PAPER
 from stowage_testbed.reproduce.paper.figures import evaluation_figures
-from stowage_testbed.reproduce.paper.live.running import live_rows
+from stowage_testbed.reproduce.paper.live import live_rows
 from stowage_testbed.reproduce.paper.page.page import page
-from stowage_testbed.reproduce.paper.tables.headline_table import headline_table
-from stowage_testbed.reproduce.paper.tables.live_table import live_table
-from stowage_testbed.reproduce.paper.tables.table_1 import table_1
+from stowage_testbed.reproduce.paper.tables import headline_table, live_table, table_1
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.whole_file import write_whole
 
@@ -41,7 +39,7 @@ def write_report(
 
     Raises
     ------
-    NoSweepError
+    StowageError
         There are no results.
     """
     evaluation = PAPER.read(path, failures)
