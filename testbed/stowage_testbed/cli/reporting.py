@@ -9,8 +9,8 @@ from pathlib import Path
 from stowage_testbed.compare import reports
 from stowage_testbed.compare.bundle import HEAD
 from stowage_testbed.errors import InputError
-from stowage_testbed.report.saved.reading import read_run
-from stowage_testbed.report.saved.showing import MARKDOWN, run_markdown, run_screen
+from stowage_testbed.report.saved import read_run
+from stowage_testbed.report.showing import MARKDOWN, run_markdown, run_screen
 from stowage_testbed.text.markdown import append_step_summary
 from stowage_testbed.whole_file import write_whole
 
@@ -59,9 +59,7 @@ def of_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> Shown:
     Raises
     ------
     InputError
-        As `read_run` says.
-    RunOptionError
-        There are such options.
+        As `read_run` says, or there are such options.
     """
     run = read_run(folder)
     if unfit:

@@ -12,12 +12,11 @@ from stowage_testbed.environment import environment
 from stowage_testbed.errors import InputError
 from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.document import run_document
-from stowage_testbed.report.evidence_writer import EvidenceWriter
+from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.report.saved.reading import read_run
-from stowage_testbed.report.saved.showing import MARKDOWN, run_markdown
-from stowage_testbed.report.screen import screen
+from stowage_testbed.report.saved import saved_run
+from stowage_testbed.report.showing import MARKDOWN, run_markdown, screen
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
@@ -77,8 +76,8 @@ class RunSession(Listener):
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and print the tables."""
-        # The bundle has just been written, and says the same to `stowage report`.
-        shown = run_markdown(read_run(self._bundle.folder))
+        run = saved_run(outcome, self._environment)
+        shown = run_markdown(run)
         write_whole(self._bundle.folder / MARKDOWN, shown)
         append_step_summary(shown, os.environ)
         if self._junit is not None:
@@ -89,7 +88,7 @@ class RunSession(Listener):
                 typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
             else:
                 write_json(self._json_file, document)
-        text = screen(outcome, self._bundle.folder)
+        text = screen(run, outcome.outcomes, self._bundle.folder)
         typer.echo(f"\n{text}", err=self._json_file == STDOUT)
 
 

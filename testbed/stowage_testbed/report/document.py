@@ -7,7 +7,6 @@ from typing import Any
 
 from stowage_testbed.metrics.packing import placements, pods_per_node
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.report.steps_document import steps_document
 from stowage_testbed.run.latency import Latency
 from stowage_testbed.run.outcome import (
     Divergence,
@@ -15,7 +14,9 @@ from stowage_testbed.run.outcome import (
     RunOutcome,
     ScenarioOutcome,
 )
+from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord
 from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.steps.words import in_words
 
 FORMAT = "stowage.dev/run/v1"
 
@@ -143,4 +144,36 @@ def _divergence(divergence: Divergence) -> dict[str, Any]:
         "workload": divergence.workload,
         "first_nodes": list(divergence.first_nodes),
         "other_nodes": list(divergence.other_nodes),
+    }
+
+
+def steps_document(stepped: SteppedOutcome | None) -> dict[str, Any] | None:
+    """Return what became of the steps; ``None`` for a scenario without any."""
+    if stepped is None:
+        return None
+    window = stepped.window
+    return {
+        "steps": [_step(record) for record in stepped.steps],
+        "window": window
+        and {
+            "start": window.start.wall_text(),
+            "stop": window.stop.wall_text(),
+            "start_monotonic_ns": window.start.monotonic_ns,
+            "stop_monotonic_ns": window.stop.monotonic_ns,
+            "length_s": window.length_s,
+        },
+        "evidence": sorted(stepped.evidence),
+        "recovery": stepped.recovery and stepped.recovery.document(),
+    }
+
+
+def _step(record: StepRecord) -> dict[str, Any]:
+    return {
+        "number": record.step.number,
+        "kind": record.step.kind,
+        "line": record.step.line,
+        "what": in_words(record.step.action),
+        "duration_s": record.duration_s,
+        "facts": dict(record.facts),
+        "error": record.error,
     }
