@@ -15,12 +15,8 @@ from stowage_testbed.reproduce.boreas.request import BoreasRequest
 from stowage_testbed.reproduce.boreas.running import deploy_all
 from stowage_testbed.reproduce.instance import evaluation
 from stowage_testbed.reproduce.instance.evaluation import SolvedT
-from stowage_testbed.reproduce.instance.rebuilding import (
-    CaseT,
-    InstanceT,
-    Rebuilding,
-    Request,
-)
+from stowage_testbed.reproduce.instance.rebuilding import InstanceT, Rebuilding
+from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.paper.categories import Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
@@ -77,7 +73,7 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
 
 def sweep(
     rebuilding: Rebuilding[CaseT, InstanceT, SolvedT],
-    request: Request[CaseT],
+    request: GridRequest[CaseT],
     folder: Path,
     workers: int,
     dask_address: str | None,

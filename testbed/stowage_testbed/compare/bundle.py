@@ -211,13 +211,7 @@ class BundleFolder:
 
     @classmethod
     def resume(cls, folder: Path) -> Self:
-        """Go on with a comparison that was interrupted.
-
-        Raises
-        ------
-        BundleMissingError, InputError
-            As `read_bundle` says.
-        """
+        """Go on with a comparison that was interrupted."""
         bundle = read_bundle(folder)
         made = cls(folder, bundle.comparison)
         made._done = {_key(one) for one in bundle.records if not one.error}
@@ -268,9 +262,9 @@ class BundleFolder:
 
     def finish(self, verdicts: Sequence[ArmVerdicts]) -> None:
         """Write the verdicts beside what they are about."""
-        self._write_head([one.document() for one in verdicts])
+        self._write_head(verdicts)
 
-    def _write_head(self, verdicts: list[dict[str, Any]] | None = None) -> None:
+    def _write_head(self, verdicts: Sequence[ArmVerdicts] | None = None) -> None:
         document = {
             "format": FORMAT,
             "comparison": self._comparison,

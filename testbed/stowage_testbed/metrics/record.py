@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
 
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
@@ -100,20 +98,6 @@ class RunRecord:
     warm: bool = False
     error: str = ""
     recovery: HpaRecord | None = None
-
-    def document(self) -> dict[str, Any]:
-        """Return the record as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return the record of a document that `document` gave."""
-        values = dict(document)
-        values["nodes"] = tuple(NodeRecord(**node) for node in values["nodes"])
-        values["pods"] = tuple(PodRecord(**pod) for pod in values["pods"])
-        if values.get("recovery"):
-            values["recovery"] = HpaRecord.of(values["recovery"])
-        return cls(**values)
 
 
 Span = tuple[float, float]

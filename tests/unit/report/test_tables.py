@@ -6,9 +6,8 @@ from pathlib import Path
 
 from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome
 
-from stowage_testbed.report.placement_table import placement_table
 from stowage_testbed.report.saved import saved_run
-from stowage_testbed.report.showing import screen
+from stowage_testbed.report.showing import placement_table, screen
 from stowage_testbed.report.tables import run_tables
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.text.table import Table

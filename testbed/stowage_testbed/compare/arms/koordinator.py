@@ -51,11 +51,6 @@ def shipped_config() -> Mapping[str, Any]:
     """Return the configuration of Koordinator's own installation.
 
     Its quotas are kept in a namespace that is there, instead of its own.
-
-    Raises
-    ------
-    ToolMissingError
-        The scheduler has not been built.
     """
     file = tool_data(TOOL) / "config/manager/scheduler-config.yaml"
     config_map = yaml.safe_load(file.read_text("utf-8"))

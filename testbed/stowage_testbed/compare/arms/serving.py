@@ -55,13 +55,7 @@ def serving(
     programs: Sequence[Program],
     configuration: str,
 ) -> Iterator[ServingArm]:
-    """Start programs one after the other, and end them in the opposite order.
-
-    Raises
-    ------
-    StowageError
-        One did not come up; those before it have been ended.
-    """
+    """Start programs one after the other, and end them in the opposite order."""
     processes = {program.name: ArmProcess(arm, program, folder) for program in programs}
     try:
         for process in processes.values():

@@ -166,13 +166,7 @@ class StowageArm:
         )
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
-        """Return how it will run; without limits, with its own defaults.
-
-        Raises
-        ------
-        ProfileMissingError
-            The chart has no such profile.
-        """
+        """Return how it will run; without limits, with its own defaults."""
         config = _profile(self.profile)
         version = f"{load_manifest().tool(SCHEDULER).version}+{self.profile}"
         batching = limits is None and not _multi_point(config, "enabled") - SIGNING

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from importlib.resources import files
 from math import log
-from statistics import fmean
 from typing import Any
 
 from markupsafe import Markup
@@ -25,22 +24,15 @@ from stowage_testbed.compare.tables.all_tables import (
     settings_table,
 )
 from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
-from stowage_testbed.compare.tables.numbers import change_shown, shown, spread_shown
 from stowage_testbed.compare.tables.verdict_table import (
-    ARROWS,
-    CALLED,
-    all_metrics,
     notes,
     overview,
-    verdict_of,
+    verdict_rows,
 )
-from stowage_testbed.compare.verdicts.levels import HEADLINES
 from stowage_testbed.compare.verdicts.verdict import Verdict
-from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.text.offline_page import policy_hash, templates_of
 
 WIDTH = 120
-HEIGHT = 14
 REACH = log(2)
 """Half of the picture: from half to twice the baseline; what goes beyond is cut."""
 
@@ -99,73 +91,6 @@ MARKS = {
 """A sign beside the word and the colour."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One arm's value and what is said of it."""
-
-    value: str
-    spread: str
-    change: str = ""
-    outcome: str = ""
-    mark: str = ""
-    reason: str = ""
-    forest: Forest | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One metric.
-
-    Attributes
-    ----------
-    telling
-        Whether it is a headline or some arm has a verdict: shown at first.
-    """
-
-    name: str
-    unit: str
-    arrow: str
-    headline: bool
-    telling: bool
-    cells: tuple[Cell, ...]
-
-
-def verdict_rows(result: Result, limits: str) -> tuple[Row, ...]:
-    """Return every metric under one kind of client limits, headlines first."""
-    return tuple(_row(result, limits, one) for one in all_metrics(result, limits))
-
-
-def _row(result: Result, limits: str, metric: Metric) -> Row:
-    cells = tuple(_cell(result, limits, arm, metric) for arm in result.arms)
-    headline = metric.name in HEADLINES
-    return Row(
-        name=metric.name,
-        unit=metric.unit,
-        arrow=ARROWS[metric.better],
-        headline=headline,
-        telling=headline or any(cell.outcome in CALLED for cell in cells),
-        cells=cells,
-    )
-
-
-def _cell(result: Result, limits: str, arm: str, metric: Metric) -> Cell:
-    values = result.values(limits, arm, metric.name)
-    value = shown(fmean(values) if values else None, metric.unit)
-    spread = spread_shown(values, metric.unit)
-    verdict = verdict_of(result, limits, arm, metric.name)
-    if verdict is None:
-        return Cell(value, spread)
-    return Cell(
-        value=value,
-        spread=spread,
-        change=change_shown(verdict),
-        outcome=verdict.outcome,
-        mark=MARKS[verdict.outcome],
-        reason=verdict.reason,
-        forest=forest(verdict),
-    )
-
-
 PACKAGE = "stowage_testbed.compare.html"
 
 SCRIPTS = (
@@ -190,6 +115,8 @@ def page(result: Result) -> str:
         .render(
             result=result,
             comparison=result.comparison,
+            marks=MARKS,
+            forest=forest,
             parts=[_part(result, limits) for limits in result.comparison.limits],
             overview=overview(result),
             failed=failed_table(result),

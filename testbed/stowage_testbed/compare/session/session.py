@@ -79,13 +79,6 @@ def compare(request: CompareRequest, listener: CompareListener) -> Result:
 
     Rounds of which every run is in the folder are not made again; one with a run that
     failed is.
-
-    Raises
-    ------
-    InputError
-        It is not begun.
-    StowageError
-        It ended early; what was had is in the folder.
     """
     bundle = begun(request)
     todo = remaining(list(_turns(request)), bundle.done)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from stowage_testbed.metrics.metric import Better, Metric
 
@@ -72,10 +72,6 @@ class Verdict:
     headline: bool
     reason: str
 
-    def document(self) -> dict[str, Any]:
-        """Return the verdict as JSON values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class ArmVerdicts:
@@ -99,7 +95,3 @@ class ArmVerdicts:
     def outcomes(self, outcome: Outcome) -> tuple[Verdict, ...]:
         """Return the verdicts with one outcome."""
         return tuple(one for one in self.verdicts if one.outcome == outcome)
-
-    def document(self) -> dict[str, Any]:
-        """Return the verdicts as JSON values."""
-        return asdict(self)

@@ -73,13 +73,7 @@ ROUNDS = 20
 def deploy(
     context: RunContext, scene: Scene, contender: Contender, number: int
 ) -> DeploymentRow:
-    """Return what came of it; nothing of it is left on the cluster.
-
-    Raises
-    ------
-    NotSettledError
-        The scheduler decided nothing about some pods, or they did not go.
-    """
+    """Return what came of it; nothing of it is left on the cluster."""
     namespace = f"{scene.name}-{contender.name}-{number}-{context.tag}"
     make_namespace(context, namespace)
     try:

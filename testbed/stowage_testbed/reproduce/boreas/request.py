@@ -135,24 +135,12 @@ def run_id(contender: Contender, scene: Scene, number: int) -> str:
 
 
 def chosen_scenes(names: Sequence[str]) -> tuple[Scene, ...]:
-    """Return the scenes of those names, all without any.
-
-    Raises
-    ------
-    InputError
-        There is no such scene.
-    """
+    """Return the scenes of those names, all without any."""
     return _chosen("--scenes", names, scenes())
 
 
 def chosen_arms(names: Sequence[str]) -> tuple[Contender, ...]:
-    """Return the arms of those names, all without any.
-
-    Raises
-    ------
-    InputError
-        There is no such arm.
-    """
+    """Return the arms of those names, all without any."""
     return _chosen("--arms", names, contenders())
 
 

@@ -43,14 +43,7 @@ Run = tuple[Contender, Scene, int]
 def deploy_all(
     request: BoreasRequest, path: Path, listener: SweepListener
 ) -> tuple[DeploymentRow, ...]:
-    """Deploy what has not been deployed yet, and return all rows that were asked for.
-
-    Raises
-    ------
-    StowageError
-        The folder cannot be used, or the cluster or a scheduler failed. What was had
-        is kept.
-    """
+    """Deploy what has not been deployed yet, and return all rows asked for."""
     folder = SweepFolder(path)
     with folder.opened(KIND, request.document(), WHOLE):
         journal = folder.journal(ROWS, DeploymentRow)

@@ -59,11 +59,6 @@ class Solve:
             The instance; its pods are called ``<workload>-<number>``.
         start
             Where they are, in the order of arrival.
-
-        Raises
-        ------
-        StowageError
-            There is no result.
         """
         cores = 1 if self.deterministic else tools.cores
         nodes = [name for pool in scenario.nodes for name in pool.node_names()]

@@ -102,13 +102,7 @@ def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
 def run_live(
     path: Path, sample: Sequence[Categorised], listener: Listener
 ) -> tuple[LiveRow, ...]:
-    """Run what has not been run yet, and return the rows of the whole sample.
-
-    Raises
-    ------
-    StowageError
-        The cluster failed. What was run is kept.
-    """
+    """Run what has not been run yet, and return the rows of the whole sample."""
     folder = SweepFolder(path)
     with folder.alone():
         journal = folder.journal(LIVE, LiveRow)

@@ -36,11 +36,6 @@ def write_report(
         Why, of each task that this call could not carry out.
     minutes
         That this call took.
-
-    Raises
-    ------
-    StowageError
-        There are no results.
     """
     evaluation = PAPER.read(path, failures)
     live = live_rows(path)

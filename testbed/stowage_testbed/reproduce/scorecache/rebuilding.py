@@ -62,11 +62,6 @@ def rebuild(
         Where the figures go, as JSON.
     say
         Receives a line for each run.
-
-    Raises
-    ------
-    StowageError
-        A tool is missing, or a cluster failed. What was measured is kept.
     """
     tables: list[Table] = []
     figures: list[Figure] = []

@@ -73,13 +73,7 @@ PACKAGES = ("numba", "numpy", "ortools")
 
 
 def program() -> dict[str, str]:
-    """Return what must be the same wherever rows of one sweep are made.
-
-    Raises
-    ------
-    ToolMissingError
-        The scheduler without a cluster is not installed.
-    """
+    """Return what must be the same wherever rows of one sweep are made."""
     versions = package_versions()
     return {
         "recipe": str(RECIPE),
@@ -175,14 +169,7 @@ class SweepFolder:
 
     @contextmanager
     def opened(self, kind: str, scope: dict[str, Any], shard: Shard) -> Iterator[None]:
-        """Keep others out for the block, and write the header.
-
-        Raises
-        ------
-        StowageError
-            Somebody else is at work here, or what is in it was made by another
-            program, or is of another kind.
-        """
+        """Keep others out for the block, and write the header."""
         with self.alone():
             self._begin(kind, scope, shard)
             yield

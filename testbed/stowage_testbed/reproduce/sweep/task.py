@@ -88,13 +88,7 @@ class Task(Protocol[RowT_co]):
         ...
 
     def execute(self, tools: Tools) -> tuple[RowT_co, ...]:
-        """Return what came of it: the same anywhere, but for times.
-
-        Raises
-        ------
-        StowageError
-            It cannot be done; the others go on.
-        """
+        """Return what came of it: the same anywhere, but for times."""
         ...
 
 

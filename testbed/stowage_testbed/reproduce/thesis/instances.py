@@ -148,13 +148,7 @@ class SelectTask:
         return self.case.id
 
     def execute(self, tools: Tools) -> tuple[ThesisRow, ...]:
-        """Return the first instance that has a pending pod.
-
-        Raises
-        ------
-        NoAnswerError
-            The optimiser, which has the heuristic, failed.
-        """
+        """Return the first instance that has a pending pod."""
         for attempt in range(SEEDS_TRIED):
             scenario = self.case.scenario(attempt)
             start = _placed(scenario, tools)

@@ -201,11 +201,6 @@ def write_report(
         Why, of each task that this call could not carry out.
     minutes
         That this call took.
-
-    Raises
-    ------
-    StowageError
-        There are no results.
     """
     evaluation = THESIS.read(path, failures)
     return write_tables(

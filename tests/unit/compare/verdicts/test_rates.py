@@ -11,11 +11,11 @@ metrics of its own, and some that never change.
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from burst_runs import BurstArm, burst_rounds
@@ -237,7 +237,7 @@ def _called(pairs: Sequence[Pair]) -> list[str]:
 def _recordings() -> list[RunRecord]:
     """Return the runs of the recorded arm in the order in which they were made."""
     return [
-        RunRecord.of(json.loads(line))
+        msgspec.json.decode(line, type=RunRecord)
         for file in sorted(RECORDINGS.glob("*.gz"))
         for line in gzip.decompress(file.read_bytes()).splitlines()
     ]

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.compare.arms.registry import ARMS, choose_arms, unavailable_reason
+from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import SIGNING
 from stowage_testbed.errors import InputError
+from stowage_testbed.simulate.errors import ProfileMissingError
+from stowage_testbed.toolchain.errors import ToolMissingError
 
 PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"
 OWN = """\
@@ -69,27 +71,26 @@ def test_own_schedulers_come_after_the_known_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_an_unavailable_reason_names_the_way_out(
+def test_an_arm_whose_program_is_missing_names_the_way_out(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A comparison may go on without it, but must say why."""
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
+    (arm,) = choose_arms([name])
 
-    assert "stowage tools install" in unavailable_reason(name)
+    with pytest.raises(ToolMissingError, match="stowage tools install"):
+        arm.build()
 
 
-def test_an_arm_whose_profile_is_missing_is_hindered(
+def test_an_arm_whose_profile_is_missing_names_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The message names the profiles that there are."""
-    monkeypatch.setattr(
-        "stowage_testbed.compare.arms.registry.tool_path", lambda _: tmp_path
-    )
     monkeypatch.setattr("stowage_testbed.simulate.profile.PROFILE_FOLDER", tmp_path)
+    (arm,) = choose_arms(["stowage-score-cache"])
 
-    assert "no scheduler profile 'score-cache'" in unavailable_reason(
-        "stowage-score-cache"
-    )
+    with pytest.raises(ProfileMissingError, match="no scheduler profile 'score-cache'"):
+        arm.settings(None)
 
 
 def test_the_plugins_that_sign_pods_are_those_of_the_source() -> None:
