@@ -14,10 +14,10 @@ from benchmarks.harness.cost import harness_figures
 from benchmarks.score_cache.figures import score_cache_figures
 from benchmarks.score_cache.rounds import ARMS, run_rounds
 from benchmarks.score_cache.workload import Case, Workload
+from stowage_testbed.compare.reports import write_whole_report
 from stowage_testbed.compare.session.session import compare
-from stowage_testbed.compare.whole_report import write_whole_report
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
-from stowage_testbed.reproduce.scorecache.progress import ComparisonProgress
+from stowage_testbed.reproduce.scorecache.comparisons import ComparisonProgress
 from stowage_testbed.text.figure import Figure, figure
 
 NAME = "bench-compare"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowage_testbed.reproduce.scorecache import comparisons
-from stowage_testbed.reproduce.scorecache.planned import Planned
+from stowage_testbed.reproduce.scorecache.comparisons import Planned
 
 
 @dataclass(frozen=True, slots=True)

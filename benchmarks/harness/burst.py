@@ -17,7 +17,7 @@ from kubernetes.client import ApiClient
 from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.compare.errors import BurstUnplacedError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.helm import install_release
 from stowage_testbed.observe.audit import (
     AuditMark,
@@ -124,7 +124,7 @@ def burst_duration_s(
 
     Raises
     ------
-    BurstUnplacedError
+    StowageError
         There are fewer or more.
     """
     entries = list(audit_entries(audit_log, start))
@@ -135,7 +135,11 @@ def burst_duration_s(
         if key.startswith(f"{namespace}/")
     ]
     if not len(created_ns) == len(bound_ns) == pods:
-        raise BurstUnplacedError(namespace, pods, len(created_ns), len(bound_ns))
+        raise StowageError(
+            f"of {pods} pods of {namespace} the audit log shows {len(created_ns)} "
+            f"created and {len(bound_ns)} bound; see whether the scheduler serves and "
+            "the nodes have room"
+        )
     return (max(bound_ns) - min(created_ns)) / NS_PER_S
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import msgspec
 
 from benchmarks.harness.burst import Burst, BurstEnvironment
 from benchmarks.harness.runs import measured_burst
@@ -34,12 +35,11 @@ def recorded_bursts(
 
 def write_recordings(file: Path, records: Iterable[RunRecord]) -> None:
     """Write records as compressed JSON lines; the same records give the same bytes."""
-    lines = (json.dumps(record.document(), separators=(",", ":")) for record in records)
-    text = "".join(f"{line}\n" for line in lines)
-    file.write_bytes(gzip.compress(text.encode(), mtime=0))
+    lines = (msgspec.json.encode(record) + b"\n" for record in records)
+    file.write_bytes(gzip.compress(b"".join(lines), mtime=0))
 
 
 def read_recordings(file: Path) -> list[RunRecord]:
     """Return the records of a file that `write_recordings` wrote."""
-    text = gzip.decompress(file.read_bytes()).decode()
-    return [RunRecord.of(json.loads(line)) for line in text.splitlines()]
+    lines = gzip.decompress(file.read_bytes()).splitlines()
+    return [msgspec.json.decode(line, type=RunRecord) for line in lines]

@@ -12,7 +12,7 @@ from benchmarks.live.moments import Row
 from benchmarks.live.rounds import run_cell
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.reproduce.sweep.folder import Journal
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain import tool_path
 

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.score_cache.workload import violations
-from stowage_testbed.metrics.jain import jain_index
-from stowage_testbed.metrics.spread import spread
+from stowage_testbed.metrics.distribution import jain_index, spread
 from stowage_testbed.simulate import Instance, Placements
 
 

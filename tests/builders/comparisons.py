@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from stowage_testbed.compare.bundle import (
+from stowage_testbed.compare.bundle import BundleFolder
+from stowage_testbed.compare.calibration import Speed
+from stowage_testbed.compare.comparison import (
     ArmEntry,
-    BundleFolder,
     Comparison,
     PreflightRow,
     ScenarioText,
 )
-from stowage_testbed.compare.calibration.speed import Speed
 from stowage_testbed.compare.result import Result, measured
 from stowage_testbed.compare.verdicts.judging import judge
 from stowage_testbed.metrics.record import RunRecord

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stowage_testbed.metrics.packing import utilisation
-from stowage_testbed.metrics.placement import placement_hash
+from stowage_testbed.metrics.packing import placement_hash, utilisation
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.plan import ObservedPlan, observed_plan
 from stowage_testbed.observe.receipt import Receipt

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from stowage_testbed.reproduce.instance import evaluation
 from stowage_testbed.reproduce.instance.rows import ResultRow, TierRow, Where
-from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
-from stowage_testbed.reproduce.paper.rows import InstanceRow
+from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
+from stowage_testbed.reproduce.paper.instances import InstanceRow
 
 
 def an_instance(

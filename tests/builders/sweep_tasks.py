@@ -6,7 +6,7 @@ import os
 import signal
 from dataclasses import dataclass
 
-from stowage_testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.reproduce.sweep.task import Tools
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import typer
 
 from stowage_testbed.cli.main import app
 from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.errors import StowageError
 
 FAILED, BAD_INPUT = 1, 2
@@ -23,10 +24,7 @@ def compare(
     *,
     arms: Annotated[
         str,
-        typer.Option(
-            help="The baseline first: default, stowage, stowage-score-cache, "
-            "koordinator, yunikorn."
-        ),
+        typer.Option(help=f"The baseline first: {', '.join(ARMS)}."),
     ] = "default,stowage",
     arm_file: Annotated[
         list[Path] | None,
@@ -79,20 +77,24 @@ def compare(
     # numpy, Jinja and the client take seconds that other commands do not need.
     from stowage_testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415
     from stowage_testbed.compare import reports  # noqa: PLC0415
-    from stowage_testbed.compare.catalogue import choose_arms  # noqa: PLC0415
-    from stowage_testbed.compare.session import choosing  # noqa: PLC0415
-    from stowage_testbed.compare.session.request import CompareRequest  # noqa: PLC0415
+    from stowage_testbed.compare.reports import write_whole_report  # noqa: PLC0415
+    from stowage_testbed.compare.session.request import (  # noqa: PLC0415
+        CompareRequest,
+        default_folder,
+        limits_of,
+        one_scenario,
+        words,
+    )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
-    from stowage_testbed.compare.whole_report import write_whole_report  # noqa: PLC0415
 
     try:
-        chosen = choosing.one_scenario(scenario, folder, variant)
+        chosen = one_scenario(scenario, folder, variant)
         request = CompareRequest(
             scenario=chosen,
-            arms=tuple(choose_arms(choosing.words(arms), arm_file or ())),
-            folder=results or choosing.default_folder(chosen),
+            arms=tuple(choose_arms(words(arms), arm_file or ())),
+            folder=results or default_folder(chosen),
             rounds=repeat,
-            limits=choosing.limits_of(limits, qps),
+            limits=limits_of(limits, qps),
             seed=seed,
             warm_up=warm_up,
             allow_unfair=allow_unfair,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stowage_testbed.compare.session.listener import CompareListener
-from stowage_testbed.compare.session.order import Turn
+from stowage_testbed.compare.session.request import CompareListener, Turn
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.report.progress import LiveProgress
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.compare import reports
-from stowage_testbed.compare.bundle.layout import HEAD
-from stowage_testbed.compare.tables.step_summary import append_step_summary
-from stowage_testbed.report.saved.errors import RunOptionError
-from stowage_testbed.report.saved.reading import read_run
-from stowage_testbed.report.saved.showing import MARKDOWN, run_markdown, run_screen
+from stowage_testbed.compare.bundle import HEAD
+from stowage_testbed.errors import InputError
+from stowage_testbed.report.saved import read_run
+from stowage_testbed.report.showing import MARKDOWN, run_markdown, run_screen
+from stowage_testbed.text.markdown import append_step_summary
 from stowage_testbed.whole_file import write_whole
 
 STDOUT = Path("-")
@@ -58,14 +58,14 @@ def of_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> Shown:
 
     Raises
     ------
-    RunMissingError, RunBrokenError
-        As `read_run` says.
-    RunOptionError
-        There are such options.
+    InputError
+        As `read_run` says, or there are such options.
     """
     run = read_run(folder)
     if unfit:
-        raise RunOptionError(unfit[0], folder)
+        raise InputError(
+            f"{unfit[0]} is for comparisons, and {folder} holds a run: leave it out"
+        )
     text = run_markdown(run)
     written = _written(text, markdown or folder / MARKDOWN)
     return Shown(text, text, run_screen(run), written)
@@ -83,7 +83,7 @@ def of_comparison(
 
     Raises
     ------
-    BundleMissingError, BundleBrokenError, BundleEmptyError
+    InputError
         As `reports.read_result` says.
     """
     result = reports.read_result(folder)
@@ -92,7 +92,7 @@ def of_comparison(
     text = reports.comparison_markdown(result, whole=True)
     written = (page, *_written(text, markdown or folder / reports.MARKDOWN))
     if plots is not None:
-        from stowage_testbed.compare.plots.pictures import draw_pictures  # noqa: PLC0415
+        from stowage_testbed.compare.plots import draw_pictures  # noqa: PLC0415
 
         draw_pictures(result, plots)
         written = (*written, plots)

@@ -83,10 +83,12 @@ def paper(
         words,
     )
     from stowage_testbed.instances.cell import grid  # noqa: PLC0415
-    from stowage_testbed.reproduce.instance.cells import choose_cells  # noqa: PLC0415
-    from stowage_testbed.reproduce.paper.evaluation import PAPER  # noqa: PLC0415
+    from stowage_testbed.reproduce.instance.request import choose_cells  # noqa: PLC0415
+    from stowage_testbed.reproduce.paper.evaluation import (  # noqa: PLC0415
+        PAPER,
+        PaperRequest,
+    )
     from stowage_testbed.reproduce.paper.report import write_report  # noqa: PLC0415
-    from stowage_testbed.reproduce.paper.request import PaperRequest  # noqa: PLC0415
     from stowage_testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
 
     began = monotonic()
@@ -185,15 +187,15 @@ def thesis(
     fault.
     """
     from stowage_testbed.cli.reproducing import numbers, sweep, words  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.instance.cells import choose_cells  # noqa: PLC0415
+    from stowage_testbed.reproduce.instance.request import choose_cells  # noqa: PLC0415
     from stowage_testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis.cases import thesis_grid  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis.evaluation import THESIS  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis.report import write_report  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis.request import (  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis.evaluation import (  # noqa: PLC0415
         STRATEGIES,
+        THESIS,
         ThesisRequest,
     )
+    from stowage_testbed.reproduce.thesis.instances import thesis_grid  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis.report import write_report  # noqa: PLC0415
 
     began = monotonic()
     request = ThesisRequest(

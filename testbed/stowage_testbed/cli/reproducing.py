@@ -10,22 +10,18 @@ from stowage_testbed.cli.sweep_progress import SweepProgress
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.errors import InputError
 from stowage_testbed.report.progress import LiveProgress
+from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
 from stowage_testbed.reproduce.boreas.request import BoreasRequest
-from stowage_testbed.reproduce.boreas.rows import DeploymentRow
 from stowage_testbed.reproduce.boreas.running import deploy_all
 from stowage_testbed.reproduce.instance import evaluation
 from stowage_testbed.reproduce.instance.evaluation import SolvedT
-from stowage_testbed.reproduce.instance.rebuilding import (
-    CaseT,
-    InstanceT,
-    Rebuilding,
-    Request,
-)
-from stowage_testbed.reproduce.paper.categorised import Evaluation
+from stowage_testbed.reproduce.instance.rebuilding import InstanceT, Rebuilding
+from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
+from stowage_testbed.reproduce.paper.categories import Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER
-from stowage_testbed.reproduce.paper.live.running import run_live, sample_of
+from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.paper.report import write_report as write_paper
-from stowage_testbed.reproduce.sweep.engines import engine_for
+from stowage_testbed.reproduce.sweep.engine import engine_for
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.thesis.evaluation import THESIS
 from stowage_testbed.reproduce.thesis.report import write_report as write_thesis
@@ -60,7 +56,7 @@ def _no_list(option: str, text: str, wanted: str) -> InputError:
 
 def sweep(
     rebuilding: Rebuilding[CaseT, InstanceT, SolvedT],
-    request: Request[CaseT],
+    request: GridRequest[CaseT],
     folder: Path,
     workers: int,
     dask_address: str | None,
@@ -85,7 +81,7 @@ def reporting(folder: Path) -> tuple[Rebuilding[Any, Any, Any], Reporting]:
 
     Raises
     ------
-    NoSweepError
+    StowageError
         There is none.
     InputError
         It is of a kind that is run on a cluster, and shown by its own command.

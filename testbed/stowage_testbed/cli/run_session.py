@@ -8,22 +8,21 @@ from pathlib import Path
 
 import typer
 
-from stowage_testbed.compare.tables.step_summary import append_step_summary
 from stowage_testbed.environment import environment
+from stowage_testbed.errors import InputError
 from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.document import run_document
-from stowage_testbed.report.errors import ResultsFolderError
-from stowage_testbed.report.evidence_writer import EvidenceWriter
+from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.report.saved.reading import read_run
-from stowage_testbed.report.saved.showing import MARKDOWN, run_markdown
-from stowage_testbed.report.screen import screen
+from stowage_testbed.report.saved import saved_run
+from stowage_testbed.report.showing import MARKDOWN, run_markdown, screen
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.run_id import new_run_id
 from stowage_testbed.run.runner import Runner
+from stowage_testbed.text.markdown import append_step_summary
 from stowage_testbed.whole_file import write_whole
 
 STDOUT = Path("-")
@@ -45,7 +44,7 @@ class RunSession(Listener):
 
     Raises
     ------
-    ResultsFolderError
+    InputError
         Results cannot be written there.
     """
 
@@ -77,8 +76,8 @@ class RunSession(Listener):
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and print the tables."""
-        # The bundle has just been written, and says the same to `stowage report`.
-        shown = run_markdown(read_run(self._bundle.folder))
+        run = saved_run(outcome, self._environment)
+        shown = run_markdown(run)
         write_whole(self._bundle.folder / MARKDOWN, shown)
         append_step_summary(shown, os.environ)
         if self._junit is not None:
@@ -89,7 +88,7 @@ class RunSession(Listener):
                 typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
             else:
                 write_json(self._json_file, document)
-        text = screen(outcome, self._bundle.folder)
+        text = screen(run, outcome.outcomes, self._bundle.folder)
         typer.echo(f"\n{text}", err=self._json_file == STDOUT)
 
 
@@ -99,4 +98,7 @@ def _make_folders(bundle: Path, *files: Path | None) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ResultsFolderError(folder, str(error.strerror)) from error
+            raise InputError(
+                f"cannot write results to {folder}: {error.strerror}; name another "
+                "place"
+            ) from error

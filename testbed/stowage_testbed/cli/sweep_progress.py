@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.engine import SweepListener
 
 LINE_EVERY_S = 30.0
 """In a log."""

@@ -1,19 +1,10 @@
-"""What can go wrong with a comparison, every cause with its way out."""
+"""What somebody catches by name while schedulers are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from stowage_testbed.errors import StowageError
-from stowage_testbed.scenario.errors import Issue
-
-
-class ArmStartError(StowageError):
-    """A scheduler did not come up."""
-
-    def __init__(self, arm: str, why: str, log: str) -> None:
-        super().__init__(f"arm {arm} did not start: {why}; its log ends with:\n{log}")
+from stowage_testbed.errors import InputError, StowageError
 
 
 class ArmEndedError(StowageError):
@@ -25,58 +16,11 @@ class ArmEndedError(StowageError):
         )
 
 
-class BurstUnplacedError(StowageError):
-    """A burst did not go through, so that its duration means nothing."""
+class BundleMissingError(InputError):
+    """There is no comparison where one was looked for."""
 
-    def __init__(self, namespace: str, pods: int, created: int, bound: int) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(
-            f"of {pods} pods of {namespace} the audit log shows {created} created and "
-            f"{bound} bound; see whether the scheduler serves and the nodes have room"
+            f"{folder} holds no comparison (no compare.json); `stowage compare` makes "
+            "one, below results/compare unless given otherwise"
         )
-
-
-class NoArmError(StowageError):
-    """A comparison without any arm."""
-
-    def __init__(self, known: Sequence[str]) -> None:
-        super().__init__(
-            f"nothing to compare: name arms with --arms, as in {','.join(known[:2])}, "
-            "or describe a scheduler of your own with --arm-file"
-        )
-
-
-class UnknownArmError(StowageError):
-    """No arm has that name."""
-
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(
-            f"there is no arm {name!r}; the arms are {', '.join(known)}; "
-            "describe a scheduler of your own with --arm-file"
-        )
-
-
-class ArmNameTakenError(StowageError):
-    """Two arms have one name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"two arms are called {name!r}; name each once, and give an arm file's "
-            "scheduler another `name`"
-        )
-
-
-class ArmFileUnreadableError(StowageError):
-    """An arm file is not there, or cannot be read."""
-
-    def __init__(self, path: Path, cause: str) -> None:
-        super().__init__(f"cannot read the arm file {path}: {cause}")
-
-
-class ArmFileIssuesError(StowageError):
-    """An arm file has issues; all of them are named."""
-
-    def __init__(self, issues: Sequence[Issue]) -> None:
-        self.issues = tuple(sorted(set(issues)))
-        noun = "issue" if len(self.issues) == 1 else "issues"
-        lines = "\n".join(f"  {issue}" for issue in self.issues)
-        super().__init__(f"{len(self.issues)} {noun} in the arm file:\n{lines}")

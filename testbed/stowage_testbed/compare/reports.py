@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from stowage_testbed.compare.bundle.errors import BundleEmptyError
-from stowage_testbed.compare.bundle.reading import read_bundle
+from stowage_testbed.compare.bundle import read_bundle
 from stowage_testbed.compare.html.page import page
+from stowage_testbed.compare.plots import draw_pictures
 from stowage_testbed.compare.result import Result, result_of
 from stowage_testbed.compare.tables.all_tables import all_tables
-from stowage_testbed.compare.tables.overview import overview
-from stowage_testbed.compare.tables.step_summary import append_step_summary
-from stowage_testbed.text.markdown import escaped, markdown_text
+from stowage_testbed.compare.tables.verdict_table import overview
+from stowage_testbed.errors import InputError
+from stowage_testbed.text.markdown import append_step_summary, escaped, markdown_text
 from stowage_testbed.text.terminal import plain, terminal_text
 from stowage_testbed.whole_file import write_whole
 
@@ -25,12 +25,12 @@ def read_result(folder: Path) -> Result:
 
     Raises
     ------
-    BundleMissingError, BundleBrokenError, BundleEmptyError
+    InputError
         There is none, it cannot be read, or no run is in it.
     """
     result = result_of(read_bundle(folder))
     if not result.records:
-        raise BundleEmptyError(folder)
+        raise InputError(f"{folder} holds no finished run yet; resume the comparison")
     return result
 
 
@@ -73,3 +73,15 @@ def _overview(result: Result) -> list[str]:
     return [
         f"{one.arm}, {one.limits} client limits: {one.text}" for one in overview(result)
     ]
+
+
+PLOTS = "plots"
+
+
+def write_whole_report(result: Result, folder: Path) -> Path:
+    """Write them beside the records that they are made from; return the page."""
+    page = folder / HTML
+    write_html(result, page)
+    write_markdown(result, folder / MARKDOWN)
+    draw_pictures(result, folder / PLOTS)
+    return page

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_testbed.compare.bundle.comparison import Comparison
-from stowage_testbed.compare.bundle.reading import Bundle
+from stowage_testbed.compare.bundle import Bundle
+from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.verdicts.judging import judge
-from stowage_testbed.compare.verdicts.measured_run import MeasuredRun
-from stowage_testbed.compare.verdicts.verdict import ArmVerdicts
+from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, MeasuredRun
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord

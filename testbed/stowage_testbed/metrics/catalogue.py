@@ -2,22 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from stowage_testbed.metrics.clocks import clock_metrics
 from stowage_testbed.metrics.distribution import distribution_metrics
-from stowage_testbed.metrics.footprint import footprint_metrics
 from stowage_testbed.metrics.fragmentation import fragmentation_metrics
 from stowage_testbed.metrics.inversions import inversion_metrics
 from stowage_testbed.metrics.latency import latency_metrics
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.placed import placed_metrics
-from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.over_time import waiting_metrics
+from stowage_testbed.metrics.record import RunRecord, state_at_end
 from stowage_testbed.metrics.recovery import hpa_metrics
 from stowage_testbed.metrics.throughput import throughput_metrics
 from stowage_testbed.metrics.utilisation import utilisation_metrics
-from stowage_testbed.metrics.waiting import waiting_metrics
+
+
+def placed_metrics(record: RunRecord) -> Iterator[Metric]:
+    """Yield placed pods, the gap to the optimiser's bound, moves and evictions."""
+    state = state_at_end(record)
+    placed, n = len(state.bound), len(state.pods)
+    yield Metric("placed_pods", placed, "pods", "higher", n, 1.0)
+    yield Metric("unplaced_pods", len(state.pending), "pods", "lower", n, 1.0)
+    yield _gap(record.bound_placed, placed, n)
+    yield Metric("moves_pods", record.moves, "pods", "lower", n, 1.0)
+    yield Metric("evictions_pods", record.evictions, "pods", "lower", n, 1.0)
+
+
+def _gap(bound: int | None, placed: int, n: int) -> Metric:
+    name = "gap_to_bound_pods"
+    if bound is None:
+        note = "the optimiser was not asked"
+        return Metric(name, None, "pods", "lower", n, 1.0, note)
+    note = "more than proved possible: the bound is wrong" if placed > bound else ""
+    return Metric(name, bound - placed, "pods", "lower", n, 1.0, note)
+
+
+CPU_TICK_S = 0.01
+"""Linux counts CPU time in hundredths of a second."""
+
+PAGE_BYTES = 4096
+
+
+def footprint_metrics(record: RunRecord) -> Iterator[Metric]:
+    """Yield the peak memory and the CPU time of the scheduler."""
+    for name, value, unit, resolution in (
+        ("scheduler_memory_peak_bytes", record.peak_memory_bytes, "bytes", PAGE_BYTES),
+        ("scheduler_cpu_s", record.cpu_s, "s", CPU_TICK_S),
+    ):
+        missing = value is None
+        note = "not measured" if missing else ""
+        yield Metric(name, value, unit, "lower", int(not missing), resolution, note)
+
+
+def clock_metrics(record: RunRecord) -> Iterator[Metric]:
+    """Yield the watch's median lag, and the events on which the clocks disagree."""
+    lag_s = record.audit_lag_s
+    bound = sum(1 for pod in record.pods if pod.bound_s is not None)
+    unchecked = "no binding was found in the audit log" if lag_s is None else ""
+    yield Metric("watch_lag_median_s", lag_s, "s", "neither", bound, 1e-6, unchecked)
+    yield Metric(
+        "clocks_apart_events",
+        None if lag_s is None else record.audit_beyond,
+        "events",
+        "neither",
+        bound,
+        1.0,
+        unchecked,
+    )
+
 
 _PARTS: tuple[Callable[[RunRecord], Iterable[Metric]], ...] = (
     latency_metrics,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean, pstdev
 
-from stowage_testbed.metrics.jain import jain_index
 from stowage_testbed.metrics.metric import Better, Metric
 from stowage_testbed.metrics.packing import pods_per_node, requested_per_node
-from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.record_state import state_at_end
-from stowage_testbed.metrics.resource import RESOURCES
-from stowage_testbed.metrics.spread import Spread, spread, top_share
+from stowage_testbed.metrics.record import RunRecord, state_at_end
+from stowage_testbed.metrics.state import RESOURCES
 
 TOP = 5
 """The paper prints its five fullest nodes."""
@@ -76,3 +76,53 @@ def _jain(of: str, loads: list[int], note: str) -> Metric:
 def _unequal(record: RunRecord) -> str:
     kinds = {(node.cpu_milli, node.memory_bytes) for node in record.nodes}
     return "of amounts, and the nodes are unequal" if len(kinds) > 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Summary of the loads of all nodes.
+
+    Attributes
+    ----------
+    std
+        Of the nodes as the whole population, not as a sample of one: there are no
+        others.
+    """
+
+    minimum: int
+    maximum: int
+    mean: float
+    std: float
+
+    @property
+    def cv(self) -> float | None:
+        """The coefficient of variation; ``None`` where nothing is loaded."""
+        return self.std / self.mean if self.mean else None
+
+
+def spread(loads: Sequence[int]) -> Spread | None:
+    """Return the summary of the loads; ``None`` without any node."""
+    if not loads:
+        return None
+    return Spread(min(loads), max(loads), fmean(loads), pstdev(loads))
+
+
+def top_share(loads: Sequence[int], count: int) -> Fraction | None:
+    """Return what share of the load lies on the ``count`` fullest nodes.
+
+    ``None`` where that is no finding: there are no more nodes, or there is no load.
+    """
+    if len(loads) <= count or not any(loads):
+        return None
+    return Fraction(sum(sorted(loads, reverse=True)[:count]), sum(loads))
+
+
+def jain_index(loads: Sequence[int]) -> Fraction | None:
+    """Return (sum of x)^2 / (n * sum of x^2): from 1/n (all on one) to 1 (all equal).
+
+    R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination
+    for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984, section 4.
+    ``None`` where nothing is loaded: there is nothing to share.
+    """
+    squares = sum(load * load for load in loads)
+    return Fraction(sum(loads) ** 2, len(loads) * squares) if squares else None

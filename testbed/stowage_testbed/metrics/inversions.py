@@ -24,9 +24,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from stowage_testbed.metrics.lifetime import bound_from_s
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.record import PodRecord, RunRecord, bound_from_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
-"""How well the pods are packed: counts and utilisation of one cluster state."""
+"""How the pods are packed at one moment: counts, utilisation, who is where."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from fractions import Fraction
 
-from stowage_testbed.metrics.resource import RESOURCES, Resource, amount
-from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.metrics.state import RESOURCES, ClusterState, Resource, amount
 
 
 def utilisation(state: ClusterState) -> dict[str, Fraction]:
@@ -56,3 +57,48 @@ def requested_per_node(state: ClusterState, resource: Resource) -> dict[str, int
 
 def _share(part: int, whole: int) -> Fraction:
     return Fraction(part, whole) if whole else Fraction(0)
+
+
+def placements(state: ClusterState) -> dict[str, tuple[str, ...]]:
+    """Return the nodes of each workload's bound pods, sorted, one entry a pod."""
+    nodes: dict[str, list[str]] = {}
+    for pod in state.bound:
+        nodes.setdefault(pod.workload, []).append(str(pod.node))
+    return {workload: tuple(sorted(nodes[workload])) for workload in sorted(nodes)}
+
+
+def groups(state: ClusterState) -> tuple[tuple[str, ...], ...]:
+    """Return what shares a node: the workloads of each node's pods, all sorted.
+
+    The names of the nodes are left out, so that two placements which differ only by
+    exchanging equal nodes are the same.
+    """
+    by_node: dict[str | None, list[str]] = {}
+    for pod in state.bound:
+        by_node.setdefault(pod.node, []).append(pod.workload)
+    return tuple(sorted(tuple(sorted(names)) for names in by_node.values()))
+
+
+def placement_hash(state: ClusterState) -> str:
+    """Return the SHA-256 of the placement, in hexadecimal.
+
+    It covers one line ``workload<TAB>node<TAB>pods`` for each pair, sorted, with an
+    empty node for pending pods. Two states have one hash exactly when every workload
+    has equally many pods on every node.
+    """
+    pairs = Counter((pod.workload, pod.node or "") for pod in state.pods)
+    lines = [f"{name}\t{node}\t{pods}\n" for (name, node), pods in pairs.items()]
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
+
+
+def not_worse(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
+    """Return whether ``after`` places at least as well as ``before``.
+
+    Both map a priority to its number of bound pods. Compared from the highest priority
+    down: the first priority whose numbers differ decides, as in the order of the
+    tiers of Algorithm 1.
+    """
+    priorities = sorted({*before, *after}, reverse=True)
+    return [after.get(priority, 0) for priority in priorities] >= [
+        before.get(priority, 0) for priority in priorities
+    ]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
 
 from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +99,73 @@ class RunRecord:
     error: str = ""
     recovery: HpaRecord | None = None
 
-    def document(self) -> dict[str, Any]:
-        """Return the record as JSON values."""
-        return asdict(self)
 
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return the record of a document that `document` gave."""
-        values = dict(document)
-        values["nodes"] = tuple(NodeRecord(**node) for node in values["nodes"])
-        values["pods"] = tuple(PodRecord(**pod) for pod in values["pods"])
-        if values.get("recovery"):
-            values["recovery"] = HpaRecord.of(values["recovery"])
-        return cls(**values)
+Span = tuple[float, float]
+"""Begin and end in seconds from the window's start."""
+
+
+def bound_from_s(pod: PodRecord) -> float | None:
+    """Return since when the pod has had its node; ``None`` for one that never had.
+
+    A pod that was bound before the window began has had it since the window's start.
+    """
+    if pod.bound_s is not None:
+        return pod.bound_s
+    return (pod.created_s or 0.0) if pod.node else None
+
+
+def waiting_span(pod: PodRecord, window_s: float) -> Span | None:
+    """Return when the pod had no node, as far as the window shows it.
+
+    From its creation to its binding; a pod that left unbound waited until then, and one
+    that is still there until the window's end.
+    """
+    end_s = bound_from_s(pod)
+    if end_s is None:
+        end_s = window_s if pod.gone_s is None else pod.gone_s
+    begin_s = pod.created_s or 0.0
+    return (begin_s, end_s) if end_s > begin_s else None
+
+
+def placed_span(pod: PodRecord, window_s: float) -> Span | None:
+    """Return when the pod held room on its node, as far as the window shows it."""
+    begin_s = bound_from_s(pod)
+    if begin_s is None:
+        return None
+    end_s = window_s if pod.gone_s is None else pod.gone_s
+    return (begin_s, end_s) if end_s > begin_s else None
+
+
+def state_at_start(record: RunRecord) -> ClusterState:
+    """Return the pods that were there before the window, where they were then."""
+    there = (pod for pod in record.pods if pod.created_s is None)
+    return ClusterState(
+        _nodes(record),
+        tuple(_pod_state(pod, placed=pod.bound_s is None) for pod in there),
+    )
+
+
+def state_at_end(record: RunRecord) -> ClusterState:
+    """Return the pods that have not gone, where they are."""
+    left = (pod for pod in record.pods if pod.gone_s is None)
+    return ClusterState(
+        _nodes(record),
+        tuple(_pod_state(pod, placed=bound_from_s(pod) is not None) for pod in left),
+    )
+
+
+def _nodes(record: RunRecord) -> tuple[NodeState, ...]:
+    return tuple(
+        NodeState(node.name, node.cpu_milli, node.memory_bytes) for node in record.nodes
+    )
+
+
+def _pod_state(pod: PodRecord, *, placed: bool) -> PodState:
+    return PodState(
+        workload=pod.workload,
+        node=(pod.node or None) if placed else None,
+        cpu_milli=pod.cpu_milli,
+        memory_bytes=pod.memory_bytes,
+        priority=pod.priority,
+        name=pod.name,
+    )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stowage_testbed.metrics.lifetime import placed_span
 from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.over_time import StepLine, step_line
 from stowage_testbed.metrics.packing import utilisation
-from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.record_state import state_at_end, state_at_start
-from stowage_testbed.metrics.resource import RESOURCES, Resource, amount
-from stowage_testbed.metrics.step_line import StepLine, step_line
+from stowage_testbed.metrics.record import (
+    RunRecord,
+    placed_span,
+    state_at_end,
+    state_at_start,
+)
+from stowage_testbed.metrics.state import RESOURCES, Resource, amount
 
 
 def requested(record: RunRecord, resource: Resource) -> StepLine:

@@ -74,7 +74,7 @@ class SessionArms:
 
         Raises
         ------
-        ArmStartError, ToolMissingError
+        StowageError, ToolMissingError
             As `stowage_testbed.run.arm.Arm.running`.
         """
         if self._serving is not None and self._arm == arm and self._lives():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stowage_testbed.compare.catalogue import choose_arms
+from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.pytest.arms import SchedulerArm
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.errors import NoFileError
@@ -39,13 +39,13 @@ class ArmChooser:
 
         Raises
         ------
-        UnknownArmError, ArmFileFaultsError, NoFileError
+        InputError
             There is no such arm.
         ToolMissingError
             Its program has not been built; names the command that does.
-        ArmStartError
+        StowageError
             It did not come up; carries the end of its log.
-        SecondSchedulerError
+        InputError
             A release that is not the session's serves on the cluster.
         """
         if Path(arm).suffix not in SUFFIXES:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from kubernetes.client import ApiClient
 
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.session.second_scheduler import refuse_second_scheduler
+from stowage_testbed.compare.session.session import refuse_second_scheduler
 from stowage_testbed.ending import is_ending
 from stowage_testbed.helm import Release
 from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
@@ -70,9 +70,9 @@ class SessionEnvironment:
 
         Raises
         ------
-        SecondSchedulerError
+        InputError
             A release that is not the session's serves there.
-        ArmStartError, ToolMissingError
+        StowageError, ToolMissingError
             The arm does not come up.
         """
         self.releases.set_aside()

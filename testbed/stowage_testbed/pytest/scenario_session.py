@@ -13,7 +13,7 @@ from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.environment import environment
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence_writer import EvidenceWriter
+from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.divergence import divergences
 from stowage_testbed.run.listener import Listeners

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from stowage_testbed.metrics.packing import pods_per_node
-from stowage_testbed.metrics.placement import placements
+from stowage_testbed.metrics.packing import placements, pods_per_node
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.report.steps_document import steps_document
 from stowage_testbed.run.latency import Latency
 from stowage_testbed.run.outcome import (
     Divergence,
@@ -16,7 +14,8 @@ from stowage_testbed.run.outcome import (
     RunOutcome,
     ScenarioOutcome,
 )
-from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord
+from stowage_testbed.scenario.steps.words import in_words
 
 FORMAT = "stowage.dev/run/v1"
 
@@ -57,7 +56,7 @@ def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
         "moves": outcome.moves,
         "evictions": outcome.evictions,
         "optimal": outcome.optimal,
-        "plans": [plan_document(plan) for plan in outcome.plans],
+        "plans": [_plan(plan) for plan in outcome.plans],
         "durations_s": dict(outcome.durations_s or {}),
     }
 
@@ -78,7 +77,7 @@ def _phase(phase: PhaseOutcome | None) -> dict[str, Any] | None:
         "pods_per_node": pods_per_node(phase.state),
         "latency": _latency(phase.latency),
         "duration_s": phase.duration_s,
-        "checks": [_check(check) for check in phase.checks],
+        "checks": [asdict(check) for check in phase.checks],
     }
 
 
@@ -96,43 +95,11 @@ def _latency(latency: Latency) -> dict[str, Any]:
     }
 
 
-def _check(check: CheckResult) -> dict[str, Any]:
-    return {
-        "name": check.name,
-        "passed": check.passed,
-        "expected": check.expected,
-        "actual": check.actual,
-        "message": check.message,
-    }
-
-
-def plan_document(plan: ObservedPlan) -> dict[str, Any]:
-    """Return one PackingPlan's summary."""
-    return {
-        "name": plan.name,
-        "trigger": plan.trigger,
-        "mode": plan.mode,
-        "phase": plan.phase,
-        "strategy": plan.strategy,
-        "end_reason": plan.end_reason,
-        "optimal": plan.optimal,
-        "message": plan.message,
-        "solve_s": plan.solve_s,
-        "placements": plan.placements,
-        "moves": plan.moves,
-        "evictions": plan.evictions,
-        "refusals": list(plan.refusals),
-        "tiers": [
-            {
-                "priority": tier.priority,
-                "placed_before": tier.placed_before,
-                "placed": tier.placed,
-                "upper_bound": tier.upper_bound,
-                "optimal": tier.optimal,
-            }
-            for tier in plan.tiers
-        ],
-    }
+def _plan(plan: ObservedPlan) -> dict[str, Any]:
+    """Return one PackingPlan's summary, without what only its cluster knows it by."""
+    facts = asdict(plan)
+    del facts["uid"], facts["created"]
+    return facts
 
 
 def _divergence(divergence: Divergence) -> dict[str, Any]:
@@ -144,4 +111,36 @@ def _divergence(divergence: Divergence) -> dict[str, Any]:
         "workload": divergence.workload,
         "first_nodes": list(divergence.first_nodes),
         "other_nodes": list(divergence.other_nodes),
+    }
+
+
+def steps_document(stepped: SteppedOutcome | None) -> dict[str, Any] | None:
+    """Return what became of the steps; ``None`` for a scenario without any."""
+    if stepped is None:
+        return None
+    window = stepped.window
+    return {
+        "steps": [_step(record) for record in stepped.steps],
+        "window": window
+        and {
+            "start": window.start.wall_text(),
+            "stop": window.stop.wall_text(),
+            "start_monotonic_ns": window.start.monotonic_ns,
+            "stop_monotonic_ns": window.stop.monotonic_ns,
+            "length_s": window.length_s,
+        },
+        "evidence": sorted(stepped.evidence),
+        "recovery": stepped.recovery and stepped.recovery.document(),
+    }
+
+
+def _step(record: StepRecord) -> dict[str, Any]:
+    return {
+        "number": record.step.number,
+        "kind": record.step.kind,
+        "line": record.step.line,
+        "what": in_words(record.step.action),
+        "duration_s": record.duration_s,
+        "facts": dict(record.facts),
+        "error": record.error,
     }

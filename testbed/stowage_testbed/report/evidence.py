@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import yaml
@@ -13,6 +13,8 @@ from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.event_table import event_table
 from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.report.bundle import scenario_folder
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 
@@ -105,3 +107,32 @@ def _table(headers: tuple[str, ...], rows: list[list[object]]) -> str:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
+
+
+FAILED = "failed"
+"""The folder of all evidence inside the run's folder."""
+
+
+class EvidenceWriter(Listener):
+    """Listens for failures.
+
+    Parameters
+    ----------
+    folder
+        The run's folder; evidence goes into `FAILED` below it.
+    say
+        Takes the line that names the folder.
+    """
+
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+        self._folder = folder / FAILED
+        self._say = say
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Write the evidence if the scenario failed."""
+        if outcome.passed:
+            return
+        folder = write_evidence(
+            self._folder / scenario_folder(outcome), outcome, material
+        )
+        self._say(f"{outcome.scenario.scenario_id} failed; its evidence is in {folder}")

@@ -118,7 +118,7 @@ class Arm(Protocol):
 
         Raises
         ------
-        ArmStartError
+        StowageError
             It did not come up, or not in time; carries the end of its log.
         ToolMissingError
             It has not been built; names the command that builds it.

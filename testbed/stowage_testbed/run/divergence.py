@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stowage_testbed.metrics.placement import placements
+from stowage_testbed.metrics.packing import placements
 from stowage_testbed.run.outcome import Divergence, PhaseOutcome, ScenarioOutcome
 
 

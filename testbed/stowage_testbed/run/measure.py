@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stowage_testbed.metrics.packing import utilisation
-from stowage_testbed.metrics.placement import placement_hash
+from stowage_testbed.metrics.packing import placement_hash, utilisation
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.observe.agreement import binding_lags_s
 from stowage_testbed.observe.audit import (

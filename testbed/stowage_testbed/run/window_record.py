@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.record_state import state_at_end
+from stowage_testbed.metrics.record import RunRecord, state_at_end
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 from stowage_testbed.recording.run_record import (

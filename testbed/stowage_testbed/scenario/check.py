@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from stowage_testbed.metrics.comparison import not_worse
 from stowage_testbed.metrics.packing import (
+    groups,
+    not_worse,
     pending_by_workload,
     placed_by_priority,
+    placements,
     pods_per_node,
     utilisation,
 )
-from stowage_testbed.metrics.placement import groups, placements
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.scenario.model import (
     Bounds,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from stowage_testbed.text.table import Table
 from stowage_testbed.text.terminal import plain
@@ -39,3 +40,27 @@ def escaped(text: str) -> str:
     """Return the text so that Markdown shows it as it is, in one line."""
     marked = html.escape(plain(text), quote=False).translate(_MARKED)
     return marked.replace("\n", "<br>")
+
+
+VARIABLE = "GITHUB_STEP_SUMMARY"
+
+MOST_BYTES = 1_000_000
+"""GitHub takes one mebibyte a step, and drops the whole summary beyond it."""
+
+CUT = "\n\nCut here: the summary of a step holds no more. The whole is in report.md.\n"
+
+
+def append_step_summary(text: str, environment: Mapping[str, str]) -> bool:
+    """Append Markdown to the step's summary; return False if there is none."""
+    name = environment.get(VARIABLE)
+    if not name:
+        return False
+    path = Path(name)
+    there = path.stat().st_size if path.exists() else 0
+    room = MOST_BYTES - there - len(CUT)
+    content = text.encode()
+    if len(content) > room:
+        content = content[: max(room, 0)].rpartition(b"\n")[0] + CUT.encode()
+    with path.open("ab") as file:
+        file.write(content)
+    return True

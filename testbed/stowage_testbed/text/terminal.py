@@ -9,6 +9,9 @@ from tabulate import tabulate
 
 from stowage_testbed.text.table import Table
 
+WIDEST = 60
+"""Characters of a cell, beyond which it goes on in a further line."""
+
 
 def terminal_text(tables: Iterable[Table]) -> str:
     """Return the tables as text."""
@@ -24,6 +27,7 @@ def _text(table: Table) -> str:
                 headers=[plain(header) for header in table.headers],
                 tablefmt="simple",
                 disable_numparse=True,
+                maxcolwidths=WIDEST,
             )
         )
     parts += [plain(note) for note in table.notes]

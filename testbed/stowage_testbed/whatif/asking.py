@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.metrics.fragmentation import stranded
-from stowage_testbed.metrics.free_room import FreeRoom, Shape
-from stowage_testbed.metrics.resource import RESOURCES, Resource
+from stowage_testbed.metrics.fragmentation import FreeRoom, Shape, stranded
+from stowage_testbed.metrics.state import RESOURCES, Resource
 from stowage_testbed.optimizer_service.service import RunningService, no_answer
 from stowage_testbed.simulate import Instance, Question, SchedulerVerifier, Simulator
 from stowage_testbed.whatif.findings import Findings, Move, Room

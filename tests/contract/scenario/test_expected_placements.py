@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.metrics.placement import placement_hash
+from stowage_testbed.metrics.packing import placement_hash
 from stowage_testbed.scenario.check import check_deterministic
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.model import Scenario

@@ -15,9 +15,8 @@ import pytest
 import yaml
 from arm_environment import ArmEnvironment
 
-from stowage_testbed.compare.arms.default import default_arm
-from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
-from stowage_testbed.compare.errors import ArmStartError
+from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm, default_arm
+from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -35,7 +34,7 @@ def nothing_left(environment: ArmEnvironment) -> Iterator[None]:
 def start(arm: KubeSchedulerArm, environment: ArmEnvironment, folder: Path) -> str:
     """Return how the start of an arm fails."""
     with (
-        pytest.raises(ArmStartError) as caught,
+        pytest.raises(StowageError) as caught,
         arm.running(environment.cluster, folder, None),
     ):
         pytest.fail("it started")
@@ -100,7 +99,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cluster.interruption import ending_cleanly
-from stowage_testbed.compare.arms.default import default_arm
+from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.clock import SystemClock
 
 workdir, folder = map(Path, sys.argv[1:])

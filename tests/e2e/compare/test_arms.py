@@ -11,10 +11,11 @@ import pytest
 from arm_environment import ArmEnvironment, listening, secrets_in
 from kubernetes.client import CustomObjectsApi
 
+from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import stowage_arm
-from stowage_testbed.compare.catalogue import ARMS, choose_arms, unavailable_reason
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
+from stowage_testbed.toolchain.location import ToolMissingError
 from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -25,9 +26,11 @@ LIMITS = ClientLimits(qps=200.0, burst=300)
 @pytest.fixture(params=ARMS)
 def arm(request: pytest.FixtureRequest) -> Arm:
     """Return each arm that can run here."""
-    if reason := unavailable_reason(request.param):
-        pytest.skip(reason)
     (arm,) = choose_arms([request.param])
+    try:
+        arm.build()
+    except ToolMissingError as error:
+        pytest.skip(str(error))
     return arm
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.comparison.benchmark import run_benchmark
 from benchmarks.comparison.scope import HarnessScope, Scope
-from stowage_testbed.reproduce.scorecache.planned import Planned
+from stowage_testbed.reproduce.scorecache.comparisons import Planned
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from arm_environment import OWN_ARM, ArmEnvironment
 
-from stowage_testbed.compare.catalogue import choose_arms
+from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.toolchain import tool_path
 

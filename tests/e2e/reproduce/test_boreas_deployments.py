@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
 from stowage_testbed.reproduce.boreas.request import (
     BoreasRequest,
     chosen_arms,
     chosen_scenes,
 )
-from stowage_testbed.reproduce.boreas.rows import DeploymentRow
 from stowage_testbed.reproduce.boreas.running import deploy_all
-from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.engine import SweepListener
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e

@@ -13,17 +13,18 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from stowage_testbed.instances.cell import grid
-from stowage_testbed.reproduce.instance.cells import choose_cells
 from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
+from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING, Where
-from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
-from stowage_testbed.reproduce.paper.evaluation import PAPER
-from stowage_testbed.reproduce.paper.live.running import run_live, sample_of
-from stowage_testbed.reproduce.paper.placed import placed_by_priority
+from stowage_testbed.reproduce.paper.categories import (
+    Categorised,
+    Evaluation,
+    placed_by_priority,
+)
+from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
+from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.paper.report import write_report
-from stowage_testbed.reproduce.paper.request import PaperRequest
-from stowage_testbed.reproduce.sweep.engine import InProcess
-from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.sweep.merge import merge
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task

@@ -12,13 +12,10 @@ from polars.testing import assert_frame_equal
 from sweep_tasks import Deadly, Harmless
 
 from stowage_testbed.instances.cell import grid
-from stowage_testbed.reproduce.instance.cells import choose_cells
-from stowage_testbed.reproduce.paper.evaluation import PAPER
-from stowage_testbed.reproduce.paper.request import PaperRequest
-from stowage_testbed.reproduce.sweep.clusters import local_workers
-from stowage_testbed.reproduce.sweep.engine import InProcess
-from stowage_testbed.reproduce.sweep.listener import SweepListener
-from stowage_testbed.reproduce.sweep.on_dask import OnDask
+from stowage_testbed.reproduce.instance.request import choose_cells
+from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
+from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
+from stowage_testbed.reproduce.sweep.on_dask import OnDask, local_workers
 from stowage_testbed.reproduce.sweep.task import Task
 from stowage_testbed.toolchain import install_tools
 

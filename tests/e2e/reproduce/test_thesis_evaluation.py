@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.reproduce.instance.cells import choose_cells
+from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING
-from stowage_testbed.reproduce.sweep.engine import InProcess
-from stowage_testbed.reproduce.sweep.listener import SweepListener
-from stowage_testbed.reproduce.thesis.cases import thesis_grid
+from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.thesis.comparing import losses
-from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisEvaluation
+from stowage_testbed.reproduce.thesis.evaluation import (
+    THESIS,
+    ThesisEvaluation,
+    ThesisRequest,
+)
+from stowage_testbed.reproduce.thesis.instances import thesis_grid
 from stowage_testbed.reproduce.thesis.report import write_report
-from stowage_testbed.reproduce.thesis.request import ThesisRequest
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e

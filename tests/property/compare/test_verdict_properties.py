@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stowage_testbed.compare.verdicts.judging import judge_arm
-from stowage_testbed.compare.verdicts.measured_run import MeasuredRun
-from stowage_testbed.compare.verdicts.verdict import UNCHANGED, Verdict
+from stowage_testbed.compare.verdicts.verdict import UNCHANGED, MeasuredRun, Verdict
 from stowage_testbed.metrics.metric import Better, Metric
 
 NAMES = ("t_sched_mean_s", "jain_pods", "third", "fourth")
@@ -41,9 +40,7 @@ def runs(rounds: Sequence[Round], side: int) -> list[MeasuredRun]:
 
 
 def verdicts(rounds: Sequence[Round], baseline: int = 0) -> tuple[Verdict, ...]:
-    return judge_arm(
-        runs(rounds, baseline), runs(rounds, 1 - baseline), draws=100
-    ).verdicts
+    return judge_arm(runs(rounds, baseline), runs(rounds, 1 - baseline)).verdicts
 
 
 @settings(deadline=None)

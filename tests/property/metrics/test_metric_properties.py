@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from run_records import a_node, a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.metrics.distribution import jain_index, spread, top_share
 from stowage_testbed.metrics.inversions import inversions
-from stowage_testbed.metrics.jain import jain_index
-from stowage_testbed.metrics.latency import t_sched
+from stowage_testbed.metrics.latency import percentile, t_sched
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.percentile import percentile
 from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
-from stowage_testbed.metrics.spread import spread, top_share
 
 WINDOW_S = 10.0
 RESOLUTION_S = 0.25

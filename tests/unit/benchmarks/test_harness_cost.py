@@ -11,7 +11,7 @@ from run_records import a_record
 from benchmarks.harness.burst import Burst, burst_duration_s
 from benchmarks.harness.cost import HarnessCost
 from benchmarks.harness.runs import MeasuredBurst
-from stowage_testbed.compare.errors import BurstUnplacedError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.audit import BEGINNING
 from stowage_testbed.run.arm import PodOverrides
 
@@ -74,7 +74,7 @@ def test_a_burst_that_did_not_go_through_has_no_duration(tmp_path: Path) -> None
     log = tmp_path / "audit.log"
     log.write_text(a_line("02.0", "", "") + a_line("02.5", "", ""))
 
-    with pytest.raises(BurstUnplacedError, match="2 created and 0 bound"):
+    with pytest.raises(StowageError, match="2 created and 0 bound"):
         burst_duration_s(log, BEGINNING, "ns", 2)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.compare.arm_file import ArmFile, load_arm_file
+from stowage_testbed.compare.arm_file.load import ArmFile, load_arm_file
 from stowage_testbed.compare.arms.file_arm import FileArm
-from stowage_testbed.compare.errors import ArmFileIssuesError, ArmFileUnreadableError
+from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import ClientLimits, PodOverrides
 
 SHORTEST = """\
@@ -38,9 +38,11 @@ def load(folder: Path, text: str) -> ArmFile:
 
 def issues(folder: Path, text: str) -> list[str]:
     """Return the issues of a file as ``line: message``."""
-    with pytest.raises(ArmFileIssuesError) as caught:
+    with pytest.raises(InputError) as caught:
         load(folder, text)
-    return [f"{issue.line}: {issue.message}" for issue in caught.value.issues]
+    return re.sub(r"(?m)^  .*mine\.yaml:(\d+):\d+: ", r"\1: ", str(caught.value)).split(
+        "\n"
+    )[1:]
 
 
 def test_five_lines_are_enough(folder: Path) -> None:
@@ -146,5 +148,5 @@ schedulerName: A_
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """The path is what was mistyped."""
-    with pytest.raises(ArmFileUnreadableError, match=r"mine\.yaml: No such file"):
+    with pytest.raises(InputError, match=r"mine\.yaml: No such file"):
         load_arm_file(tmp_path / "mine.yaml")

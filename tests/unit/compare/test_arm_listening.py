@@ -8,7 +8,7 @@ from typing import Any
 import psutil
 import pytest
 
-from stowage_testbed.compare.arms.readiness import http_readiness, listens_beyond
+from stowage_testbed.compare.arms.program import http_readiness, listens_beyond
 
 
 def a_process(*addresses: str, status: str = psutil.CONN_LISTEN) -> Any:

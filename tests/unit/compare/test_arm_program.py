@@ -15,10 +15,15 @@ import pytest
 
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.processes import is_alive
-from stowage_testbed.compare.arms.program import ArmProcess, Program
-from stowage_testbed.compare.arms.readiness import READY, http_readiness
+from stowage_testbed.compare.arms.program import (
+    READY,
+    ArmProcess,
+    Program,
+    http_readiness,
+)
 from stowage_testbed.compare.arms.serving import ServingArm
-from stowage_testbed.compare.errors import ArmEndedError, ArmStartError
+from stowage_testbed.compare.errors import ArmEndedError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import wait_until
 
 SERVER = """
@@ -78,7 +83,7 @@ def test_an_endpoint_that_says_no_is_quoted(tmp_path: Path) -> None:
     process = a_server(tmp_path, a_port(), status=503)
 
     try:
-        with pytest.raises(ArmStartError, match=r"answers 503 .*: caches are empty"):
+        with pytest.raises(StowageError, match=r"answers 503 .*: caches are empty"):
             process.start(tmp_path, timeout_s=3)
     finally:
         process.end()
@@ -109,7 +114,7 @@ def test_a_program_that_ends_shows_its_last_words(tmp_path: Path) -> None:
         tmp_path, "sh", "-c", "echo no such flag; exit 3", ready=lambda _: "not yet"
     )
 
-    with pytest.raises(ArmStartError, match=r"ended with 3(.|\n)*no such flag"):
+    with pytest.raises(StowageError, match=r"ended with 3(.|\n)*no such flag"):
         process.start(tmp_path)
     process.end()
 
@@ -132,7 +137,7 @@ def test_a_program_that_cannot_be_run_is_named(
         program.chmod(mode)
     process = a_process(tmp_path, str(program))
 
-    with pytest.raises(ArmStartError, match=f"{program} cannot be run: {why}"):
+    with pytest.raises(StowageError, match=f"{program} cannot be run: {why}"):
         process.start(tmp_path)
     process.end()
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.compare.preflight import preflight
+from stowage_testbed.compare.comparison import PreflightRow
+from stowage_testbed.compare.session.beginning import preflight, refusal
 from stowage_testbed.run.arm import ArmSettings
 
 SAME = ArmSettings(
@@ -20,17 +21,17 @@ SAME = ArmSettings(
 )
 
 
-def compared(**changes: Any) -> Any:
+def compared(**changes: Any) -> tuple[PreflightRow, ...]:
     """Compare an arm with one that differs in some settings."""
     return preflight({"a": SAME, "b": replace(SAME, **changes)})
 
 
 def test_equal_arms_are_a_fair_comparison() -> None:
     """Nobody would get to a comparison otherwise."""
-    check = compared()
+    rows = compared()
 
-    assert check.refusal is None
-    assert {line["verdict"] for line in check.table()} == {"same"}
+    assert not refusal(rows)
+    assert not any(row.differs for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -50,33 +51,31 @@ def test_a_difference_that_could_explain_a_result_is_refused(
     row: str, changes: dict[str, Any], a: str, b: str
 ) -> None:
     """Each of them alone can outweigh what the schedulers differ by."""
-    check = compared(**changes)
+    (unfair,) = (one for one in compared(**changes) if not one.fair)
 
-    assert check.refusal is not None
-    assert [one.name for one in check.refusal.differences] == [row]
-    line = next(line for line in check.table() if line[""] == row)
-    assert (line["a"], line["b"], line["verdict"]) == (a, b, "unfair")
+    assert unfair.setting == row
+    assert unfair.values == {"a": a, "b": b}
 
 
 def test_versions_may_differ() -> None:
     """They are what is compared."""
-    check = compared(version="v2")
+    rows = compared(version="v2")
 
-    assert check.refusal is None
-    assert check.table()[0]["verdict"] == "differs"
+    assert not refusal(rows)
+    assert rows[0].differs
 
 
 def test_a_scheduler_without_parallelism_cannot_differ_in_it() -> None:
     """It could not be given any; what it does instead is in its notes."""
-    check = compared(parallelism=None)
+    rows = compared(parallelism=None)
 
-    assert check.refusal is None
-    assert {row.name: row.values["b"] for row in check.rows}["parallelism"] == "-"
+    assert not refusal(rows)
+    assert {row.setting: row.values["b"] for row in rows}["parallelism"] == "-"
 
 
 def test_a_refusal_names_each_difference_and_the_ways_out() -> None:
     """One difference a run would take many runs."""
-    words = str(compared(qps=1000, burst=2000).refusal)
+    words = refusal(compared(qps=1000, burst=2000))
 
     assert "client QPS: a 50, b 1000" in words
     assert "client burst: a 100, b 2000" in words
@@ -86,14 +85,4 @@ def test_a_refusal_names_each_difference_and_the_ways_out() -> None:
 
 def test_one_arm_alone_is_fair() -> None:
     """An arm against itself is how the statistics are tried."""
-    assert preflight({"a": SAME}).refusal is None
-
-
-def test_what_cannot_be_made_equal_is_kept_beside_the_table() -> None:
-    """The reader of a result must see it; so must the webhooks that delay every pod."""
-    settings = {"a": SAME, "b": replace(SAME, notes=("is different",))}
-
-    check = preflight(settings, ["mine/webhook"])
-
-    assert check.notes == {"b": ("is different",)}
-    assert check.webhooks == ("mine/webhook",)
+    assert not refusal(preflight({"a": SAME}))

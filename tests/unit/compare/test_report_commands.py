@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.compare.bundle import BundleFolder
-from stowage_testbed.compare.bundle.errors import BundleEmptyError, BundleMissingError
-from stowage_testbed.report.saved.errors import RunMissingError
+from stowage_testbed.compare.errors import BundleMissingError
+from stowage_testbed.errors import InputError
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.012))
 
@@ -91,12 +91,12 @@ def test_a_wrong_folder_and_an_empty_one_are_clear_issues(
     bundle: Path, tmp_path: Path
 ) -> None:
     """Both have a way out, and it is in the message."""
-    with pytest.raises(RunMissingError, match="stowage compare"):
+    with pytest.raises(InputError, match="stowage compare"):
         run("report", tmp_path)
     with pytest.raises(BundleMissingError, match="stowage compare"):
         run("baseline", "save", tmp_path, tmp_path / "baseline.json")
     BundleFolder.create(tmp_path, BundleFolder.resume(bundle).comparison)
-    with pytest.raises(BundleEmptyError, match="resume"):
+    with pytest.raises(InputError, match="resume"):
         run("report", tmp_path)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stowage_testbed.compare.arms.default import default_arm
-from stowage_testbed.compare.arms.scheduler_config import (
+from stowage_testbed.compare.arms.kube_scheduler import (
     BATCHING,
+    default_arm,
     installed_config,
     plain_config,
     settings_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stowage_testbed.compare.arms.scheduler_config import BATCHING
+from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
 from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.simulate.process import ProfileMissingError

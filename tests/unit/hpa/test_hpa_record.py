@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hpa_records import hpa_record
 
-from stowage_testbed.compare.plots.recovery import plot_timeline
+from stowage_testbed.compare.plots import plot_timeline
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.metric import Metric

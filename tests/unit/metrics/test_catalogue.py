@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+import msgspec
 from run_records import a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
@@ -90,6 +89,6 @@ def test_a_record_survives_its_own_document() -> None:
     """Tables are made again from bundles, without a cluster."""
     record = a_record([pod_on("a", created=0.5, bound=1.0)], cpu_s=1.5, warm=True)
 
-    again = RunRecord.of(json.loads(json.dumps(record.document())))
+    again = msgspec.json.decode(msgspec.json.encode(record), type=RunRecord)
     assert again == record
     assert metrics_of(again) == metrics_of(record)

@@ -8,9 +8,8 @@ from fractions import Fraction
 import pytest
 from run_records import GB, a_node, a_record, by_name, pod_on
 
-from stowage_testbed.metrics.jain import jain_index
+from stowage_testbed.metrics.distribution import jain_index, spread, top_share
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.spread import spread, top_share
 
 
 def loaded(*pods: int, cpu: int = 100) -> RunRecord:

@@ -7,8 +7,14 @@ from fractions import Fraction
 import pytest
 from run_records import GB, a_node, a_record, by_name, pod_on
 
-from stowage_testbed.metrics.fragmentation import fragmented, largest_fit, stranded
-from stowage_testbed.metrics.free_room import Shape, free_room, shapes
+from stowage_testbed.metrics.fragmentation import (
+    Shape,
+    fragmented,
+    free_room,
+    largest_fit,
+    shapes,
+    stranded,
+)
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 
 SMALL = Shape(500, GB)

@@ -2,15 +2,17 @@ from fractions import Fraction
 
 import pytest
 
-from stowage_testbed.metrics.comparison import not_worse
+from stowage_testbed.metrics.latency import percentile
 from stowage_testbed.metrics.packing import (
+    groups,
+    not_worse,
     pending_by_workload,
     placed_by_priority,
+    placement_hash,
+    placements,
     pods_per_node,
     utilisation,
 )
-from stowage_testbed.metrics.percentile import percentile
-from stowage_testbed.metrics.placement import groups, placement_hash, placements
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 
 GB = 10**9

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from run_records import a_record, by_name, pod_on
 
+from stowage_testbed.metrics.over_time import waiting_pods
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.metrics.throughput import throughput
-from stowage_testbed.metrics.waiting import waiting_pods
 
 
 def burst(*bound_s: float) -> RunRecord:

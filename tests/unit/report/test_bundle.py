@@ -16,7 +16,7 @@ from outcomes import (
 )
 
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence_writer import EvidenceWriter
+from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.scenario.steps.model import Replay
 
 

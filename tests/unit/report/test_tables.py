@@ -2,75 +2,91 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome
 
-from stowage_testbed.report.failures_table import failures_table
-from stowage_testbed.report.lateness import lateness_note
-from stowage_testbed.report.placement_table import placement_table
-from stowage_testbed.report.summary_table import summary_note, summary_table
+from stowage_testbed.report.saved import saved_run
+from stowage_testbed.report.showing import placement_table, screen
+from stowage_testbed.report.tables import run_tables
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.text.table import Table
 
 BEFORE = {"a": ["n1"], "b": ["n2"], "c": [""]}
 AFTER = {"a": ["n1"], "b": ["n1"], "c": ["n2"]}
 
 
-def last_line(table: str) -> str:
-    return table.splitlines()[-1]
+def summary(*outcomes: ScenarioOutcome) -> Table:
+    return run_tables(saved_run(a_run(*outcomes), {}))[-1]
+
+
+def row(*outcomes: ScenarioOutcome) -> dict[str, str]:
+    """Return the one line of the table of scenarios."""
+    table = summary(*outcomes)
+    (cells,) = table.rows
+    return dict(zip(table.headers, cells, strict=True))
+
+
+def shown(run: RunOutcome) -> str:
+    return screen(saved_run(run, {}), run.outcomes, Path("results"))
 
 
 def test_the_summary_shows_before_and_after() -> None:
     """Placements and utilisation before and after are what the testbed is for."""
-    outcome = an_outcome(nodes=BEFORE, after=AFTER, plans=(a_plan(),))
+    cells = row(an_outcome(nodes=BEFORE, after=AFTER, plans=(a_plan(),)))
 
-    line = last_line(summary_table([outcome]))
-
-    assert "2 → 3" in line
-    assert "1 → 0" in line
-    assert "50.0 → 75.0 (+25.0)" in line
-    assert line.endswith("passed")
+    assert cells["placed"] == "2 → 3"
+    assert cells["pending"] == "1 → 0"
+    assert cells["memory %"] == "50.0 → 75.0 (+25.0)"
+    assert cells["result"] == "passed"
 
 
 def test_a_percentile_without_enough_samples_is_left_out() -> None:
     """p99 of ten samples is the maximum by another name."""
-    assert "5/9/-" in last_line(summary_table([an_outcome()]))
+    assert row(an_outcome())["p50/p90/p99 ms"] == "5/9/-"
 
 
 def test_rounds_share_a_line_that_shows_the_failed_one() -> None:
     """Ten rounds of six scenarios are sixty lines that nobody reads."""
-    rounds = [
+    cells = row(
         an_outcome(),
         an_outcome(repeat=2, checks=(FAILED,)),
         an_outcome(repeat=3),
-    ]
+    )
 
-    assert last_line(summary_table(rounds)).endswith("FAILED (1) 2/3")
+    assert cells["result"] == "FAILED (1) 2/3"
 
 
 def test_rounds_that_differ_show_no_single_hash() -> None:
     """One of two hashes would look like agreement."""
-    rounds = [an_outcome(), an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n1"]})]
+    cells = row(an_outcome(), an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n1"]}))
 
-    assert "2 differ" in last_line(summary_table(rounds))
+    assert cells["hash"] == "2 differ"
 
 
 def test_the_note_names_clock_and_resolution() -> None:
     """A latency without its clock cannot be compared with anything."""
-    note = summary_note(a_run(an_outcome()))
+    _, note = summary(an_outcome()).notes
 
     assert "clock: watch receipt" in note
     assert "3.5 ms behind the audit log (medians), resolution 3.0 ms" in note
 
 
-def test_the_faults_show_expected_and_actual() -> None:
+def test_the_screen_ends_with_what_went_wrong_and_the_verdict() -> None:
     """The second question after "did it fail" is "what did it do instead"."""
-    table = failures_table(a_run(an_outcome(checks=(FAILED,)), error="interrupted"))
+    text = shown(a_run(an_outcome(checks=(FAILED,)), error="interrupted"))
 
-    assert "placed" in table
-    assert "the run ended early: interrupted" in table
+    assert "pod c is pending" in text
+    assert text.index("Scenarios") < text.index("Failed checks")
+    assert "the run ended early: interrupted" in text
+    assert "FAILED: 0 of 1 scenario runs passed in " in text
 
 
 def test_no_faults_no_table() -> None:
     """A green run does not end with an empty heading."""
-    assert failures_table(a_run(an_outcome())) == ""
+    assert [
+        table.title for table in run_tables(saved_run(a_run(an_outcome()), {}))
+    ] == ["Scenarios"]
 
 
 def test_small_scenarios_show_who_stands_where() -> None:
@@ -95,12 +111,11 @@ def test_a_stepped_scenario_shows_how_it_ended() -> None:
     """It has one state to show, not two."""
     outcome = a_stepped_outcome()
 
-    line = last_line(summary_table([outcome]))
+    cells = row(outcome)
     table = placement_table(outcome)
 
-    assert line.split()[:4] == ["burst/small", "-", "1", "1"]
-    assert "→" not in line
-    assert line.endswith("passed")
+    assert (cells["scenario"], cells["placed"]) == ("burst/small", "1")
+    assert (cells["pending"], cells["result"]) == ("1", "passed")
     assert table.splitlines()[1].split() == ["node", "end"]
     assert table.splitlines()[-1].split() == ["(pending)", "web"]
 
@@ -116,9 +131,9 @@ def test_pods_that_were_created_late_are_reported() -> None:
     """A latency under arrivals that were not kept is one of another load."""
     late = a_stepped_outcome(facts={"pods": 200, "late": 3, "latest_s": 0.123})
 
-    assert lateness_note([a_stepped_outcome(), late]) == (
+    assert summary(a_stepped_outcome(), late).notes[2:] == (
         "burst/small round 1, step 1 (burst, line 12): 3 of 200 pods were created "
-        "late, by 0.12 s at most"
+        "late, by 0.12 s at most",
     )
 
 
@@ -127,5 +142,5 @@ def test_a_step_that_failed_is_an_error_of_its_scenario() -> None:
     error = "step 1 (burst, line 12) of a.yaml failed: no answer"
     outcome = a_stepped_outcome(error=error)
 
-    assert last_line(summary_table([outcome])).endswith("ERROR")
-    assert error in failures_table(a_run(outcome))
+    assert row(outcome)["result"] == "ERROR"
+    assert error in shown(a_run(outcome))

@@ -9,19 +9,20 @@ import pytest
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.reproduce.boreas.arms import contenders
-from stowage_testbed.reproduce.boreas.counted import counted
-from stowage_testbed.reproduce.boreas.figures import boreas_figures
+from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
+from stowage_testbed.reproduce.boreas.report import (
+    boreas_figures,
+    boreas_table,
+    counted,
+)
 from stowage_testbed.reproduce.boreas.request import (
     BoreasRequest,
     chosen_arms,
     chosen_scenes,
+    contenders,
     run_id,
 )
-from stowage_testbed.reproduce.boreas.rows import DeploymentRow
-from stowage_testbed.reproduce.boreas.scene import NODE_CPU_MILLI
-from stowage_testbed.reproduce.boreas.scenes import scenes
-from stowage_testbed.reproduce.boreas.table import boreas_table
+from stowage_testbed.reproduce.boreas.scenes import NODE_CPU_MILLI, scenes
 
 ROW = DeploymentRow(
     scene="minimal", arm="default", number=1, pods=5,

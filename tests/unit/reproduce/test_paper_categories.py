@@ -6,8 +6,13 @@ import pytest
 from paper_results import a_result, an_instance
 
 from stowage_testbed.reproduce.instance.rows import Where
-from stowage_testbed.reproduce.paper.categorised import Categorised, shares
-from stowage_testbed.reproduce.paper.category import Baseline, Category, category
+from stowage_testbed.reproduce.paper.categories import (
+    Baseline,
+    Categorised,
+    Category,
+    category,
+    shares,
+)
 
 BEFORE: Where = (0, 1, -1)
 """One pod of each priority is placed, a second of the lower one is not."""

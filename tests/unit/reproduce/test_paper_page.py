@@ -7,17 +7,16 @@ from dataclasses import replace
 from paper_results import a_result, an_evaluation, an_instance
 
 from stowage_testbed.reproduce.instance.rows import TierRow
-from stowage_testbed.reproduce.paper.categorised import Categorised
-from stowage_testbed.reproduce.paper.category import Baseline
+from stowage_testbed.reproduce.paper.categories import Baseline, Categorised
 from stowage_testbed.reproduce.paper.figures import evaluation_figures
-from stowage_testbed.reproduce.paper.live.rows import LiveRow
+from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.page import page
-from stowage_testbed.reproduce.paper.tables.headline_table import (
+from stowage_testbed.reproduce.paper.tables import (
     headline_sentences,
     headline_table,
+    live_table,
+    table_1,
 )
-from stowage_testbed.reproduce.paper.tables.live_table import live_table
-from stowage_testbed.reproduce.paper.tables.table_1 import table_1
 from stowage_testbed.reproduce.sweep.folder import Header
 
 INSTANCE = an_instance((2, 1, 1))

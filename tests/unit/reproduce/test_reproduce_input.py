@@ -11,7 +11,7 @@ from stowage_testbed.cli import app
 from stowage_testbed.cli.reproducing import numbers, words
 from stowage_testbed.errors import InputError
 from stowage_testbed.instances.cell import grid
-from stowage_testbed.reproduce.instance.cells import choose_cells
+from stowage_testbed.reproduce.instance.request import choose_cells
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from hpa_records import hpa_record
 from run_records import a_record
 
 from stowage_testbed.hpa.settings import FULL, Find
-from stowage_testbed.reproduce.scorecache.published import TABLE_4
 from stowage_testbed.reproduce.scorecache.rebuilding import BURST, RECOVERY, planned
-from stowage_testbed.reproduce.scorecache.recovery_table import recovery_table
+from stowage_testbed.reproduce.scorecache.recovery_table import TABLE_4, recovery_table
 
 LATE = replace(FULL, find=Find(level_s=5.0))
 """FIND is over before the autoscaler has moved, so that there is something to recover.

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.reproduce.sweep.engine import InProcess
-from stowage_testbed.reproduce.sweep.execution import execute
-from stowage_testbed.reproduce.sweep.journal import Journal
-from stowage_testbed.reproduce.sweep.listener import SweepListener
-from stowage_testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener, execute
+from stowage_testbed.reproduce.sweep.folder import Journal
+from stowage_testbed.reproduce.sweep.task import Tools
 
 DONE: list[str] = []
 

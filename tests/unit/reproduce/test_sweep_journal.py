@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.reproduce.sweep.journal import Journal
+from stowage_testbed.reproduce.sweep.folder import Journal
 
 
 @dataclass(frozen=True, slots=True)

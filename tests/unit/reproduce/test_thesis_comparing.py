@@ -10,7 +10,6 @@ import pytest
 
 from stowage_testbed.reproduce.instance.evaluation import Evaluation
 from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
-from stowage_testbed.reproduce.thesis.cases import ThesisCase, thesis_grid
 from stowage_testbed.reproduce.thesis.comparing import (
     Outcome,
     losses,
@@ -18,9 +17,16 @@ from stowage_testbed.reproduce.thesis.comparing import (
     win_counts,
 )
 from stowage_testbed.reproduce.thesis.evaluation import ThesisSolved
-from stowage_testbed.reproduce.thesis.figures import thesis_figures
-from stowage_testbed.reproduce.thesis.rows import ThesisRow
-from stowage_testbed.reproduce.thesis.tables import share_table, win_table
+from stowage_testbed.reproduce.thesis.instances import (
+    ThesisCase,
+    ThesisRow,
+    thesis_grid,
+)
+from stowage_testbed.reproduce.thesis.report import (
+    share_table,
+    thesis_figures,
+    win_table,
+)
 
 START = (0, 1, PENDING, PENDING)
 INSTANCE = ThesisRow(

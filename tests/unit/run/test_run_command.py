@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.cli.run_session import RunSession
-from stowage_testbed.report.errors import ResultsFolderError
+from stowage_testbed.errors import InputError
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -53,7 +53,7 @@ def test_an_unwritable_results_folder_is_found_before_the_run(
     blocker = tmp_path / "file"
     blocker.write_text("in the way")
 
-    with pytest.raises(ResultsFolderError, match="cannot write results to"):
+    with pytest.raises(InputError, match="cannot write results to"):
         RunSession(blocker / "results", None, None)
 
 

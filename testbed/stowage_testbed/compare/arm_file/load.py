@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.compare.arm_file.model import ArmFile
-from stowage_testbed.compare.arm_file.rules import configuration_text, rule_issues
-from stowage_testbed.compare.arm_file.schema import validator
+from stowage_testbed.compare.arm_file.rules import (
+    configuration_text,
+    rule_issues,
+    validator,
+)
 from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.errors import ArmFileIssuesError, ArmFileUnreadableError
+from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import ArmSettings, PodOverrides
 from stowage_testbed.scenario.document import compose, read
 from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.issues import schema_issues
+
+
+@dataclass(frozen=True, slots=True)
+class ArmFile:
+    """A scheduler and how it is started.
+
+    Attributes
+    ----------
+    binary
+        An executable file.
+    arguments, environment, configuration, ready
+        With placeholders: see `stowage_testbed.compare.arm_file.rules`.
+    configuration
+        ``None`` for a scheduler without a configuration file.
+    settings
+        As the user declares them.
+    """
+
+    path: Path
+    name: str
+    binary: Path
+    arguments: tuple[str, ...]
+    ready: str
+    pod_overrides: PodOverrides
+    rights: Rights
+    settings: ArmSettings
+    configuration: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_arm_file(path: Path) -> ArmFile:
@@ -22,22 +53,21 @@ def load_arm_file(path: Path) -> ArmFile:
 
     Raises
     ------
-    ArmFileFaultsError
-        With every issue of the file: its line, its column and the way out.
-    ArmFileUnreadableError
-        There is no such file, or it is not text.
+    InputError
+        With every issue of the file: its line, its column and the way out; or there is
+        no such file, or it is not text.
     """
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise ArmFileUnreadableError(path, str(error.strerror)) from error
+        raise unreadable(path, str(error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise ArmFileUnreadableError(path, "it is not UTF-8 text") from error
+        raise unreadable(path, "it is not UTF-8 text") from error
     # Programs run in folders of their own.
     folder = path.resolve().parent
     root, issues = compose(path, text)
     if root is None:
-        raise ArmFileIssuesError(issues)
+        raise _issues_error(issues)
     document = read(root)
     found = list(schema_issues(list(validator().iter_errors(document.data))))
     data = document.data if isinstance(document.data, Mapping) else {}
@@ -46,8 +76,20 @@ def load_arm_file(path: Path) -> ArmFile:
         at = document.mark(one.place, of_key=one.of_key)
         issues.append(Issue(path, at.line, at.column, one.message))
     if issues:
-        raise ArmFileIssuesError(issues)
+        raise _issues_error(issues)
     return _arm(path, data, folder)
+
+
+def unreadable(path: Path, cause: str) -> InputError:
+    """Return the error that a file of the arm is not there, or cannot be read."""
+    return InputError(f"cannot read the arm file {path}: {cause}")
+
+
+def _issues_error(issues: Collection[Issue]) -> InputError:
+    found = sorted(set(issues))
+    noun = "issue" if len(found) == 1 else "issues"
+    lines = "\n".join(f"  {issue}" for issue in found)
+    return InputError(f"{len(found)} {noun} in the arm file:\n{lines}")
 
 
 def _arm(path: Path, data: Mapping[str, Any], folder: Path) -> ArmFile:

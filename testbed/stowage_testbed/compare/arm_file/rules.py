@@ -1,16 +1,82 @@
-"""What holds between the values of an arm file, and between them and this machine."""
+"""What an arm file may say: its values, what holds between them, and placeholders."""
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from stowage_testbed.compare.arm_file.placeholders import PLACEHOLDERS, unknown, used
+import yaml
+from jsonschema import Draft202012Validator, FormatChecker
+
+from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.issues import DocumentIssue, way_out_of_unknown
+from stowage_testbed.scenario.words import is_label
+
+PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")
+
+_ANY = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
+_KNOWN = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+
+
+def used(texts: Collection[str]) -> set[str]:
+    """Return the placeholders that some texts have."""
+    return {match[1] for text in texts for match in _KNOWN.finditer(text)}
+
+
+def unknown(text: str) -> Iterator[str]:
+    """Yield what looks like a placeholder of a text, and is none."""
+    for match in _ANY.finditer(text):
+        if match[1] not in PLACEHOLDERS:
+            yield match[1]
+
+
+def filled(text: str, values: Mapping[str, object]) -> str:
+    """Return a text with the known placeholders replaced; other braces are kept."""
+    return _KNOWN.sub(lambda match: str(values[match[1]]), text)
+
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?")
+
+
+@functools.cache
+def validator() -> Draft202012Validator:
+    """Return the validator of arm files, with their formats."""
+    text = resources.files(__package__).joinpath("schema.yaml").read_text("utf-8")
+    formats = FormatChecker(formats=())
+    formats.checks("label")(is_label)
+    formats.checks("arm-name", raises=ValueError)(_is_arm_name)
+    formats.checks("loopback-address", raises=ValueError)(_is_loopback)
+    return Draft202012Validator(yaml.safe_load(text), format_checker=formats)
+
+
+def _is_arm_name(value: object) -> bool:
+    if isinstance(value, str) and not _NAME.fullmatch(value):
+        raise ValueError(
+            f"{value!r} cannot name an arm: lower-case letters, digits and '-' inside, "
+            "at most 30, as in my-scheduler"
+        )
+    return True
+
+
+def _is_loopback(value: object) -> bool:
+    if not isinstance(value, str):
+        return True
+    address = urlsplit(value)
+    if address.scheme not in {"http", "https"} or address.hostname != LOOPBACK:
+        raise ValueError(
+            f"{value!r} is no address on {LOOPBACK}; nothing of an arm listens "
+            f"elsewhere: write for example https://{LOOPBACK}:{{port}}/readyz"
+        )
+    return True
+
 
 Data = Mapping[str, Any]
 

@@ -40,13 +40,7 @@ STOCK_SCHEDULER = ("system:kube-scheduler", "system:volume-scheduler")
 def account(
     cluster: Cluster, arm: str, rights: Rights, kubeconfig: Path
 ) -> Iterator[None]:
-    """Make an account for an arm and write its kubeconfig; take both back at the end.
-
-    Raises
-    ------
-    kubernetes.client.ApiException
-        The API server refused.
-    """
+    """Make an account for an arm, and its kubeconfig; take both back at the end."""
     # Results are kept and handed on; a cluster's folder goes with it.
     token = cluster.workdir / f"arm-{arm}.token"
     with cluster.api_client() as api:

@@ -22,13 +22,7 @@ def digest(parts: Iterable[str | bytes]) -> str:
 
 
 def tool_build(name: str) -> str:
-    """Return the version of a tool with the digest of its sources.
-
-    Raises
-    ------
-    ToolMissingError
-        It has not been built.
-    """
+    """Return the version of a tool with the digest of its sources."""
     return tool_path(name).parent.name
 
 

@@ -39,15 +39,7 @@ class Kind:
 def custom_resources(
     cluster: Cluster, definitions: Path, made: Sequence[Kind]
 ) -> Iterator[None]:
-    """Apply the definitions of a folder; at the end, delete the objects of some kinds.
-
-    Raises
-    ------
-    kubernetes.client.ApiException
-        The API server refused.
-    WaitTimeoutError
-        A definition was not served in time.
-    """
+    """Apply a folder's definitions; at the end, delete the objects of some kinds."""
     apply_crds(cluster, definitions)
     try:
         yield
@@ -59,15 +51,7 @@ def custom_resources(
 
 
 def apply_crds(cluster: Cluster, folder: Path) -> None:
-    """Apply every definition of a folder, and wait until the API server serves them.
-
-    Raises
-    ------
-    kubernetes.client.ApiException
-        The API server refused one.
-    WaitTimeoutError
-        One was not served in time.
-    """
+    """Apply every definition of a folder, and wait until the API server serves them."""
     with cluster.api_client() as api:
         names = [_apply(api, file) for file in sorted(folder.glob("*.yaml"))]
         wait_until(

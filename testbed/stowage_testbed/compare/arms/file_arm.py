@@ -10,15 +10,13 @@ from pathlib import Path
 
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arm_file.model import ArmFile
-from stowage_testbed.compare.arm_file.placeholders import filled, used
+from stowage_testbed.compare.arm_file.load import ArmFile, unreadable
+from stowage_testbed.compare.arm_file.rules import filled, used
 from stowage_testbed.compare.arms.account import account
 from stowage_testbed.compare.arms.build import digest
-from stowage_testbed.compare.arms.program import Program
-from stowage_testbed.compare.arms.readiness import http_readiness
-from stowage_testbed.compare.arms.scheduler_config import DEFAULT_LIMITS
+from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
+from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
-from stowage_testbed.compare.errors import ArmFileUnreadableError
 from stowage_testbed.run.arm import (
     ArmSettings,
     ClientLimits,
@@ -48,15 +46,13 @@ class FileArm:
 
         Raises
         ------
-        ArmFileUnreadableError
+        InputError
             The program cannot be read.
         """
         try:
             program = self.file.binary.read_bytes()
         except OSError as error:
-            raise ArmFileUnreadableError(
-                self.file.binary, str(error.strerror)
-            ) from error
+            raise unreadable(self.file.binary, str(error.strerror)) from error
         return digest([program, *self._texts(), repr(self.file.settings)])
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:

@@ -16,8 +16,7 @@ import yaml
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import NAMESPACE, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.crds import Kind, custom_resources
-from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
-from stowage_testbed.compare.arms.scheduler_config import BATCHING
+from stowage_testbed.compare.arms.kube_scheduler import BATCHING, KubeSchedulerArm
 from stowage_testbed.run.arm import ClientLimits, PodOverrides
 from stowage_testbed.toolchain import tool_data
 
@@ -52,11 +51,6 @@ def shipped_config() -> Mapping[str, Any]:
     """Return the configuration of Koordinator's own installation.
 
     Its quotas are kept in a namespace that is there, instead of its own.
-
-    Raises
-    ------
-    ToolMissingError
-        The scheduler has not been built.
     """
     file = tool_data(TOOL) / "config/manager/scheduler-config.yaml"
     config_map = yaml.safe_load(file.read_text("utf-8"))

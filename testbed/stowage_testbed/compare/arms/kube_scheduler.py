@@ -1,4 +1,4 @@
-"""What the stock scheduler and Koordinator's have in common: one command line."""
+"""The arm `default`, and what it has in common with Koordinator's scheduler."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import yaml
 
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.account import Rights, account
+from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights, account
 from stowage_testbed.compare.arms.build import digest, tool_build
-from stowage_testbed.compare.arms.program import Program
-from stowage_testbed.compare.arms.readiness import http_readiness
-from stowage_testbed.compare.arms.scheduler_config import installed_config, settings_of
+from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import (
     ArmSettings,
@@ -27,6 +25,70 @@ from stowage_testbed.run.arm import (
 )
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
+
+Config = dict[str, Any]
+
+API_VERSION = "kubescheduler.config.k8s.io/v1"
+DEFAULT_LIMITS = ClientLimits(qps=50.0, burst=100)
+DEFAULT_PARALLELISM = 16
+BATCHING = "OpportunisticBatching"
+"""The gate that lets a later pod take from the ranking made for an equal one before."""
+
+
+def plain_config(scheduler_name: str) -> Config:
+    """Return the configuration that leaves every setting at its default."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": scheduler_name}],
+    }
+
+
+def installed_config(
+    config: Mapping[str, Any], kubeconfig: Path, limits: ClientLimits | None
+) -> Config:
+    """Return a configuration with what depends on the place where it is used.
+
+    There is one instance of every arm, so none stands for election, which would cost
+    seconds at the start and requests afterwards.
+
+    Parameters
+    ----------
+    limits
+        Its client limits; without, those that it states, or the defaults.
+    """
+    client = {**config.get("clientConnection", {}), "kubeconfig": str(kubeconfig)}
+    if limits is not None:
+        client |= {"qps": limits.qps, "burst": limits.burst}
+    election = {**config.get("leaderElection", {}), "leaderElect": False}
+    return {**config, "clientConnection": client, "leaderElection": election}
+
+
+def settings_of(
+    config: Mapping[str, Any],
+    version: str,
+    limits: ClientLimits | None,
+    feature_gates: Mapping[str, bool],
+    notes: tuple[str, ...],
+) -> ArmSettings:
+    """Return how a scheduler runs with a configuration, its defaults filled in."""
+    client = config.get("clientConnection", {})
+    stated = ClientLimits(
+        float(client.get("qps") or DEFAULT_LIMITS.qps),
+        int(client.get("burst") or DEFAULT_LIMITS.burst),
+    )
+    used = limits or stated
+    return ArmSettings(
+        version=version,
+        qps=used.qps,
+        burst=used.burst,
+        parallelism=int(config.get("parallelism") or DEFAULT_PARALLELISM),
+        # 0 means the adaptive default, as leaving it out does.
+        sampled_percent=config.get("percentageOfNodesToScore") or None,
+        feature_gates=feature_gates,
+        notes=notes,
+    )
+
 
 LOG_LEVEL = 2
 """Of every arm with Kubernetes' own logging: enough to see each binding."""
@@ -120,3 +182,28 @@ class KubeSchedulerArm:
         ]
         ready = partial(http_readiness, f"https://{LOOPBACK}:{port}{self.ready_path}")
         return Program("scheduler", command, {}, ready)
+
+
+NAME = "default"
+SCHEDULER_NAME = "default-scheduler"
+
+
+def default_arm() -> KubeSchedulerArm:
+    """Return the arm."""
+    return KubeSchedulerArm(
+        name=NAME,
+        tool="kube-scheduler",
+        pod_overrides=PodOverrides(SCHEDULER_NAME),
+        config=partial(plain_config, SCHEDULER_NAME),
+        rights=partial(Rights, STOCK_SCHEDULER),
+        gates=_gates,
+        equal_flags=(f"--feature-gates={BATCHING}=false",),
+    )
+
+
+def _gates(limits: ClientLimits | None) -> Mapping[str, bool]:
+    """Return the gates in effect: on by default, and off among equals.
+
+    The other arms cannot have it: their plugins or their framework lack it.
+    """
+    return {BATCHING: limits is None}

@@ -2,19 +2,107 @@
 
 from __future__ import annotations
 
+import functools
+import http.client
+import os
+import ssl
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 
 from stowage_testbed.child import end_child, log_tail
 from stowage_testbed.cluster.processes import is_alive, kill_one, marked_environment
-from stowage_testbed.compare.arms.environment import clean_environment
-from stowage_testbed.compare.arms.readiness import READY
-from stowage_testbed.compare.errors import ArmEndedError, ArmStartError
+from stowage_testbed.compare.errors import ArmEndedError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import WaitTimeoutError, wait_until
+
+_KEPT = ("PATH", "LANG")
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """Return an environment in which nothing of the user's is read or written.
+
+    A proxy, a KUBECONFIG or a GOMAXPROCS of the user's would reach some of the arms and
+    not the others.
+    """
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, "HOME": str(home)}
+
+
+READY = "ready"
+_TIMEOUT_S = 5.0
+_SHOWN = 300
+
+
+def http_readiness(url: str, process: psutil.Process) -> str:
+    """Return `READY`, or why ``process`` does not serve yet.
+
+    Its port must be its own: whatever else listens there would answer in its place, and
+    the program could not.
+
+    Parameters
+    ----------
+    url
+        On the loopback interface, HTTP or HTTPS. The certificate is not verified: it
+        is one that the program made for itself a moment ago.
+    process
+        The program; what it has started counts as itself.
+    """
+    beyond = listens_beyond(process)
+    if beyond:
+        return f"it listens on {beyond}, which others can reach; bind it to 127.0.0.1"
+    port = urlsplit(url).port
+    if not listens(process, port):
+        return f"nothing of its own listens on port {port}"
+    try:
+        with _opener().open(url, timeout=_TIMEOUT_S):
+            return READY
+    except urllib.error.HTTPError as error:
+        with error:
+            body = error.read(_SHOWN).decode(errors="replace").strip()
+        return f"{url} answers {error.code} {error.reason}: {body}"
+    except (OSError, http.client.HTTPException) as error:
+        return f"{url} does not answer: {error}"
+
+
+def listens(process: psutil.Process, port: int | None) -> bool:
+    """Return whether a process, or one that it has started, listens on a port."""
+    return any(address.port == port for address in _listening(process))
+
+
+def listens_beyond(process: psutil.Process) -> str:
+    """Return an address beyond the loopback on which a process listens; or nothing."""
+    for address in _listening(process):
+        if not ip_address(address.ip).is_loopback:
+            return f"{address.ip}:{address.port}"
+    return ""
+
+
+def _listening(process: psutil.Process) -> Iterator[Any]:
+    for one in (process, *process.children(recursive=True)):
+        for connection in one.net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN:
+                yield connection.laddr
+
+
+@functools.cache
+def _opener() -> urllib.request.OpenerDirector:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    # A proxy of the user's has no business on the loopback interface.
+    return urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+    )
+
 
 READY_TIMEOUT_S = 60.0
 """Twenty times what the slowest of them takes on two idle cores."""
@@ -79,7 +167,7 @@ class ArmProcess:
 
         Raises
         ------
-        ArmStartError
+        StowageError
             It could not be started, it ended, or it was not ready in time.
         """
         environment = {
@@ -151,8 +239,11 @@ class ArmProcess:
         except WaitTimeoutError as error:
             raise self._failure(str(error)) from error
 
-    def _failure(self, why: str) -> ArmStartError:
-        return ArmStartError(self._arm, why, self._log_end())
+    def _failure(self, why: str) -> StowageError:
+        return StowageError(
+            f"arm {self._arm} did not start: {why}; its log ends with:\n"
+            f"{self._log_end()}"
+        )
 
     def _log_end(self) -> str:
         return "\n".join(log_tail(self.log, LOG_LINES)) or "(it wrote nothing)"

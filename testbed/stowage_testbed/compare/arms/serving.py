@@ -1,7 +1,10 @@
-"""An arm's programs as one running arm."""
+"""An arm's programs as one running arm, and what ends when one of them does."""
 
 from __future__ import annotations
 
+import os
+import select
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +13,9 @@ from pathlib import Path
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.program import ArmProcess, Program
+from stowage_testbed.compare.errors import ArmEndedError
+from stowage_testbed.ending import Ending, ended_early
+from stowage_testbed.run.arm import RunningArm
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +55,7 @@ def serving(
     programs: Sequence[Program],
     configuration: str,
 ) -> Iterator[ServingArm]:
-    """Start programs one after the other, and end them in the opposite order.
-
-    Raises
-    ------
-    ArmStartError
-        One did not come up; those before it have been ended.
-    """
+    """Start programs one after the other, and end them in the opposite order."""
     processes = {program.name: ArmProcess(arm, program, folder) for program in programs}
     try:
         for process in processes.values():
@@ -65,3 +65,49 @@ def serving(
         with uninterrupted():
             for process in reversed(processes.values()):
                 process.end()
+
+
+@contextmanager
+def ended_with(running: RunningArm) -> Iterator[None]:
+    """End the block within a moment once a process of the arm has ended.
+
+    Waiting for pods that no scheduler places any more would take a long time. The
+    watch sleeps until then: it wakes up at no interval, which could be measured.
+
+    Raises
+    ------
+    ArmEndedError
+        One has; in place of whatever else the block raised.
+    """
+    running.check()
+    with ended_early() as ending:
+        # By a descriptor and not by its number, which another process may have later.
+        ends = [os.pidfd_open(pid) for pid in running.pids]
+        stopped, stop = os.pipe()
+        watch = threading.Thread(
+            target=_watch, args=(running, ending, ends, stopped), name="watch-arm"
+        )
+        watch.start()
+        try:
+            yield
+        finally:
+            os.close(stop)
+            watch.join()
+
+
+def _watch(
+    running: RunningArm, ending: Ending, ends: Sequence[int], stopped: int
+) -> None:
+    """Wait for the first end; ``stopped`` is closed when it is of no more interest."""
+    poll = select.poll()
+    for descriptor in (*ends, stopped):
+        poll.register(descriptor, select.POLLIN)
+    found = {descriptor for descriptor, _ in poll.poll()}
+    for descriptor in (*ends, stopped):
+        os.close(descriptor)
+    if stopped in found:
+        return
+    try:
+        running.check()
+    except ArmEndedError as error:
+        ending.now(error)

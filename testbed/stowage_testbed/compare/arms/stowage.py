@@ -12,7 +12,7 @@ arm alone.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,18 +25,17 @@ import yaml
 from stowage_optimizer.cli.probe import probe
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.account import Rights, account
+from stowage_testbed.compare.arms.account import NAMESPACE, Rights, Rule, account
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
-from stowage_testbed.compare.arms.chart import RenderedChart, render_chart
 from stowage_testbed.compare.arms.crds import Kind, custom_resources
-from stowage_testbed.compare.arms.program import Program
-from stowage_testbed.compare.arms.readiness import READY, http_readiness
-from stowage_testbed.compare.arms.scheduler_config import (
+from stowage_testbed.compare.arms.kube_scheduler import (
     BATCHING,
     installed_config,
     settings_of,
 )
+from stowage_testbed.compare.arms.program import READY, Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
+from stowage_testbed.helm.command import run_helm
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.values import Values, merge_values, testbed_values
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
@@ -48,6 +47,80 @@ from stowage_testbed.run.arm import (
 )
 from stowage_testbed.simulate import profile_file
 from stowage_testbed.toolchain.manifest import load_manifest
+
+HELM_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container of the chart's pod: its command line and its variables."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedChart:
+    """The parts of the chart that processes are made from.
+
+    Attributes
+    ----------
+    config
+        The scheduler's KubeSchedulerConfiguration.
+    rules
+        The rights of its account.
+    containers
+        By name, ``scheduler`` and, where the profile has it, ``optimizer``.
+    """
+
+    config: dict[str, Any]
+    rules: tuple[Rule, ...]
+    containers: Mapping[str, Container]
+
+
+def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
+    """Render the chart with values, which are written to ``file``.
+
+    The configuration with its plugin arguments, the rights and the command lines are
+    the chart's own, so that nothing of it is written twice.
+
+    Raises
+    ------
+    StowageError
+        The chart refuses them.
+    ToolMissingError
+        Helm is not installed.
+    """
+    file.write_text(yaml.safe_dump(values), "utf-8")
+    arguments = ["template", "stowage", str(CHART), "--values", str(file)]
+    # Helm renders without asking the cluster, and assumes an old version by default.
+    kubernetes = load_manifest().tool("kube-apiserver").version
+    arguments += ["--kube-version", kubernetes, "--namespace", NAMESPACE]
+    done = run_helm(cluster, arguments, HELM_TIMEOUT_S)
+    if done.returncode:
+        raise values_refused(file, done.stderr)
+    documents = [one for one in yaml.safe_load_all(done.stdout) if one]
+    config_map = _only(documents, "ConfigMap")
+    deployment = _only(documents, "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    return RenderedChart(
+        yaml.safe_load(config_map["data"]["scheduler.yaml"]),
+        tuple(_only(documents, "ClusterRole")["rules"]),
+        {one["name"]: _container(one) for one in pod["containers"]},
+    )
+
+
+def _only(documents: Iterable[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
+    (found,) = (one for one in documents if one["kind"] == kind)
+    return found
+
+
+def _container(entry: Mapping[str, Any]) -> Container:
+    return Container(
+        (*entry["command"], *entry["args"]),
+        {one["name"]: one["value"] for one in entry.get("env", ())},
+    )
+
 
 NAME = "stowage"
 SCORE_CACHE_NAME = "stowage-score-cache"
@@ -92,13 +165,7 @@ class StowageArm:
         )
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
-        """Return how it will run; without limits, with its own defaults.
-
-        Raises
-        ------
-        ProfileMissingError
-            The chart has no such profile.
-        """
+        """Return how it will run; without limits, with its own defaults."""
         config = _profile(self.profile)
         version = f"{load_manifest().tool(SCHEDULER).version}+{self.profile}"
         batching = limits is None and not _multi_point(config, "enabled") - SIGNING

@@ -26,9 +26,8 @@ from stowage_testbed.compare.arms.account import (
     metadata,
 )
 from stowage_testbed.compare.arms.build import tool_build
-from stowage_testbed.compare.arms.program import Program
-from stowage_testbed.compare.arms.readiness import http_readiness
-from stowage_testbed.compare.arms.scheduler_config import BATCHING
+from stowage_testbed.compare.arms.kube_scheduler import BATCHING
+from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import (
     ArmSettings,

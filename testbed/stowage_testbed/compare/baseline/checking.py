@@ -8,12 +8,66 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
+import numpy as np
+from scipy.special import stdtrit
+
 from stowage_testbed.compare.baseline.document import Baseline, Series
-from stowage_testbed.compare.baseline.errors import BaselineMismatchError
-from stowage_testbed.compare.baseline.welch import Change, change
-from stowage_testbed.compare.calibration.speed import Slowdown, slowdown
+from stowage_testbed.compare.calibration import Slowdown, slowdown
 from stowage_testbed.compare.verdicts.levels import ERROR_RATE
-from stowage_testbed.compare.verdicts.verdict import Outcome, Verdict
+from stowage_testbed.compare.verdicts.pairs import Floats
+from stowage_testbed.compare.verdicts.verdict import Outcome, Scale, Verdict
+from stowage_testbed.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """From before to now: a ratio's logarithm, or a difference."""
+
+    scale: Scale
+    mean: float
+    half_width: float
+
+
+def change(before: Series, now: Series, level: float) -> Change | None:
+    """Return the change and an interval that misses with chance ``level``.
+
+    ``None`` where a side has fewer than two rounds, which show no spread.
+    """
+    if min(len(before.values), len(now.values)) < 2:  # noqa: PLR2004 - a variance's least
+        return None
+    above_zero = all(value > 0 for value in (*before.values, *now.values))
+    scale: Scale = "ratio" if above_zero else "difference"
+    first, other = (_group(one, scale) for one in (before, now))
+    parts = [variance / len(values) for values, variance in (first, other)]
+    total = sum(parts)
+    return Change(
+        scale=scale,
+        mean=float(other[0].mean() - first[0].mean()),
+        half_width=_reach(parts, [len(first[0]), len(other[0])], level)
+        * float(np.sqrt(total)),
+    )
+
+
+def _group(series: Series, scale: Scale) -> tuple[Floats, float]:
+    """Return the values on their scale, and their variance with that of rounding."""
+    values = np.asarray(series.values, dtype=np.float64)
+    step = np.full_like(values, series.resolution)
+    if scale == "ratio":
+        step = series.resolution / values
+        values = np.log(values)
+    return values, float(values.var(ddof=1) + (step**2).mean() / 12)
+
+
+def _reach(parts: list[float], counts: list[int], level: float) -> float:
+    """Return Student's quantile at Welch's and Satterthwaite's degrees of freedom."""
+    total = sum(parts)
+    if total == 0:
+        return 0.0
+    weighed = sum(
+        part**2 / (count - 1) for part, count in zip(parts, counts, strict=True)
+    )
+    return float(stdtrit(total**2 / weighed, 1 - level / 2))
+
 
 SURE_SPREADS = 2.0
 """Standard deviations of the machine's speed that a verdict has to hold over."""
@@ -73,7 +127,7 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
 
     Raises
     ------
-    BaselineMismatchError
+    InputError
         They are of other scenarios or conditions, or have no metric in common.
     """
     _same_scenario(path, before, now)
@@ -84,7 +138,7 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
         if (key := (one.limits, one.arm, one.name)) in later
     ]
     if not both:
-        raise BaselineMismatchError(path, "they have no arm and metric in common")
+        raise _mismatch(path, "they have no arm and metric in common")
     slower = slowdown(before.speed, now.speed) if before.speed and now.speed else None
     level = ERROR_RATE / len(both)
     return Check(
@@ -114,20 +168,27 @@ def speed_dependence(unit: str) -> SpeedDependence:
 def _same_scenario(path: Path, before: Baseline, now: Baseline) -> None:
     if before.scenario_id != now.scenario_id:
         what = f"it is of {before.scenario_id}, not of {now.scenario_id}"
-        raise BaselineMismatchError(path, what)
+        raise _mismatch(path, what)
     if before.scenario_sha256 != now.scenario_sha256:
-        raise BaselineMismatchError(path, "the scenario's file has changed since")
+        raise _mismatch(path, "the scenario's file has changed since")
     if dict(before.parameters) != dict(now.parameters):
-        raise BaselineMismatchError(path, "the scenario's parameters are others")
+        raise _mismatch(path, "the scenario's parameters are others")
     if before.warm_up != now.warm_up:
         what = f"{before.warm_up} pods for warming up, now {now.warm_up}"
-        raise BaselineMismatchError(path, what)
+        raise _mismatch(path, what)
     for kind, arms in before.client_limits.items():
         there = now.client_limits.get(kind, {})
         for arm in arms.keys() & there.keys():
             if tuple(arms[arm]) != tuple(there[arm]):
                 what = f"{arm} had other client limits ({kind})"
-                raise BaselineMismatchError(path, what)
+                raise _mismatch(path, what)
+
+
+def _mismatch(path: Path, what: str) -> InputError:
+    return InputError(
+        f"{path} cannot be held against this comparison: {what}; save a new "
+        "baseline from a comparison of this scenario"
+    )
 
 
 def _verdict(

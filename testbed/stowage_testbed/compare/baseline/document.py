@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from stowage_testbed.compare.baseline.errors import BaselineBrokenError
-from stowage_testbed.compare.calibration.speed import Speed
+from stowage_testbed.compare.calibration import Speed
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.verdicts.family import HEADLINES
+from stowage_testbed.compare.verdicts.levels import HEADLINES
+from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.metric import Better
 from stowage_testbed.whole_file import write_whole
 
@@ -104,17 +104,24 @@ def load_baseline(path: Path) -> Baseline:
 
     Raises
     ------
-    BaselineBrokenError
+    InputError
         The file is missing, or is none.
     """
     try:
         baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
     except (OSError, msgspec.MsgspecError) as error:
-        raise BaselineBrokenError(path, str(error)) from error
+        raise _broken(path, str(error)) from error
     if baseline.format != FORMAT:
         why = f"format {baseline.format!r}, this reads {FORMAT!r}"
-        raise BaselineBrokenError(path, why)
+        raise _broken(path, why)
     return baseline
+
+
+def _broken(path: Path, why: str) -> InputError:
+    return InputError(
+        f"{path} is no baseline: {why}; make one with "
+        "`stowage baseline save BUNDLE FILE`"
+    )
 
 
 def _series(result: Result) -> Iterator[Series]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stowage_testbed.compare.baseline.checking import FARTHEST, Check, Checked
-from stowage_testbed.compare.calibration.speed import Slowdown
+from stowage_testbed.compare.calibration import Slowdown
 from stowage_testbed.compare.tables.numbers import change_shown, shown
 from stowage_testbed.text.table import Table
 

@@ -1,26 +1,95 @@
-"""Puts the page together: template, style, script and data in one file."""
+"""The report as one page that works offline: template, style, script and data."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from importlib.resources import files
+from math import log
 from typing import Any
 
 from markupsafe import Markup
 
-from stowage_testbed.compare.curves import latency, load
-from stowage_testbed.compare.html.lines import latency_lines, load_lines
-from stowage_testbed.compare.html.placements import Placements, placements
-from stowage_testbed.compare.html.rows import verdict_rows
+from stowage_testbed.compare.curves import LATENCY_MEANINGS, LOAD_MEANINGS
+from stowage_testbed.compare.html.data import (
+    Placements,
+    latency_lines,
+    load_lines,
+    placements,
+)
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.tables.burst_table import burst_table
-from stowage_testbed.compare.tables.direction_table import direction_table
-from stowage_testbed.compare.tables.environment_table import environment_table
-from stowage_testbed.compare.tables.failed_table import failed_table
-from stowage_testbed.compare.tables.overview import overview
-from stowage_testbed.compare.tables.settings_table import settings_table
-from stowage_testbed.compare.tables.verdict_table import notes
+from stowage_testbed.compare.tables.all_tables import (
+    environment_table,
+    failed_table,
+    settings_table,
+)
+from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
+from stowage_testbed.compare.tables.verdict_table import (
+    notes,
+    overview,
+    verdict_rows,
+)
+from stowage_testbed.compare.verdicts.verdict import Verdict
 from stowage_testbed.text.offline_page import policy_hash, templates_of
+
+WIDTH = 120
+REACH = log(2)
+"""Half of the picture: from half to twice the baseline; what goes beyond is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Where things lie on the picture, in its pixels.
+
+    Attributes
+    ----------
+    cut_low, cut_high
+        Whether the interval goes on beyond the picture.
+    """
+
+    low: float
+    estimate: float
+    high: float
+    cut_low: bool
+    cut_high: bool
+
+
+def forest(verdict: Verdict) -> Forest | None:
+    """Return the picture of a ratio, ``None`` where there is no interval of one."""
+    if verdict.scale != "ratio" or verdict.low is None or verdict.high is None:
+        return None
+    if verdict.estimate is None:
+        return None
+    low, estimate, high = (
+        _position(value) for value in (verdict.low, verdict.estimate, verdict.high)
+    )
+    return Forest(
+        low=_inside(low),
+        estimate=_inside(estimate),
+        high=_inside(high),
+        cut_low=low < 0,
+        cut_high=high > WIDTH,
+    )
+
+
+def _position(ratio: float) -> float:
+    if ratio <= 0:
+        return -1.0
+    return round(WIDTH / 2 * (1 + log(ratio) / REACH), 1)
+
+
+def _inside(position: float) -> float:
+    return min(max(position, 0.0), float(WIDTH))
+
+
+MARKS = {
+    "better": "▲ better",
+    "worse": "▼ worse",
+    "no difference shown": "no difference shown",
+    "not judged": "",
+}
+"""A sign beside the word and the colour."""
+
 
 PACKAGE = "stowage_testbed.compare.html"
 
@@ -46,13 +115,15 @@ def page(result: Result) -> str:
         .render(
             result=result,
             comparison=result.comparison,
+            marks=MARKS,
+            forest=forest,
             parts=[_part(result, limits) for limits in result.comparison.limits],
             overview=overview(result),
             failed=failed_table(result),
             settings=settings_table(result),
             environment=environment_table(result),
-            latencies=latency.MEANINGS,
-            loads=load.MEANINGS,
+            latencies=LATENCY_MEANINGS,
+            loads=LOAD_MEANINGS,
             style=Markup(style),  # noqa: S704 - a file of this package
             script=Markup(script),  # noqa: S704 - files of this package
             limits_options=list(enumerate(result.comparison.limits)),

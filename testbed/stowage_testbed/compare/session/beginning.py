@@ -2,29 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
-from stowage_testbed.compare.bundle import (
+from stowage_testbed.compare.bundle import BundleFolder
+from stowage_testbed.compare.calibration import measure_speed
+from stowage_testbed.compare.comparison import (
     ArmEntry,
-    BundleFolder,
     Comparison,
     PreflightRow,
     ScenarioText,
 )
-from stowage_testbed.compare.bundle.errors import BundleMissingError
-from stowage_testbed.compare.calibration.measuring import measure_speed
-from stowage_testbed.compare.preflight import Preflight, preflight
-from stowage_testbed.compare.session.errors import (
-    NothingMeasuredError,
-    OtherComparisonError,
-    UnfairArmsError,
-)
-from stowage_testbed.compare.session.request import CompareRequest, LimitsKind
+from stowage_testbed.compare.errors import BundleMissingError
+from stowage_testbed.compare.session.request import CompareRequest
 from stowage_testbed.environment import environment
+from stowage_testbed.errors import InputError
+from stowage_testbed.run.arm import ArmSettings
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.model import Measure, Overload
+
+EQUAL_LIMITS = "--limits equal"
+ALLOW_UNFAIR = "--allow-unfair"
+NOT_APPLICABLE = "-"
+
+
+def preflight(
+    settings: Mapping[str, ArmSettings], limits: str = "own"
+) -> tuple[PreflightRow, ...]:
+    """Return what the arms have in common and what not, before anything is started.
+
+    A pure function of what the arms say of themselves, by their names. Client limits
+    alone explain more than most schedulers differ by, so arms that have others are
+    refused.
+    """
+    return tuple(_rows(settings, limits))
+
+
+def refusal(rows: Iterable[PreflightRow]) -> str:
+    """Return why these arms are not compared; empty if they are a fair comparison."""
+    lines = []
+    for row in rows:
+        if not row.fair:
+            values = ", ".join(f"{arm} {value}" for arm, value in row.values.items())
+            lines.append(f"  {row.setting}: {values}")
+    if not lines:
+        return ""
+    listed = "\n".join(lines)
+    return (
+        f"these arms differ in more than how they place pods:\n{listed}\n"
+        f"give all the same client limits and feature gates with {EQUAL_LIMITS}, "
+        f"or compare them as they are with {ALLOW_UNFAIR}"
+    )
+
+
+def _rows(settings: Mapping[str, ArmSettings], limits: str) -> Iterator[PreflightRow]:
+    def row(
+        name: str, value: Callable[[ArmSettings], str], *, decides: bool = True
+    ) -> PreflightRow:
+        values = {arm: value(one) for arm, one in settings.items()}
+        # An arm to which a property does not apply cannot differ in it.
+        stated = set(values.values()) - {NOT_APPLICABLE}
+        fair = len(stated) <= 1 or not decides
+        return PreflightRow(limits, name, values, fair)
+
+    yield row("version", lambda one: one.version, decides=False)
+    yield row("client QPS", lambda one: _number(one.qps, "no limit"))
+    yield row("client burst", lambda one: _number(one.burst, "no limit"))
+    yield row("parallelism", lambda one: _number(one.parallelism, NOT_APPLICABLE))
+    yield row("nodes scored", lambda one: _sampling(one.sampled_percent))
+    gates = {gate for one in settings.values() for gate in one.feature_gates}
+    for gate in sorted(gates):
+        yield row(f"feature gate {gate}", partial(_gate, gate))
+    yield row("webhooks", lambda one: ", ".join(sorted(one.webhooks)) or "none")
+
+
+def _number(value: float | None, without: str) -> str:
+    return without if value is None else f"{value:g}"
+
+
+def _sampling(percent: int | None) -> str:
+    return "adaptive" if percent is None else f"{percent} %"
+
+
+def _gate(gate: str, settings: ArmSettings) -> str:
+    if gate not in settings.feature_gates:
+        return "not told"
+    return "on" if settings.feature_gates[gate] else "off"
 
 
 def begun(request: CompareRequest) -> BundleFolder:
@@ -32,15 +97,16 @@ def begun(request: CompareRequest) -> BundleFolder:
 
     Raises
     ------
-    NothingMeasuredError
-        The scenario has no measured window.
-    UnfairArmsError
-        The arms differ in what decides, and that was not allowed.
-    OtherComparisonError
-        The folder holds another comparison.
+    InputError
+        The scenario has no measured window, the arms differ in what decides and that
+        was not allowed, or the folder holds another comparison.
     """
     if not measures(request.scenario):
-        raise NothingMeasuredError(request.scenario.scenario_id)
+        raise InputError(
+            f"{request.scenario.scenario_id} measures nothing: it needs `steps` with "
+            "`measure: start` and `measure: stop`, as "
+            "scenarios/burst/deployment-200.yaml has them"
+        )
     asked = _comparison(request, checked(request))
     try:
         found = BundleFolder.resume(request.folder)
@@ -50,7 +116,10 @@ def begun(request: CompareRequest) -> BundleFolder:
         return BundleFolder.create(request.folder, asked)
     differs = [word for word, of in _SAME.items() if of(found.comparison) != of(asked)]
     if differs:
-        raise OtherComparisonError(request.folder, " and ".join(differs))
+        raise InputError(
+            f"{request.folder} holds another comparison ({' and '.join(differs)} "
+            "differ); name another folder with --results, or remove it"
+        )
     found.extend(asked.rounds)
     return found
 
@@ -76,27 +145,25 @@ def measures(scenario: Scenario) -> bool:
     return overloads or edges == {"start", "stop"}
 
 
-def checked(request: CompareRequest) -> dict[LimitsKind, Preflight]:
+def checked(request: CompareRequest) -> tuple[PreflightRow, ...]:
     """Return what the arms differ in, by kind of client limits.
 
     Raises
     ------
-    UnfairArmsError
+    InputError
         They differ in what decides, and that was not allowed.
     """
-    checks = {
-        kind: preflight({arm.name: arm.settings(limits) for arm in request.arms})
-        for kind, limits in request.limits.items()
-    }
-    for one in checks.values():
-        if one.refusal is not None and not request.allow_unfair:
-            raise UnfairArmsError(str(one.refusal))
-    return checks
+    rows: list[PreflightRow] = []
+    for kind, limits in request.limits.items():
+        settings = {arm.name: arm.settings(limits) for arm in request.arms}
+        found = preflight(settings, kind)
+        if (why := refusal(found)) and not request.allow_unfair:
+            raise InputError(why)
+        rows += found
+    return tuple(rows)
 
 
-def _comparison(
-    request: CompareRequest, checks: Mapping[LimitsKind, Preflight]
-) -> Comparison:
+def _comparison(request: CompareRequest, rows: tuple[PreflightRow, ...]) -> Comparison:
     scenario = request.scenario
     text = scenario.path.read_text("utf-8") if scenario.path else ""
     return Comparison(
@@ -115,12 +182,6 @@ def _comparison(
         rounds=request.rounds,
         seed=request.seed,
         environment=environment(),
-        preflight=tuple(
-            PreflightRow(
-                kind, row.name, row.values, fair=not (row.differs and row.decides)
-            )
-            for kind, one in checks.items()
-            for row in one.rows
-        ),
+        preflight=rows,
         warm_up=request.warm_up,
     )

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from stowage_testbed.api_client import ApiRefusedError
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
-from stowage_testbed.compare.arms.watching import ended_with
-from stowage_testbed.compare.session.listener import CompareListener
-from stowage_testbed.compare.session.order import Turn
+from stowage_testbed.compare.arms.serving import ended_with
+from stowage_testbed.compare.session.request import CompareListener, Turn
 from stowage_testbed.compare.session.warming import warm_namespace, warm_up
-from stowage_testbed.compare.window_meter import WindowMeter
+from stowage_testbed.compare.session.window_meter import WindowMeter
 from stowage_testbed.ending import EndingInterrupt, await_end
 from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord

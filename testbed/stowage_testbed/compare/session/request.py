@@ -1,13 +1,18 @@
-"""What a comparison is asked to do."""
+"""What a comparison is asked to do, and from which words of a command line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from stowage_testbed.errors import InputError
+from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import Arm, ClientLimits
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.request import DEFAULT_VARIANT, choose_scenarios
 from stowage_testbed.scenario.model import Scenario
 
 LimitsKind = Literal["own", "equal"]
@@ -55,3 +60,103 @@ class CompareRequest:
     def arms_by_name(self) -> Mapping[str, Arm]:
         """The arms by name."""
         return {arm.name: arm for arm in self.arms}
+
+
+COMPARISONS = Path("results/compare")
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a list with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def one_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
+    """Return the one scenario that is meant: its plain run unless a variant is named.
+
+    Raises
+    ------
+    InputError
+        More than one is meant.
+    StowageError
+        As `choose_scenarios` says.
+    """
+    found = choose_scenarios([asked], folder=folder, variant=variant)
+    if variant is None and len(found) > 1:
+        plain = choose_scenarios([asked], folder=folder, variant=DEFAULT_VARIANT)
+        found = plain if len({one.name for one in found}) == 1 else found
+    if len(found) > 1:
+        ids = ", ".join(one.scenario_id for one in found[:4])
+        raise InputError(
+            f"{asked!r} means {len(found)} scenarios ({ids}); compare one at a time, "
+            "by its name or with --variant"
+        )
+    return found[0]
+
+
+def limits_of(text: str, qps: int) -> Mapping[LimitsKind, ClientLimits | None]:
+    """Return the kinds of client limits that are named, with what they are.
+
+    Raises
+    ------
+    InputError
+        One is neither `own` nor `equal`.
+    """
+    chosen: dict[LimitsKind, ClientLimits | None] = {}
+    for word in words(text) or [text]:
+        if word == "own":
+            chosen["own"] = None
+        elif word == "equal":
+            chosen["equal"] = ClientLimits(qps, qps)
+        else:
+            raise InputError(
+                f"--limits {word!r} is neither `own` (each scheduler's own) nor "
+                "`equal` (the same for all); name one or both, as in own,equal"
+            )
+    return chosen
+
+
+def default_folder(scenario: Scenario) -> Path:
+    """Return where the bundle of a scenario's comparison is kept."""
+    return COMPARISONS / scenario.scenario_id.replace("/", "-").replace("@", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One arm's run in one round under one kind of client limits."""
+
+    limits: str
+    round_number: int
+    arm: str
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What its record is known by in a bundle."""
+        return self.limits, self.round_number, self.arm
+
+
+def turns(
+    limits: Sequence[str], arms: Sequence[str], rounds: int, seed: int
+) -> Iterator[Turn]:
+    """Yield every run, round by round.
+
+    In a round each arm runs once under each kind of limits. Which one begins is drawn
+    for the first round and rotates from then on: over as many rounds as there are arms
+    each of them has had every place.
+    """
+    first = list(arms)
+    random.Random(seed).shuffle(first)  # noqa: S311 - an order is no secret
+    for number in range(1, rounds + 1):
+        ahead = (number - 1) % len(first)
+        for kind in limits:
+            for arm in first[ahead:] + first[:ahead]:
+                yield Turn(kind, number, arm)
+
+
+class CompareListener(Listener):
+    """Receives every turn too; does nothing by itself."""
+
+    def turn_started(self, turn: Turn, number: int, total: int) -> None:
+        """Take note that an arm's turn begins."""
+
+    def turn_finished(self, turn: Turn, record: RunRecord) -> None:
+        """Take its record."""

@@ -6,22 +6,29 @@ import secrets
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
-from kubernetes.client import ApiClient, ApiException
+from kubernetes.client import (
+    AdmissionregistrationV1Api,
+    ApiClient,
+    ApiException,
+    AppsV1Api,
+)
 from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api_client import ApiUnreachableError
-from stowage_testbed.compare.bundle import BundleFolder
-from stowage_testbed.compare.bundle.folder import Key
+from stowage_testbed.compare.bundle import BundleFolder, Key
 from stowage_testbed.compare.reports import read_result
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.session.beginning import begun
-from stowage_testbed.compare.session.listener import CompareListener
 from stowage_testbed.compare.session.one_turn import OneTurn
-from stowage_testbed.compare.session.order import Turn, turns
-from stowage_testbed.compare.session.request import CompareRequest
-from stowage_testbed.compare.session.second_scheduler import refuse_second_scheduler
-from stowage_testbed.compare.webhooks import live_webhooks
+from stowage_testbed.compare.session.request import (
+    CompareListener,
+    CompareRequest,
+    Turn,
+    turns,
+)
+from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
@@ -29,19 +36,49 @@ from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import cluster_session
 from stowage_testbed.run.stopwatch import Stopwatch
 
+SELECTOR = "app.kubernetes.io/component=scheduler,app.kubernetes.io/managed-by=Helm"
+
+
+def refuse_second_scheduler(api: ApiClient, cluster: str) -> None:
+    """Return if no scheduler of a Helm release is on the cluster.
+
+    Raises
+    ------
+    InputError
+        There is one.
+    """
+    apps: Any = AppsV1Api(api)
+    found = apps.list_deployment_for_all_namespaces(label_selector=SELECTOR).items
+    if found:
+        release = f"{found[0].metadata.namespace}/{found[0].metadata.name}"
+        raise InputError(
+            f"cluster {cluster} has the scheduler {release}, which would place pods of "
+            "the arms; `helm uninstall` it, or leave --cluster out to compare on a "
+            "cluster of its own"
+        )
+
+
+def live_webhooks(api: ApiClient) -> tuple[str, ...]:
+    """Return the webhooks on a cluster, each as ``configuration/webhook``, sorted."""
+    admission: Any = AdmissionregistrationV1Api(api)
+    configurations = [
+        *admission.list_mutating_webhook_configuration().items,
+        *admission.list_validating_webhook_configuration().items,
+    ]
+    return tuple(
+        sorted(
+            f"{one.metadata.name}/{webhook.name}"
+            for one in configurations
+            for webhook in one.webhooks or ()
+        )
+    )
+
 
 def compare(request: CompareRequest, listener: CompareListener) -> Result:
     """Run a comparison, or resume one, and return its result.
 
     Rounds of which every run is in the folder are not made again; one with a run that
     failed is.
-
-    Raises
-    ------
-    NothingMeasuredError, UnfairArmsError, OtherComparisonError
-        It is not begun.
-    StowageError
-        It ended early; what was had is in the folder.
     """
     bundle = begun(request)
     todo = remaining(list(_turns(request)), bundle.done)

@@ -27,13 +27,7 @@ def warm_namespace(namespace: str) -> str:
 def warm_up(
     context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str
 ) -> None:
-    """Have so many small pods placed in a namespace of their own, and taken away.
-
-    Raises
-    ------
-    NotSettledError
-        They were not all placed in time: a scheduler that places none is not warm.
-    """
+    """Have so many small pods placed in a namespace of their own, and taken away."""
     objects, timeouts = context.objects, context.timeouts
     workload = Workload("warm-up", pods, cpu_milli=1, memory_bytes=1_000_000)
     make_namespace(context, namespace)

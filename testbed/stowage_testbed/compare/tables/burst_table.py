@@ -1,24 +1,68 @@
-"""The second paper's Table 3, with our lines above its own."""
+"""The second paper's Table 3: our lines above its own, and whether both point alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from statistics import fmean
 
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.tables.numbers import MISSING, shown
-from stowage_testbed.compare.tables.paper import (
-    CITATION,
-    PAPER_NODES,
-    PAPER_PODS,
-    PaperRow,
-    paper_row,
-)
+from stowage_testbed.compare.tables.numbers import MISSING, change_shown, shown
+from stowage_testbed.compare.tables.verdict_table import verdict_of
+from stowage_testbed.compare.verdicts.verdict import UNCHANGED, Verdict
+from stowage_testbed.metrics.latency import RANKS
 from stowage_testbed.text.table import Table
+
+CITATION = (
+    "B. Zhou, S. K. Mondal, Y. Cheng, H. M. D. Kabir, On Optimized Scheduling Scheme "
+    "for Rapid Pod Autoscaling in Kubernetes, Applied Sciences 16 (2026) 2481, Table 3"
+)
+
+PAPER_NODES = 5
+PAPER_PODS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRow:
+    """One line of the paper's Table 3: means of three runs, latencies in ms."""
+
+    scheduler: str
+    arm: str
+    values: Mapping[str, float]
+
+
+def _paper(scheduler: str, arm: str, *values: float) -> PaperRow:
+    names = (
+        "t_sched_mean_s",
+        "t_sched_p99_s",
+        "t_ready_mean_s",
+        "t_ready_p99_s",
+        "jain_pods",
+        "pods_per_node_cv",
+    )
+    return PaperRow(scheduler, arm, dict(zip(names, values, strict=True)))
+
+
+TABLE_3 = (
+    _paper("Default", "default", 1175.0, 2673.3, 4958.3, 8673.3, 0.9919, 0.090),
+    _paper("Koordinator", "koordinator", 816.7, 2000.0, 4856.7, 11670.0, 0.9806, 0.141),
+    _paper("YuniKorn", "yunikorn", 1955.0, 4336.7, 11540.0, 26003.3, 0.8793, 0.370),
+    _paper(
+        "Cache-scheduler", "stowage-score-cache",
+        801.7, 2000.0, 4818.3, 8670.0, 0.9917, 0.091,
+    ),
+)  # fmt: skip
+"""Five GKE nodes, real containers, timestamps of whole seconds."""
+
+
+def paper_row(arm: str) -> PaperRow | None:
+    """Return the paper's line for the same scheduler."""
+    return next((row for row in TABLE_3 if row.arm == arm), None)
+
 
 MILLI = 1000
 
-_STATISTICS = ("mean", "p50", "p90", "p95", "p99", "max")
+_STATISTICS = ("mean", *(f"p{rank:g}" for rank in RANKS), "max")
 
 COLUMNS = (
     *((f"t_sched_{one}_s", f"T_sched {one}") for one in _STATISTICS),
@@ -128,3 +172,53 @@ def _notes(result: Result, limits: str, beside: bool) -> Iterable[str]:
             f"Lines of the paper: {CITATION}; real containers on 5 nodes, and time "
             "stamps of whole seconds. T_ready of fake nodes has no container start."
         )
+
+
+NO_DIRECTION = 0.01
+"""The paper prints no spread; ratios within a hundredth of 1 have no direction."""
+
+
+def direction_table(result: Result, limits: str) -> Table:
+    """Return each difference that the paper printed, beside ours.
+
+    Empty where workload or baseline are not the paper's.
+    """
+    rows = [
+        row
+        for arm in result.others
+        if result.comparison.baseline == "default" and is_papers(result, limits)
+        for row in _directions(result, limits, arm)
+    ]
+    return Table(
+        title=f"Direction against the paper, {limits} client limits",
+        headers=("arm", "figure", "paper, of default", "ours, of default", "direction"),
+        rows=tuple(rows),
+        notes=(f"Paper: {CITATION}.",) if rows else (),
+    )
+
+
+def _directions(result: Result, limits: str, arm: str) -> Iterator[tuple[str, ...]]:
+    row, default = paper_row(arm), paper_row("default")
+    if row is None or default is None:
+        return
+    for name, heading in COLUMNS:
+        verdict = verdict_of(result, limits, arm, name)
+        if name in row.values and verdict is not None:
+            ratio = row.values[name] / default.values[name]
+            printed = f"x{ratio:.3f}"
+            yield (
+                arm,
+                heading,
+                printed,
+                change_shown(verdict),
+                _direction(ratio, verdict),
+            )
+
+
+def _direction(ratio: float, verdict: Verdict) -> str:
+    if verdict.outcome not in {"better", "worse"} or verdict.estimate is None:
+        return "ours shows none"
+    if abs(ratio - 1) < NO_DIRECTION:
+        return "the paper's shows none"
+    ours_higher = verdict.estimate > UNCHANGED[verdict.scale]
+    return "the same" if ours_higher == (ratio > 1) else "the opposite"

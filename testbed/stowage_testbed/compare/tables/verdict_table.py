@@ -1,19 +1,21 @@
-"""The main table: a metric a row, an arm a column, the verdict in the cell."""
+"""The main table, a metric a row and an arm a column, and a sentence an arm."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from statistics import fmean
 
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.numbers import (
     MISSING,
     change_shown,
+    estimate_shown,
     shown,
     spread_shown,
 )
-from stowage_testbed.compare.verdicts.family import HEADLINES
-from stowage_testbed.compare.verdicts.verdict import Verdict
+from stowage_testbed.compare.verdicts.levels import HEADLINES
+from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, Outcome, Verdict
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.text.table import Table
 
@@ -23,23 +25,68 @@ ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
 """Which way is better, as the papers mark it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One arm's value and what is said of it; of the baseline nothing is."""
+
+    value: str
+    spread: str
+    change: str = ""
+    outcome: str = ""
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One metric.
+
+    Attributes
+    ----------
+    telling
+        Whether it is a headline or some arm has a verdict: shown at first.
+    """
+
+    name: str
+    unit: str
+    arrow: str
+    headline: bool
+    telling: bool
+    cells: tuple[Cell, ...]
+
+
 def verdict_table(result: Result, limits: str, *, whole: bool = False) -> Table:
     """Return the table under one kind of client limits.
 
     Without ``whole`` it has the headline metrics and those with a verdict.
     """
-    metrics = all_metrics(result, limits)
-    kept = [one for one in metrics if whole or _telling(result, limits, one.name)]
+    rows = verdict_rows(result, limits)
+    kept = [row for row in rows if whole or row.telling]
     said = [*notes(result, limits)]
-    if len(kept) < len(metrics):
-        hidden = len(metrics) - len(kept)
+    if len(kept) < len(rows):
+        hidden = len(rows) - len(kept)
         said.append(f"{hidden} more metrics show no difference; --all lists them.")
     return Table(
         title=f"Verdicts against {result.comparison.baseline}, {limits} client limits",
         headers=("metric", "unit", *result.arms),
-        rows=tuple(_row(result, limits, metric) for metric in kept),
+        rows=tuple(
+            (f"{row.name} {row.arrow}".strip(), row.unit, *map(_text, row.cells))
+            for row in kept
+        ),
         notes=tuple(said),
     )
+
+
+def verdict_rows(result: Result, limits: str) -> tuple[Row, ...]:
+    """Return every metric under one kind of client limits, headlines first."""
+    found: dict[str, Metric] = {}
+    for run in result.runs:
+        if run.limits == limits:
+            for metric in run.metrics:
+                known = found.get(metric.name)
+                if known is None or known.value is None:
+                    found[metric.name] = metric
+    metrics = sorted(found.values(), key=lambda one: one.name not in HEADLINES)
+    return tuple(_row(result, limits, metric) for metric in metrics)
 
 
 def verdict_of(result: Result, limits: str, arm: str, name: str) -> Verdict | None:
@@ -50,47 +97,35 @@ def verdict_of(result: Result, limits: str, arm: str, name: str) -> Verdict | No
     return next((one for one in judged.verdicts if one.name == name), None)
 
 
-def all_metrics(result: Result, limits: str) -> list[Metric]:
-    """Return the metrics that some run has, headlines first."""
-    found: dict[str, Metric] = {}
-    for run in result.runs:
-        if run.limits == limits:
-            for metric in run.metrics:
-                known = found.get(metric.name)
-                if known is None or known.value is None:
-                    found[metric.name] = metric
-    return sorted(found.values(), key=lambda one: one.name not in HEADLINES)
+def _row(result: Result, limits: str, metric: Metric) -> Row:
+    cells = tuple(_cell(result, limits, arm, metric) for arm in result.arms)
+    headline = metric.name in HEADLINES
+    return Row(
+        name=metric.name,
+        unit="MiB" if metric.unit == "bytes" else metric.unit,
+        arrow=ARROWS[metric.better],
+        headline=headline,
+        telling=headline or any(cell.outcome in CALLED for cell in cells),
+        cells=cells,
+    )
 
 
-def _telling(result: Result, limits: str, name: str) -> bool:
-    found = (verdict_of(result, limits, arm, name) for arm in result.others)
-    return name in HEADLINES or any(one and one.outcome in CALLED for one in found)
-
-
-def _row(result: Result, limits: str, metric: Metric) -> tuple[str, ...]:
-    unit = "MiB" if metric.unit == "bytes" else metric.unit
-    cells = (_cell(result, limits, arm, metric) for arm in result.arms)
-    return (f"{metric.name} {ARROWS[metric.better]}".strip(), unit, *cells)
-
-
-def _cell(result: Result, limits: str, arm: str, metric: Metric) -> str:
+def _cell(result: Result, limits: str, arm: str, metric: Metric) -> Cell:
     values = result.values(limits, arm, metric.name)
-    if not values:
-        return MISSING
-    mean = shown(fmean(values), metric.unit)
-    value = f"{mean} {spread_shown(values, metric.unit)}".strip()
+    value = shown(fmean(values) if values else None, metric.unit)
+    spread = spread_shown(values, metric.unit)
     verdict = verdict_of(result, limits, arm, metric.name)
     if verdict is None:
-        return value
-    return "\n".join([value, *_said(verdict)])
+        return Cell(value, spread)
+    return Cell(value, spread, change_shown(verdict), verdict.outcome, verdict)
 
 
-def _said(verdict: Verdict) -> Iterable[str]:
-    change = change_shown(verdict)
-    if change:
-        yield change
-    if verdict.outcome != "not judged":
-        yield verdict.outcome
+def _text(cell: Cell) -> str:
+    if cell.value == MISSING:
+        return MISSING
+    outcome = "" if cell.outcome == "not judged" else cell.outcome
+    lines = (f"{cell.value} {cell.spread}".strip(), cell.change, outcome)
+    return "\n".join(filter(None, lines))
 
 
 def notes(result: Result, limits: str) -> Iterable[str]:
@@ -107,3 +142,46 @@ def notes(result: Result, limits: str) -> Iterable[str]:
             yield f"{arm}: no run to compare."
             continue
         yield from (f"{arm}: left out: {why}" for why in judged.left_out)
+
+
+MOST_NAMED = 4
+"""Metrics of one outcome that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is said of one arm under one kind of client limits."""
+
+    arm: str
+    limits: str
+    text: str
+
+
+def overview(result: Result) -> tuple[Summary, ...]:
+    """Return a summary for each arm that is compared with the baseline."""
+    return tuple(
+        Summary(one.arm, one.limits, _sentence(one)) for one in result.verdicts
+    )
+
+
+def _sentence(judged: ArmVerdicts) -> str:
+    parts = [
+        _named(judged, outcome) for outcome in ("better", "worse")
+        if judged.outcomes(outcome)
+    ]  # fmt: skip
+    quiet = len(judged.outcomes("no difference shown"))
+    rounds = f"{judged.rounds} round{'' if judged.rounds == 1 else 's'}"
+    if not parts:
+        return f"no difference shown in any of {quiet} metrics by {rounds}."
+    return f"{'; '.join(parts)}; {quiet} show no difference ({rounds})."
+
+
+def _named(judged: ArmVerdicts, outcome: Outcome) -> str:
+    called = sorted(judged.outcomes(outcome), key=lambda one: not one.headline)
+    more = len(called) - MOST_NAMED
+    names = ", ".join(_metrics(called[:MOST_NAMED]))
+    return f"{outcome}: {names}{f' and {more} more' if more > 0 else ''}"
+
+
+def _metrics(verdicts: Iterable[Verdict]) -> Iterable[str]:
+    return (f"{one.name} {estimate_shown(one)}" for one in verdicts)

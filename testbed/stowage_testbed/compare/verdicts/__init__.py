@@ -26,14 +26,9 @@ in every round, is met by counting a metric's resolution as part of its spread.
 **All verdicts hold together.** Each metric gets a share of the allowed error, most of
 it the few headline metrics (weights fixed beforehand keep the promise: Genovese, Roeder
 and Wasserman, "False Discovery Control with p-Value Weighting", Biometrika 93, 2006).
-Metrics of one family hang together, mean and median latency above all, and the more
-they do the less each has to pay: a parametric bootstrap of the whole table finds how
-often the worst of all metrics misses (the minP method of Westfall and Young,
-"Resampling-Based Multiple Testing", 1993), with the correlations inside each family
-shrunk to what that many rounds can know (Schäfer and Strimmer, Statistical Applications
-in Genetics and Molecular Biology 4, 2005). It never pays out less than Bonferroni's
-bound would. What is shown hands its share on to the rest, step by step (Holm,
-Scandinavian Journal of Statistics 6, 1979).
+What is shown hands its share on to the rest, step by step (Holm, Scandinavian Journal
+of Statistics 6, 1979). Metrics that hang together, mean and median latency above all,
+pay more than they would have to: that costs rounds, and never the promise.
 
 **A verdict is an interval that leaves out "no change".** There is no second rule, so
 that table, plot and verdict cannot disagree. Where nothing is shown the reason tells

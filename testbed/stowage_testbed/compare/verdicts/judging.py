@@ -1,19 +1,29 @@
-"""From the metrics of runs to verdicts."""
+"""From the metrics of runs to verdicts, each with its reason."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from math import exp
+from collections.abc import Iterable, Sequence
+from math import exp, log
 from statistics import fmean
 
-from stowage_testbed.compare.verdicts.family import FEWEST_ROUNDS, HEADLINES
-from stowage_testbed.compare.verdicts.interval import Interval, student_interval
-from stowage_testbed.compare.verdicts.levels import ERROR_RATE, levels
-from stowage_testbed.compare.verdicts.measured_run import MeasuredRun
-from stowage_testbed.compare.verdicts.null_tables import DRAWS
+from stowage_testbed.compare.verdicts.interval import (
+    Interval,
+    rounds_to_show,
+    student_interval,
+)
+from stowage_testbed.compare.verdicts.levels import (
+    ERROR_RATE,
+    FEWEST_ROUNDS,
+    HEADLINES,
+    levels,
+)
 from stowage_testbed.compare.verdicts.pairs import Pairs, paired
-from stowage_testbed.compare.verdicts.reasons import reason, too_few
-from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, Outcome, Verdict
+from stowage_testbed.compare.verdicts.verdict import (
+    ArmVerdicts,
+    MeasuredRun,
+    Outcome,
+    Verdict,
+)
 
 MOST_LOG = 700.0
 """Of a ratio: beyond it no float holds the ratio, and JSON has no infinity."""
@@ -21,12 +31,7 @@ MOST_LOG = 700.0
 SURVIVORS = "more of its runs have no value than of the baseline's: these are the good"
 
 
-def judge(
-    runs: Iterable[MeasuredRun],
-    baseline: str,
-    *,
-    headlines: Collection[str] = HEADLINES,
-) -> tuple[ArmVerdicts, ...]:
+def judge(runs: Iterable[MeasuredRun], baseline: str) -> tuple[ArmVerdicts, ...]:
     """Return the verdicts of every other arm, for each kind of client limits."""
     found = tuple(runs)
     limits = dict.fromkeys(run.limits for run in found)
@@ -35,7 +40,6 @@ def judge(
         judge_arm(
             [run for run in found if run.limits == kind and run.arm == baseline],
             [run for run in found if run.limits == kind and run.arm == arm],
-            headlines=headlines,
         )
         for kind in limits
         for arm in arms
@@ -47,14 +51,8 @@ def judge(
 def judge_arm(
     baseline: Sequence[MeasuredRun],
     arm: Sequence[MeasuredRun],
-    *,
-    headlines: Collection[str] = HEADLINES,
-    draws: int = DRAWS,
 ) -> ArmVerdicts:
-    """Return the verdicts of one arm; neither sequence is empty.
-
-    ``draws`` is the precision of the bootstrap.
-    """
+    """Return the verdicts of one arm; neither sequence is empty."""
     first = {run.round_number: run for run in baseline}
     other = {run.round_number: run for run in arm}
     both = [
@@ -64,7 +62,7 @@ def judge_arm(
     ]
     pairs = paired([first[n] for n in both], [other[n] for n in both])
     fewer = _failed(other) > _failed(first)
-    level_of = levels(pairs, headlines, draws)
+    level_of = levels(pairs)
     return ArmVerdicts(
         arm=arm[0].arm,
         baseline=baseline[0].arm,
@@ -72,7 +70,7 @@ def judge_arm(
         rounds=len(both),
         left_out=_left_out(first, other),
         verdicts=tuple(
-            _verdict(one, level_of.get(one.metric.name, ERROR_RATE), headlines, fewer)
+            _verdict(one, level_of.get(one.metric.name, ERROR_RATE), fewer)
             for one in pairs
         ),
     )
@@ -94,9 +92,7 @@ def _left_out(
     return (*missing, *failed)
 
 
-def _verdict(
-    pairs: Pairs, level: float, headlines: Collection[str], survivors: bool
-) -> Verdict:
+def _verdict(pairs: Pairs, level: float, survivors: bool) -> Verdict:
     """Return the verdict; of ``survivors`` nothing is better."""
     metric = pairs.metric
     interval = None
@@ -120,7 +116,7 @@ def _verdict(
         high=high,
         confidence=1 - level,
         rounds=len(pairs.changes),
-        headline=metric.name in headlines,
+        headline=metric.name in HEADLINES,
         reason=why,
     )
 
@@ -144,3 +140,57 @@ def _on_scale(
         return ends
     mean, low, high = (exp(min(end, MOST_LOG)) for end in ends)
     return mean, low, high
+
+
+MOST_ROUNDS = 200
+"""Beyond this many rounds an answer takes too long."""
+
+
+TENFOLD = log(10)
+"""Beyond this the number is of no use."""
+
+NEAR = 1.01
+"""Ratios below it need more digits to be distinguished from 1."""
+
+
+def too_few(pairs: Pairs) -> str:
+    """Return why there is no interval."""
+    if pairs.missing:
+        return f"no value to compare: {pairs.missing}"
+    if not pairs.changes.size:
+        return "no round has a value of both arms"
+    return "one round shows no spread; two are the fewest, five are advisable"
+
+
+def reason(pairs: Pairs, interval: Interval, outcome: Outcome) -> str:
+    """Return the reason for a verdict with an interval."""
+    missing = f"; other rounds have no value: {pairs.missing}" if pairs.missing else ""
+    return _core(pairs, interval, outcome) + missing
+
+
+def _core(pairs: Pairs, interval: Interval, outcome: Outcome) -> str:
+    if outcome == "not judged":
+        return "neither direction is an improvement"
+    if not pairs.changes.any():
+        return "the same in every round"
+    if outcome != "no difference shown":
+        side = "above" if interval.mean > 0 else "below"
+        neutral = "1" if pairs.scale == "ratio" else "0"
+        return f"the whole interval lies {side} {neutral}"
+    shown = _shown(interval, pairs)
+    needed = rounds_to_show(interval, MOST_ROUNDS)
+    if needed is None:
+        return f"{interval.rounds} rounds show changes beyond {shown}"
+    return (
+        f"{interval.rounds} rounds show changes beyond {shown}; "
+        f"about {needed} would show this one"
+    )
+
+
+def _shown(interval: Interval, pairs: Pairs) -> str:
+    if pairs.scale == "ratio" and interval.half_width > TENFOLD:
+        return "tenfold"
+    if pairs.scale == "ratio":
+        ratio = exp(interval.half_width)
+        return f"x{ratio:.3g}" if ratio > NEAR else f"x{ratio:.5f}"
+    return f"{interval.half_width:.3g} {pairs.metric.unit}"

@@ -9,8 +9,7 @@ from math import isfinite
 import numpy as np
 import numpy.typing as npt
 
-from stowage_testbed.compare.verdicts.measured_run import MeasuredRun
-from stowage_testbed.compare.verdicts.verdict import Scale
+from stowage_testbed.compare.verdicts.verdict import MeasuredRun, Scale
 from stowage_testbed.metrics.metric import Metric
 
 Floats = npt.NDArray[np.float64]

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from stowage_testbed.metrics.metric import Better
+from stowage_testbed.metrics.metric import Better, Metric
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """One arm in one round.
+
+    Attributes
+    ----------
+    limits
+        ``own`` or ``equal`` client limits; only runs of one kind are compared.
+    error
+        Why the run does not count; empty for one that does.
+    """
+
+    arm: str
+    limits: str
+    round_number: int
+    metrics: tuple[Metric, ...]
+    error: str = ""
+
 
 Outcome = Literal["better", "worse", "no difference shown", "not judged"]
 
@@ -52,10 +72,6 @@ class Verdict:
     headline: bool
     reason: str
 
-    def document(self) -> dict[str, Any]:
-        """Return the verdict as JSON values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class ArmVerdicts:
@@ -79,7 +95,3 @@ class ArmVerdicts:
     def outcomes(self, outcome: Outcome) -> tuple[Verdict, ...]:
         """Return the verdicts with one outcome."""
         return tuple(one for one in self.verdicts if one.outcome == outcome)
-
-    def document(self) -> dict[str, Any]:
-        """Return the verdicts as JSON values."""
-        return asdict(self)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import (
@@ -13,13 +15,53 @@ from stowage_testbed.observe.settled import (
 )
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import NotSettledError
-from stowage_testbed.reproduce.boreas.arms import Contender
-from stowage_testbed.reproduce.boreas.rows import DeploymentRow
-from stowage_testbed.reproduce.boreas.scene import Scene
+from stowage_testbed.reproduce.boreas.request import Contender
+from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
 from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import workload_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentRow:
+    """One scene, deployed once.
+
+    Attributes
+    ----------
+    scene, arm, number
+        Which, by which scheduler, and the how manieth time.
+    pods, where
+        How many there are; the node of each that has one, as ``app/node``, in order.
+    took_s
+        Seconds from the first creation until the watch showed the last node, with the
+        time that a batch waits; 0 where pods were left out.
+    solves, solve_s
+        Plans that were asked for, and the seconds that they took together.
+    moves
+        Pods that were moved.
+    """
+
+    scene: str
+    arm: str
+    number: int
+    pods: int
+    where: tuple[str, ...]
+    took_s: float
+    solves: int
+    solve_s: float
+    moves: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether every pod has a node."""
+        return len(self.where) == self.pods
+
+    @property
+    def nodes_used(self) -> int:
+        """Return on how many nodes they are."""
+        return len({one.partition("/")[2] for one in self.where})
+
 
 DECIDED_S = 60.0
 """Many times what a run takes on two idle cores."""
@@ -31,13 +73,7 @@ ROUNDS = 20
 def deploy(
     context: RunContext, scene: Scene, contender: Contender, number: int
 ) -> DeploymentRow:
-    """Return what came of it; nothing of it is left on the cluster.
-
-    Raises
-    ------
-    NotSettledError
-        The scheduler decided nothing about some pods, or they did not go.
-    """
+    """Return what came of it; nothing of it is left on the cluster."""
     namespace = f"{scene.name}-{contender.name}-{number}-{context.tag}"
     make_namespace(context, namespace)
     try:

@@ -1,4 +1,4 @@
-"""What is asked of the evaluation."""
+"""What is asked of the evaluation: scenes, schedulers, and how often."""
 
 from __future__ import annotations
 
@@ -6,11 +6,82 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from stowage_testbed.reproduce.boreas.arms import Contender, contenders
-from stowage_testbed.reproduce.boreas.errors import NoSuchNameError
-from stowage_testbed.reproduce.boreas.published import RUNS
-from stowage_testbed.reproduce.boreas.scene import Scene
-from stowage_testbed.reproduce.boreas.scenes import scenes
+from stowage_testbed.compare.arms.kube_scheduler import default_arm
+from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
+from stowage_testbed.errors import InputError
+from stowage_testbed.reproduce.boreas.scenes import RUNS, Scene, scenes
+from stowage_testbed.run.arm import Arm
+from stowage_testbed.simulate import NO_PROTECTION
+
+BATCH_S = 1.0
+"""The paper's batches wait 30 s for more pods. These are complete when they begin, so
+that waiting would only take time."""
+
+SOLVE_S = 5.0
+QUIET_S = 2.5
+"""A scheduler that left pods out tries those again, to which something new may help,
+within two seconds at the second attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """An arm.
+
+    Attributes
+    ----------
+    plans
+        Whether it places by plans.
+    quiet_s
+        Nothing must change for so long before pods are said to be left out.
+    """
+
+    arm: Arm
+    about: str
+    plans: bool
+    quiet_s: float
+
+    @property
+    def name(self) -> str:
+        """Return the word for it."""
+        return self.arm.name
+
+
+def contenders() -> tuple[Contender, ...]:
+    """Return them all, the stock scheduler first."""
+    return (
+        Contender(
+            default_arm(), "one pod after the other", plans=False, quiet_s=QUIET_S
+        ),
+        Contender(
+            StowageArm("stowage", PROFILE, _batches()),
+            "batches, all or nothing, on the fewest nodes",
+            plans=True,
+            quiet_s=BATCH_S + SOLVE_S + QUIET_S,
+        ),
+        Contender(
+            StowageArm("stowage-moves", PROFILE, _moves()),
+            "as installed, but sparing nobody: pods that do not fit make others move",
+            plans=True,
+            quiet_s=SOLVE_S + QUIET_S,
+        ),
+    )
+
+
+def _batches() -> dict[str, object]:
+    return {
+        "priorityOptimizer": {
+            "mode": "Batch",
+            "strategy": "boreas",
+            "batchSeconds": BATCH_S,
+            "timeLimitSeconds": SOLVE_S,
+            **NO_PROTECTION,
+        }
+    }
+
+
+def _moves() -> dict[str, object]:
+    return {"priorityOptimizer": {"timeLimitSeconds": SOLVE_S, **NO_PROTECTION}}
+
 
 REPEATED = ("minimal", "affinity")
 """The tests that the paper repeats, and counts."""
@@ -64,24 +135,12 @@ def run_id(contender: Contender, scene: Scene, number: int) -> str:
 
 
 def chosen_scenes(names: Sequence[str]) -> tuple[Scene, ...]:
-    """Return the scenes of those names, all without any.
-
-    Raises
-    ------
-    NoSuchNameError
-        There is no such scene.
-    """
+    """Return the scenes of those names, all without any."""
     return _chosen("--scenes", names, scenes())
 
 
 def chosen_arms(names: Sequence[str]) -> tuple[Contender, ...]:
-    """Return the arms of those names, all without any.
-
-    Raises
-    ------
-    NoSuchNameError
-        There is no such arm.
-    """
+    """Return the arms of those names, all without any."""
     return _chosen("--arms", names, contenders())
 
 
@@ -91,5 +150,5 @@ def _chosen(
     by_name = {one.name: one for one in known}
     unknown = [name for name in names if name not in by_name]
     if unknown:
-        raise NoSuchNameError(option, unknown[0], tuple(by_name))
+        raise InputError(f"{option} {unknown[0]!r}: must be of {', '.join(by_name)}")
     return tuple(one for one in known if not names or one.name in names)

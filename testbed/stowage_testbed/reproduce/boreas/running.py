@@ -15,14 +15,15 @@ from stowage_testbed.compare.session.warming import warm_up
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.settled import objects_gone
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.reproduce.boreas.arms import Contender
-from stowage_testbed.reproduce.boreas.deploying import clear_plans, deploy
-from stowage_testbed.reproduce.boreas.request import BoreasRequest, run_id
-from stowage_testbed.reproduce.boreas.rows import DeploymentRow
-from stowage_testbed.reproduce.boreas.scene import Scene
-from stowage_testbed.reproduce.sweep.folder import SweepFolder
-from stowage_testbed.reproduce.sweep.journal import Journal
-from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.boreas.deploying import (
+    DeploymentRow,
+    clear_plans,
+    deploy,
+)
+from stowage_testbed.reproduce.boreas.request import BoreasRequest, Contender, run_id
+from stowage_testbed.reproduce.boreas.scenes import Scene
+from stowage_testbed.reproduce.sweep.engine import SweepListener
+from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, write_frame
 from stowage_testbed.reproduce.sweep.shard import WHOLE
 from stowage_testbed.run.context import RunContext
@@ -42,15 +43,7 @@ Run = tuple[Contender, Scene, int]
 def deploy_all(
     request: BoreasRequest, path: Path, listener: SweepListener
 ) -> tuple[DeploymentRow, ...]:
-    """Deploy what has not been deployed yet, and return all rows that were asked for.
-
-    Raises
-    ------
-    FolderBusyError, OtherSweepError
-        The folder cannot be used.
-    StowageError
-        The cluster or a scheduler failed. What was had is kept.
-    """
+    """Deploy what has not been deployed yet, and return all rows asked for."""
     folder = SweepFolder(path)
     with folder.opened(KIND, request.document(), WHOLE):
         journal = folder.journal(ROWS, DeploymentRow)

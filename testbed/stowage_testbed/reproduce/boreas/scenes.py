@@ -1,25 +1,150 @@
 """The paper's two tests, its two larger ones, and the operators that it leaves out.
 
-Sizes and demands are those of the authors' published test files: `github.com/torgeirl/
-boreas-scheduler`, folder ``deployments/2021-paper``, the tests 1 and 2.
+Seed 004: Lebesbye, Mauro, Turin, Yu, "Boreas - A Service Scheduler for Optimal
+Kubernetes Deployment", section 4. Sizes and demands are those of the authors' published
+test files: `github.com/torgeirl/boreas-scheduler`, folder ``deployments/2021-paper``,
+the tests 1 and 2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from stowage_testbed.cluster import NodePool
 from stowage_testbed.cluster.node_pool import ZONE_LABEL
+from stowage_testbed.instances.constraint_mix import HOSTNAME
+from stowage_testbed.instances.snapshot import REQUIRED
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.reproduce.boreas.published import (
-    AFFINITY,
-    AFFINITY_8,
-    AFFINITY_12,
-    MINIMAL,
-)
-from stowage_testbed.reproduce.boreas.relations import Requirement, affinity, spread
-from stowage_testbed.reproduce.boreas.scene import Scene, app_in
 from stowage_testbed.scenario.model import Workload
+
+RUNS = 100
+"""Repetitions of the minimal and of the affinity test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One test of the paper.
+
+    Attributes
+    ----------
+    default_percent, boreas_percent
+        Runs in which every pod got a node; ``None`` where it is not said.
+    solve_s
+        Mean seconds that Boreas took to compute the deployment.
+    """
+
+    default_percent: float | None
+    boreas_percent: float | None
+    solve_s: float
+
+
+MINIMAL = Published(0, 100, 1.82)
+AFFINITY = Published(34, 100, 2.15)
+AFFINITY_8 = Published(None, None, 2.92)
+AFFINITY_12 = Published(None, None, 4.22)
+
+
+NODE_CPU_MILLI = 900
+NODE_MEMORY_BYTES = 3_972_000_000
+"""What a node of the paper's cluster has left for pods, of one CPU and 4 GB; the
+system's own pods take the rest (listing 1.1, and the authors' test files)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One test.
+
+    Attributes
+    ----------
+    name, about
+        Its word, and what it is in a few.
+    nodes
+        How many there are, each as in the paper.
+    zones
+        That the nodes are in, dealt out in turn; none if empty.
+    workload
+        In the order in which its files are read.
+    published
+        The paper's own figures; ``None`` for a scene that it does not have.
+    """
+
+    name: str
+    about: str
+    nodes: int
+    workload: tuple[Workload, ...]
+    zones: tuple[str, ...] = ()
+    published: Published | None = None
+
+    @property
+    def pods(self) -> int:
+        """Return how many pods it has."""
+        return sum(one.replicas for one in self.workload)
+
+    @property
+    def pool(self) -> NodePool:
+        """Return its nodes."""
+        return NodePool(
+            self.name, self.nodes, NODE_CPU_MILLI, NODE_MEMORY_BYTES, zones=self.zones
+        )
+
+    @property
+    def fewest_nodes(self) -> int:
+        """Return how many nodes it takes at least, by CPU, which is what is scarce."""
+        asked = sum(one.replicas * one.cpu_milli for one in self.workload)
+        return -(-asked // NODE_CPU_MILLI)
+
+
+def app_in(*names: str) -> dict[str, object]:
+    """Return the requirement that a pod belongs to one of these workloads."""
+    return {"key": WORKLOAD_LABEL, "operator": "In", "values": list(names)}
+
+
+Requirement = Mapping[str, object]
+
+
+def affinity(
+    *,
+    near: Requirement | None = None,
+    apart: Requirement | None = None,
+    near_by: str = HOSTNAME,
+    apart_by: str = HOSTNAME,
+) -> dict[str, Any]:
+    """Return the part of a pod's spec that keeps it near some pods, and off others.
+
+    Parameters
+    ----------
+    near, apart
+        Which pods, as one requirement on their labels.
+    near_by, apart_by
+        The topology key: what counts as one place.
+    """
+    found: dict[str, Any] = {}
+    if near is not None:
+        found["podAffinity"] = {REQUIRED: [_term(near, near_by)]}
+    if apart is not None:
+        found["podAntiAffinity"] = {REQUIRED: [_term(apart, apart_by)]}
+    return {"affinity": found}
+
+
+def spread(over: str, whom: Requirement) -> dict[str, Any]:
+    """Return the part of a pod's spec that spreads it and its like, one off at most."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": over,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchExpressions": [dict(whom)]},
+    }
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def _term(whom: Requirement, key: str) -> dict[str, Any]:
+    return {
+        "labelSelector": {"matchExpressions": [dict(whom)]},
+        "topologyKey": key,
+    }
+
 
 MB = 1_000_000
 ZONES = ("a", "b")

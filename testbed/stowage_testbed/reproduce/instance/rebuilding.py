@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.evaluation import Evaluation, SolvedT
+from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.instance.rows import ResultRow
 from stowage_testbed.reproduce.instance.solving import Solve, SolveTask, Started
-from stowage_testbed.reproduce.sweep.engine import Engine
-from stowage_testbed.reproduce.sweep.execution import execute
-from stowage_testbed.reproduce.sweep.folder import SweepFolder
-from stowage_testbed.reproduce.sweep.journal import Journal
-from stowage_testbed.reproduce.sweep.listener import SweepListener
+from stowage_testbed.reproduce.sweep.engine import Engine, SweepListener, execute
+from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import Task
@@ -25,55 +22,7 @@ from stowage_testbed.scenario.model import Scenario
 INSTANCES, RESULTS = "instances", "results"
 
 
-class Case(Protocol):
-    """An instance that is to be found."""
-
-    @property
-    def id(self) -> str:
-        """Return its name."""
-        ...
-
-    @property
-    def cell(self) -> Cell:
-        """Return where in the grid it is."""
-        ...
-
-
-CaseT = TypeVar("CaseT", bound=Case)
-CaseT_co = TypeVar("CaseT_co", bound=Case, covariant=True)
 InstanceT = TypeVar("InstanceT", bound=Started)
-
-
-class Request(Protocol[CaseT_co]):
-    """What is asked of an evaluation."""
-
-    @property
-    def strategies(self) -> tuple[str, ...]:
-        """Return the solver's name."""
-        ...
-
-    @property
-    def limits_s(self) -> tuple[float, ...]:
-        """Return the time limits."""
-        ...
-
-    @property
-    def shard(self) -> Shard:
-        """Return the part of the instances that is dealt with."""
-        ...
-
-    @property
-    def deterministic(self) -> bool:
-        """Return whether work is counted in steps."""
-        ...
-
-    def cases(self) -> Sequence[CaseT_co]:
-        """Return the instances of the shard."""
-        ...
-
-    def document(self) -> dict[str, Any]:
-        """Return what was asked for, as JSON values."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +47,24 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
     kind: str
     row_type: type[InstanceT]
-    request_of: Callable[[Mapping[str, Any], Shard], Request[CaseT]]
+    request_of: Callable[[Mapping[str, Any], Shard], GridRequest[CaseT]]
     select: Callable[[CaseT], Task[InstanceT]]
     scenario_of: Callable[[InstanceT], Scenario]
     pair: Callable[[InstanceT, ResultRow], SolvedT]
 
     def rebuild(
         self,
-        request: Request[CaseT],
+        request: GridRequest[CaseT],
         path: Path,
         engine: Engine,
         listener: SweepListener,
     ) -> Evaluation[SolvedT]:
-        """Do what is left to do, write the Parquet files, and return all results.
-
-        Raises
-        ------
-        FolderBusyError, OtherSweepError
-            The folder cannot be used.
-        """
+        """Do what is left to do, write the Parquet files, and return all results."""
         return self.read(path, self._execute(request, path, engine, listener))
 
     def _execute(
         self,
-        request: Request[CaseT],
+        request: GridRequest[CaseT],
         path: Path,
         engine: Engine,
         listener: SweepListener,
@@ -139,13 +82,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         return {**unfound, **unsolved}
 
     def rebuild_tables(self, path: Path) -> None:
-        """Write the Parquet files of a folder whose journals are there.
-
-        Raises
-        ------
-        NoSweepError
-            They are not.
-        """
+        """Write the Parquet files of a folder whose journals are there."""
         folder = SweepFolder(path)
         self._write(
             path,
@@ -157,13 +94,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
     def read(
         self, path: Path, failures: Mapping[str, str] | None = None
     ) -> Evaluation[SolvedT]:
-        """Return what the folder's Parquet files hold.
-
-        Raises
-        ------
-        NoSweepError
-            It has none.
-        """
+        """Return what the folder's Parquet files hold."""
         request = self._request(SweepFolder(path))
         rows = read_rows(path / f"{INSTANCES}.parquet", self.row_type)
         instances = {row.case: row for row in rows}
@@ -178,14 +109,14 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
             failures=dict(failures or {}),
         )
 
-    def _request(self, folder: SweepFolder) -> Request[CaseT]:
+    def _request(self, folder: SweepFolder) -> GridRequest[CaseT]:
         header = folder.header()
         return self.request_of(header.scope, Shard.parse(header.shards[0]))
 
     def _write(
         self,
         path: Path,
-        request: Request[CaseT],
+        request: GridRequest[CaseT],
         instances: Journal[InstanceT],
         results: Journal[ResultRow],
     ) -> None:
@@ -211,7 +142,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
     def _solves(
         self,
-        request: Request[CaseT],
+        request: GridRequest[CaseT],
         instances: Journal[InstanceT],
         *,
         alternating: bool,

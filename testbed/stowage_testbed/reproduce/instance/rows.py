@@ -1,4 +1,4 @@
-"""What is known of one attempt to improve on an instance.
+"""Instances and what is known of one attempt to improve on one.
 
 Pods and nodes are numbers: a pod its place in the order of arrival, a node its place in
 the order of names. `PENDING` stands for the node of a pod that has none.
@@ -6,7 +6,12 @@ the order of names. `PENDING` stands for the node of a pod that has none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.simulation import NAMESPACE
 
 PENDING = -1
 
@@ -63,3 +68,45 @@ class ResultRow:
     tiers: tuple[TierRow, ...]
     wall_s: float
     solve_s: float
+
+
+def tier_worth(result: ResultRow, placed: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Return what is maximised, tier by tier: pods placed, then undisrupted.
+
+    Parameters
+    ----------
+    placed
+        Pods that have a node by priority, the highest first.
+    """
+    tiers = sorted(result.tiers, key=lambda tier: -tier.priority)
+    if not tiers:
+        # No plan was published in time: nothing moves.
+        return tuple((count, 0) for count in accumulate(placed))
+    return tuple((tier.placed, -tier.disruption) for tier in tiers)
+
+
+def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:
+    """Return where the pods are, by their number, from where they are by name.
+
+    Parameters
+    ----------
+    scenario
+        Its pods are called ``<workload>-<number>``.
+    nodes
+        By ``namespace/name``.
+    """
+    (pool,) = scenario.nodes
+    numbers: dict[str | None, int] = {
+        name: number for number, name in enumerate(pool.node_names())
+    }
+    numbers[None] = PENDING
+    return tuple(numbers[nodes[f"{NAMESPACE}/{name}"]] for name in pod_names(scenario))
+
+
+def pod_names(scenario: Scenario) -> list[str]:
+    """Return the names of the pods in the order of arrival."""
+    return [
+        f"{one.name}-{number}"
+        for one in scenario.workload
+        for number in range(one.replicas)
+    ]

@@ -11,10 +11,14 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.errors import StowageError
 from stowage_testbed.instances.snapshot import snapshot_of
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
-from stowage_testbed.reproduce.instance.errors import StepsCutShortError
-from stowage_testbed.reproduce.instance.pods import pod_names
-from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
-from stowage_testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.reproduce.instance.rows import (
+    PENDING,
+    ResultRow,
+    TierRow,
+    Where,
+    pod_names,
+)
+from stowage_testbed.reproduce.sweep.task import Tools
 from stowage_testbed.scenario.model import Scenario
 
 OVERRAN = "the solver overran its time limit"
@@ -54,11 +58,6 @@ class Solve:
             The instance; its pods are called ``<workload>-<number>``.
         start
             Where they are, in the order of arrival.
-
-        Raises
-        ------
-        StowageError, StepsCutShortError
-            There is no result.
         """
         cores = 1 if self.deterministic else tools.cores
         nodes = [name for pool in scenario.nodes for name in pool.node_names()]
@@ -107,7 +106,10 @@ class Solve:
         except StowageError as error:
             raise call_failed(self.case, self.strategy, str(error)) from None
         if self.deterministic and last.message.startswith(OVERRAN):
-            raise StepsCutShortError(self.id, self.limit_s)
+            raise StowageError(
+                f"{self.id}: the machine was too busy for its steps within "
+                f"{self.limit_s:g} s; raise --limits, or use fewer --workers"
+            )
         return last
 
 

@@ -6,15 +6,19 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.reproduce.instance.worth import tier_worth
-from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation
-from stowage_testbed.reproduce.paper.category import Baseline, Category
-from stowage_testbed.reproduce.paper.live.rows import LiveRow
+from stowage_testbed.reproduce.instance.rows import tier_worth
+from stowage_testbed.reproduce.paper.categories import (
+    Baseline,
+    Categorised,
+    Category,
+    Evaluation,
+    placed_by_priority,
+)
+from stowage_testbed.reproduce.paper.evaluation import PUBLISHED_STRATEGY
+from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import no_calls_percent
-from stowage_testbed.reproduce.paper.placed import placed_by_priority
 from stowage_testbed.reproduce.paper.published import HEADLINES
-from stowage_testbed.reproduce.paper.request import PUBLISHED_STRATEGY
-from stowage_testbed.reproduce.paper.tables.live_table import full_ratio, ratio
+from stowage_testbed.reproduce.paper.tables import full_ratio, ratio
 from stowage_testbed.text.figure import (
     Figure,
     at_least,

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stowage_testbed.reproduce.instance.reporting import write_tables
-from stowage_testbed.reproduce.paper.category import Baseline
+from stowage_testbed.reproduce.paper.categories import Baseline
 from stowage_testbed.reproduce.paper.evaluation import PAPER
 from stowage_testbed.reproduce.paper.figures import evaluation_figures
-from stowage_testbed.reproduce.paper.live.running import live_rows
+from stowage_testbed.reproduce.paper.live import live_rows
 from stowage_testbed.reproduce.paper.page.page import page
-from stowage_testbed.reproduce.paper.tables.headline_table import headline_table
-from stowage_testbed.reproduce.paper.tables.live_table import live_table
-from stowage_testbed.reproduce.paper.tables.table_1 import table_1
+from stowage_testbed.reproduce.paper.tables import headline_table, live_table, table_1
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.whole_file import write_whole
 
@@ -38,11 +36,6 @@ def write_report(
         Why, of each task that this call could not carry out.
     minutes
         That this call took.
-
-    Raises
-    ------
-    NoSweepError
-        There are no results.
     """
     evaluation = PAPER.read(path, failures)
     live = live_rows(path)

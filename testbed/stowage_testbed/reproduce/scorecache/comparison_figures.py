@@ -8,7 +8,7 @@ from statistics import fmean
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.verdict_table import verdict_of
 from stowage_testbed.compare.verdicts.verdict import Verdict
-from stowage_testbed.reproduce.scorecache.planned import Planned
+from stowage_testbed.reproduce.scorecache.comparisons import Planned
 from stowage_testbed.text.figure import Figure, Target, at_most, figure
 
 OURS = ("stowage", "stowage-score-cache")

@@ -2,9 +2,105 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from stowage_testbed.reproduce.scorecache.planned import LIFTED_QPS, Planned
+from stowage_testbed.compare.arms.registry import ARMS, choose_arms
+from stowage_testbed.compare.session.request import (
+    CompareListener,
+    CompareRequest,
+    LimitsKind,
+    Turn,
+    one_scenario,
+)
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.run.arm import ClientLimits
+
+LIFTED_QPS = 5000
+"""More than any of them can ask for on one machine."""
+
+EQUAL_QPS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One scenario, its arms and rounds.
+
+    Attributes
+    ----------
+    name
+        Of its folder and in its figures.
+    own
+        Run every arm with its own client limits too, as different as they are.
+    qps, burst
+        Equal client limits.
+    metrics
+        Those that become figures.
+    """
+
+    name: str
+    scenario: str
+    rounds: int
+    variant: str | None = None
+    arms: tuple[str, ...] = tuple(ARMS)
+    own: bool = False
+    qps: int = EQUAL_QPS
+    burst: int = EQUAL_QPS
+    warm_up: int = 50
+    metrics: tuple[str, ...] = (
+        "placed_pods",
+        "t_sched_mean_s",
+        "t_sched_p99_s",
+        "throughput_pods_per_s",
+        "jain_pods",
+        "scheduler_memory_peak_bytes",
+        "scheduler_cpu_s",
+    )
+
+    def request(self, scenarios: Path, results: Path) -> CompareRequest:
+        """Return what is asked of the comparison.
+
+        Parameters
+        ----------
+        scenarios
+            Folder of the scenario files.
+        results
+            Folder of all comparisons.
+        """
+        equal: Mapping[LimitsKind, ClientLimits | None] = {
+            "equal": ClientLimits(self.qps, self.burst)
+        }
+        return CompareRequest(
+            scenario=one_scenario(self.scenario, scenarios, self.variant),
+            arms=tuple(choose_arms(self.arms)),
+            folder=results / self.name,
+            rounds=self.rounds,
+            limits={"own": None, **equal} if self.own else equal,
+            warm_up=self.warm_up,
+            allow_unfair=self.own,
+        )
+
+
+class ComparisonProgress(CompareListener):
+    """Reports the result of each turn.
+
+    Parameters
+    ----------
+    say
+        Takes a line.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+
+    def turn_finished(self, turn: Turn, record: RunRecord) -> None:
+        """Report its result."""
+        placed = sum(pod.node != "" for pod in record.pods)
+        said = record.error or f"{placed} pods placed, {record.window_s:.1f} s"
+        where = f"{turn.arm}, {turn.limits} limits, round {turn.round_number}"
+        self._say(f"  {where}: {said}")
+
 
 _RECOVERY_METRICS = (
     "ttr_s",

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from stowage_testbed.compare.reports import write_whole_report
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.session.session import compare
-from stowage_testbed.compare.tables.burst_table import burst_table
-from stowage_testbed.compare.tables.direction_table import direction_table
-from stowage_testbed.compare.whole_report import write_whole_report
+from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
 from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
-from stowage_testbed.reproduce.scorecache.comparisons import DEFAULT, FULL
-from stowage_testbed.reproduce.scorecache.planned import Planned
-from stowage_testbed.reproduce.scorecache.progress import ComparisonProgress
+from stowage_testbed.reproduce.scorecache.comparisons import (
+    DEFAULT,
+    FULL,
+    ComparisonProgress,
+    Planned,
+)
 from stowage_testbed.reproduce.scorecache.recovery_table import recovery_table
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.text.table import Table
@@ -60,11 +62,6 @@ def rebuild(
         Where the figures go, as JSON.
     say
         Receives a line for each run.
-
-    Raises
-    ------
-    StowageError
-        A tool is missing, or a cluster failed. What was measured is kept.
     """
     tables: list[Table] = []
     figures: list[Figure] = []

@@ -2,26 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 from filelock import FileLock, Timeout
 
-from stowage_testbed.environment import machine
-from stowage_testbed.reproduce.sweep.errors import (
-    FolderBusyError,
-    NoSweepError,
-    OtherSweepError,
-)
-from stowage_testbed.reproduce.sweep.journal import Journal
-from stowage_testbed.reproduce.sweep.program import differences, program
+from stowage_testbed import journal
+from stowage_testbed.environment import machine, package_versions, source_digest
+from stowage_testbed.errors import StowageError
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import RowT
+from stowage_testbed.toolchain import tool_path
 from stowage_testbed.whole_file import write_whole
+
+
+class Journal(Generic[RowT]):
+    """Rows by task; a task that is here is not carried out again.
+
+    Parameters
+    ----------
+    path
+        The file; read if it is there, else made with the first outcome.
+    row_type
+        A dataclass.
+
+    Raises
+    ------
+    StowageError
+        A line other than the last is no outcome.
+    """
+
+    def __init__(self, path: Path, row_type: type[RowT]) -> None:
+        rows = tuple[row_type, ...]  # type: ignore[valid-type]
+        self._form: Any = msgspec.defstruct("Outcome", [("task", str), ("rows", rows)])
+        self._file = journal.Journal[Any](path, self._form)
+        self._rows: dict[str, tuple[RowT, ...]] = {
+            outcome.task: outcome.rows for outcome in self._file.records()
+        }
+
+    def __contains__(self, task_id: str) -> bool:
+        return task_id in self._rows
+
+    def __getitem__(self, task_id: str) -> tuple[RowT, ...]:
+        return self._rows[task_id]
+
+    def get(self, task_id: str) -> tuple[RowT, ...]:
+        """Return the rows of a task; none if it is not done."""
+        return self._rows.get(task_id, ())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, task_id: str, rows: tuple[RowT, ...]) -> None:
+        """Write the outcome of a task down."""
+        self._file.add(self._form(task_id, rows))
+        self._rows[task_id] = rows
+
+
+RECIPE = 2
+"""Counted up whenever a task would give other rows than before."""
+
+PACKAGES = ("numba", "numpy", "ortools")
+
+
+def program() -> dict[str, str]:
+    """Return what must be the same wherever rows of one sweep are made."""
+    versions = package_versions()
+    return {
+        "recipe": str(RECIPE),
+        "optimiser": source_digest(),
+        "simulator": tool_path("stowage-simulate").parent.name,
+        **{name: versions[name] for name in PACKAGES},
+    }
+
+
+def differences(here: dict[str, str], there: dict[str, str]) -> list[str]:
+    """Return what differs, as in ``ortools 9.15 here, 9.14 there``."""
+    return [
+        f"{name} {here.get(name, 'none')} here, {there.get(name, 'none')} there"
+        for name in sorted(here.keys() | there.keys())
+        if here.get(name) != there.get(name)
+    ]
+
 
 HEADER = "sweep.json"
 
@@ -66,12 +135,12 @@ class SweepFolder:
 
         Raises
         ------
-        NoSweepError
+        StowageError
             There are none.
         """
         file = self.path / HEADER
         if not file.is_file():
-            raise NoSweepError(self.path)
+            raise no_sweep(self.path)
         return msgspec.json.decode(file.read_bytes(), type=Header)
 
     def write_header(self, header: Header) -> None:
@@ -85,7 +154,7 @@ class SweepFolder:
 
         Raises
         ------
-        FolderBusyError
+        StowageError
             Somebody else is at work here.
         """
         self.path.mkdir(parents=True, exist_ok=True)
@@ -93,19 +162,14 @@ class SweepFolder:
             with FileLock(self.path / ".lock", timeout=0):
                 yield
         except Timeout as error:
-            raise FolderBusyError(self.path) from error
+            raise StowageError(
+                f"another sweep is at work in {self.path}; wait for it, or give this "
+                "one another folder with --results"
+            ) from error
 
     @contextmanager
     def opened(self, kind: str, scope: dict[str, Any], shard: Shard) -> Iterator[None]:
-        """Keep others out for the block, and write the header.
-
-        Raises
-        ------
-        FolderBusyError
-            Somebody else is at work here.
-        OtherSweepError
-            What is in it was made by another program, or is of another kind.
-        """
+        """Keep others out for the block, and write the header."""
         with self.alone():
             self._begin(kind, scope, shard)
             yield
@@ -122,7 +186,7 @@ class SweepFolder:
             if before.shards != shards:
                 found.append(f"it is shard {', '.join(before.shards)}, not {shard}")
             if found:
-                raise OtherSweepError(self.path, found)
+                raise other_sweep(self.path, found)
             machines = tuple(dict.fromkeys((*before.machines, *machines)))
         self.write_header(Header(kind, made_by, scope, shards, machines))
 
@@ -133,4 +197,20 @@ def _this_machine() -> str:
     return (
         f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, "
         f"Python {facts['python']}"
+    )
+
+
+def no_sweep(folder: Path) -> StowageError:
+    """Return the error that there is nothing to report on."""
+    return StowageError(
+        f"{folder} holds no results of a sweep; make some with `stowage reproduce` "
+        "and --results"
+    )
+
+
+def other_sweep(folder: Path, differences: Sequence[str]) -> StowageError:
+    """Return the error that a folder holds results of another program or kind."""
+    return StowageError(
+        f"{folder} holds results that cannot be resumed: {'; '.join(differences)}; "
+        "name another folder with --results, or remove this one"
     )

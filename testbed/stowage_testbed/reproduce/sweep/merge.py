@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from stowage_testbed.reproduce.sweep.errors import (
-    NoSweepError,
-    OtherSweepError,
-    ShardsMissingError,
+from stowage_testbed.errors import StowageError
+from stowage_testbed.reproduce.sweep.folder import (
+    Header,
+    SweepFolder,
+    differences,
+    no_sweep,
+    other_sweep,
 )
-from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
-from stowage_testbed.reproduce.sweep.program import differences
 from stowage_testbed.reproduce.sweep.shard import Shard
 
 
@@ -20,15 +21,12 @@ def merge(parts: Sequence[Path], into: Path) -> Header:
 
     Raises
     ------
-    NoSweepError
-        A part is none, or there is no part.
-    OtherSweepError
-        Parts do not belong together, or ``into`` holds something already.
-    ShardsMissingError
-        A shard is not among them.
+    StowageError
+        A part is none, parts do not belong together, a shard is not among them, or
+        ``into`` holds something already.
     """
     if not parts:
-        raise NoSweepError(into)
+        raise no_sweep(into)
     headers = [SweepFolder(part).header() for part in parts]
     first = headers[0]
     for part, header in zip(parts, headers, strict=True):
@@ -36,12 +34,12 @@ def merge(parts: Sequence[Path], into: Path) -> Header:
         if (header.kind, header.scope) != (first.kind, first.scope):
             found.append(f"{parts[0]} was asked for something else")
         if found:
-            raise OtherSweepError(part, found)
+            raise other_sweep(part, found)
     _refuse_holes(shard for header in headers for shard in header.shards)
     target = SweepFolder(into)
     with target.alone():
         if any(into.glob("*.jsonl")):
-            raise OtherSweepError(into, ["there are results in it already"])
+            raise other_sweep(into, ["there are results in it already"])
         for part in parts:
             for journal in sorted(part.glob("*.jsonl")):
                 with (into / journal.name).open("ab") as file:
@@ -63,7 +61,10 @@ def _refuse_holes(names: Iterable[str]) -> None:
     }
     missing = sorted(wanted - shards, key=lambda one: (one.count, one.number))
     if missing:
-        raise ShardsMissingError([str(one) for one in missing])
+        raise StowageError(
+            "the parts do not make a whole; missing: "
+            f"{', '.join(map(str, missing))}; name their folders too"
+        )
 
 
 def _whole_lines(content: bytes) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
-from stowage_testbed.reproduce.sweep.errors import ShardFormError
+from stowage_testbed.errors import InputError
 
 ItemT = TypeVar("ItemT")
 
@@ -25,15 +25,15 @@ class Shard:
 
         Raises
         ------
-        ShardFormError
+        InputError
             It stands for none.
         """
         match = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
-        if match is None:
-            raise ShardFormError(text)
-        number, count = int(match[1]), int(match[2])
+        number, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= number <= count:
-            raise ShardFormError(text)
+            raise InputError(
+                f"--shard {text!r}: must be i/n with i from 1 to n, as in 2/8"
+            )
         return cls(number, count)
 
     def __str__(self) -> str:

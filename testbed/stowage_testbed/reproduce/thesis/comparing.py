@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stowage_testbed.reproduce.instance.rows import PENDING
-from stowage_testbed.reproduce.instance.worth import tier_worth
+from stowage_testbed.reproduce.instance.rows import PENDING, tier_worth
 from stowage_testbed.reproduce.thesis.evaluation import ThesisSolved
 
 

@@ -1,15 +1,67 @@
-"""How the thesis's evaluation is rebuilt."""
+"""What of the thesis's evaluation is to be rebuilt, and how."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from stowage_optimizer.model.options import DEFAULT_STRATEGY
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.evaluation import Evaluation, Solved
 from stowage_testbed.reproduce.instance.rebuilding import Rebuilding
-from stowage_testbed.reproduce.thesis.regenerating import scenario_of
-from stowage_testbed.reproduce.thesis.request import ThesisRequest
-from stowage_testbed.reproduce.thesis.rows import ThesisRow
-from stowage_testbed.reproduce.thesis.selecting import SelectTask
+from stowage_testbed.reproduce.instance.request import GridRequest
+from stowage_testbed.reproduce.thesis.instances import (
+    SelectTask,
+    ThesisCase,
+    ThesisRow,
+    scenario_of,
+    thesis_grid,
+)
+from stowage_testbed.reproduce.thesis.published import LIMITS_S, SAMPLE
+
+OR_TOOLS, Z3 = "cpsat-items", "z3"
+WITH_SYMMETRY = {OR_TOOLS: "cpsat-items-symmetry", Z3: "z3-symmetry"}
+"""The same with the printed rows for equal pods and nodes."""
+
+STRATEGIES = (OR_TOOLS, Z3, *WITH_SYMMETRY.values(), "paper", DEFAULT_STRATEGY)
+
+
+@dataclass(frozen=True, slots=True)
+class ThesisRequest(GridRequest[ThesisCase]):
+    """What of the thesis's evaluation is to be rebuilt.
+
+    Attributes
+    ----------
+    labelled
+        Also the same cells with affinity and anti-affinity to labels of nodes.
+    """
+
+    sample: int = SAMPLE
+    strategies: tuple[str, ...] = STRATEGIES
+    limits_s: tuple[float, ...] = LIMITS_S
+    labelled: bool = True
+
+    @staticmethod
+    def grid() -> tuple[Cell, ...]:
+        """Return the thesis's 64 cells."""
+        return thesis_grid()
+
+    def cases(self) -> Sequence[ThesisCase]:
+        """Return the shard's cases: first instances of all cells before second ones."""
+        kinds = (False, True) if self.labelled else (False,)
+        return self.shard.of(
+            [
+                ThesisCase(cell, number, labelled)
+                for number in range(self.sample)
+                for cell in self.cells
+                for labelled in kinds
+            ]
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return what was asked for, as JSON values."""
+        return {**GridRequest.document(self), "labelled": self.labelled}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,15 @@ from itertools import count
 
 import pytest
 
-from stowage_testbed.compare.calibration.measuring import TRIES, TRY_S, measure_speed
-from stowage_testbed.compare.calibration.speed import ASSUMED_SPREAD, Speed, slowdown
-from stowage_testbed.compare.calibration.works import WORKS
+from stowage_testbed.compare.calibration import (
+    ASSUMED_SPREAD,
+    TRIES,
+    TRY_S,
+    WORKS,
+    Speed,
+    measure_speed,
+    slowdown,
+)
 
 
 def test_a_rate_is_the_best_of_the_tries() -> None:

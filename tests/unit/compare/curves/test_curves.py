@@ -9,10 +9,13 @@ from burst_runs import BurstArm, burst_rounds
 from comparisons import a_result
 from run_records import GB, a_node, a_record, pod_on
 
-from stowage_testbed.compare.curves.latency import distribution
-from stowage_testbed.compare.curves.line import thinned
-from stowage_testbed.compare.curves.load import utilisation_over_time, waiting_over_time
-from stowage_testbed.compare.plots.pictures import draw_pictures
+from stowage_testbed.compare.curves import (
+    distribution,
+    thinned,
+    utilisation_over_time,
+    waiting_over_time,
+)
+from stowage_testbed.compare.plots import draw_pictures
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

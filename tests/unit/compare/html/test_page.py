@@ -14,9 +14,8 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
-from stowage_testbed.compare.html.forest import WIDTH, forest
-from stowage_testbed.compare.html.page import page
-from stowage_testbed.compare.html.placements import placements
+from stowage_testbed.compare.html.data import placements
+from stowage_testbed.compare.html.page import WIDTH, forest, page
 from stowage_testbed.compare.result import Result
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.002))

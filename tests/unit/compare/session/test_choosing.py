@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.compare.session.choosing import (
+from stowage_testbed.compare.session.request import (
     default_folder,
     limits_of,
     one_scenario,
     words,
 )
-from stowage_testbed.compare.session.errors import (
-    LimitsUnknownError,
-    SeveralScenariosError,
-)
+from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import ClientLimits
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
@@ -35,7 +32,7 @@ def test_limits_are_run_in_the_order_in_which_they_are_named() -> None:
 
 @pytest.mark.parametrize("text", ["equel", "", ","])
 def test_limits_of_another_kind_are_refused(text: str) -> None:
-    with pytest.raises(LimitsUnknownError, match=r"`own`.*nor `equal`"):
+    with pytest.raises(InputError, match=r"`own`.*nor `equal`"):
         limits_of(text, 1000)
 
 
@@ -49,7 +46,7 @@ def test_a_name_means_the_scenario_without_its_variants() -> None:
 
 
 def test_a_folder_of_scenarios_is_too_many() -> None:
-    with pytest.raises(SeveralScenariosError, match="compare one at a time"):
+    with pytest.raises(InputError, match="compare one at a time"):
         one_scenario("burst/*", SCENARIOS, None)
 
 

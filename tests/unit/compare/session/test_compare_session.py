@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 from burst_runs import BurstArm, a_burst_run
 
+from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.bundle import BundleFolder, read_bundle
-from stowage_testbed.compare.catalogue import choose_arms
 from stowage_testbed.compare.session.beginning import begun
-from stowage_testbed.compare.session.choosing import limits_of, one_scenario
-from stowage_testbed.compare.session.errors import (
-    NothingMeasuredError,
-    OtherComparisonError,
-    UnfairArmsError,
+from stowage_testbed.compare.session.request import (
+    CompareListener,
+    CompareRequest,
+    limits_of,
+    one_scenario,
+    turns,
 )
-from stowage_testbed.compare.session.listener import CompareListener
-from stowage_testbed.compare.session.order import turns
-from stowage_testbed.compare.session.request import CompareRequest
 from stowage_testbed.compare.session.session import compare, remaining
+from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.model import Scenario
 
@@ -107,7 +106,7 @@ def test_another_comparison_in_the_folder_is_left_alone(
     begun(request_)
     before = (request_.folder / "compare.json").read_bytes()
 
-    with pytest.raises(OtherComparisonError, match=differs):
+    with pytest.raises(InputError, match=differs):
         compare(replace(request_, **changed), CompareListener())  # type: ignore[arg-type]
 
     assert (request_.folder / "compare.json").read_bytes() == before
@@ -119,7 +118,7 @@ def test_other_arms_are_another_comparison(
     """The first is the baseline, so that the order counts too."""
     begun(request_)
 
-    with pytest.raises(OtherComparisonError, match="arms"):
+    with pytest.raises(InputError, match="arms"):
         begun(replace(request_, arms=arms(tmp_path, ARMS[::-1])))
 
 
@@ -130,7 +129,7 @@ def test_another_build_is_another_scheduler(
     begun(request_)
     (tmp_path / "scheduler").write_text("another build")
 
-    with pytest.raises(OtherComparisonError, match="builds of the arms"):
+    with pytest.raises(InputError, match="builds of the arms"):
         begun(request_)
 
 
@@ -173,7 +172,7 @@ def test_arms_that_differ_in_what_decides_are_refused(
         limits=limits_of("own", 1000),
     )
 
-    with pytest.raises(UnfairArmsError, match="client QPS: first 50, second 1000"):
+    with pytest.raises(InputError, match="client QPS: first 50, second 1000"):
         compare(unfair, CompareListener())
 
     assert not unfair.folder.exists()
@@ -198,7 +197,7 @@ def test_what_is_unfair_is_compared_when_it_is_asked_for(
 def test_a_scenario_that_measures_nothing_is_refused(request_: CompareRequest) -> None:
     unmeasured = replace(request_, scenario=scenario("nodes/replacement"))
 
-    with pytest.raises(NothingMeasuredError, match="measure: start"):
+    with pytest.raises(InputError, match="measure: start"):
         compare(unmeasured, CompareListener())
 
 

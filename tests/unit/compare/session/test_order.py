@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from stowage_testbed.compare.session.order import turns
+from stowage_testbed.compare.session.request import turns
 
 ARMS = ["default", "stowage", "koordinator"]
 LIMITS = ["own", "equal"]

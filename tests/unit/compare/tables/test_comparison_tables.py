@@ -11,12 +11,10 @@ from comparisons import a_comparison, a_result
 
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.all_tables import all_tables
-from stowage_testbed.compare.tables.burst_table import burst_table
-from stowage_testbed.compare.tables.direction_table import direction_table
+from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
 from stowage_testbed.compare.tables.numbers import shown, spread_shown
-from stowage_testbed.compare.tables.step_summary import MOST_BYTES, append_step_summary
 from stowage_testbed.compare.tables.verdict_table import verdict_table
-from stowage_testbed.text.markdown import markdown_text
+from stowage_testbed.text.markdown import MOST_BYTES, append_step_summary, markdown_text
 from stowage_testbed.text.table import Table
 from stowage_testbed.text.terminal import terminal_text
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from stowage_testbed.compare.verdicts.judging import judge, judge_arm
-from stowage_testbed.compare.verdicts.measured_run import MeasuredRun
-from stowage_testbed.compare.verdicts.verdict import Verdict
+from stowage_testbed.compare.verdicts.verdict import MeasuredRun, Verdict
 from stowage_testbed.metrics.metric import Better, Metric
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stowage_testbed.compare.verdicts.family import HEADLINES, family_of, weights
-from stowage_testbed.compare.verdicts.levels import ERROR_RATE, levels
-from stowage_testbed.compare.verdicts.null_tables import null_p_values
+from stowage_testbed.compare.verdicts.levels import (
+    ERROR_RATE,
+    HEADLINES,
+    levels,
+    weights,
+)
 from stowage_testbed.compare.verdicts.pairs import Floats, Pairs
 from stowage_testbed.metrics.metric import Metric
 
@@ -25,35 +28,14 @@ def noise(rounds: int, seed: int = 2) -> Floats:
 
 def test_one_metric_keeps_the_whole_error() -> None:
     """There is nothing to share it with."""
-    (level,) = levels([pairs("a", noise(5))], ()).values()
-
-    assert level == pytest.approx(ERROR_RATE, rel=0.15)
+    assert levels([pairs("a", noise(5))]) == {"a": ERROR_RATE}
 
 
-def test_metrics_that_are_one_and_the_same_do_not_pay_for_each_other() -> None:
-    """Ten names of one number are one question, even with three rounds."""
-    column = noise(3)
-    same = [pairs(f"t_sched_{number}", column) for number in range(10)]
-
-    assert levels(same, ()).values() == pytest.approx([ERROR_RATE] * 10, rel=0.2)
-
-
-def test_metrics_of_other_families_pay_in_full() -> None:
-    """Three points of two metrics look related whether they are or not."""
+def test_metrics_share_the_error() -> None:
+    """Twenty questions, of which one may be answered wrong in twenty comparisons."""
     columns = [pairs(f"m{number}", noise(3, number)) for number in range(20)]
 
-    assert levels(columns, ()).values() == pytest.approx(
-        [ERROR_RATE / 20] * 20, rel=0.2
-    )
-
-
-def test_chance_relations_inside_a_family_are_not_believed() -> None:
-    """Metrics of one family need not hang together."""
-    columns = [pairs(f"t_sched_{number}", noise(6, number)) for number in range(20)]
-
-    assert levels(columns, ()).values() == pytest.approx(
-        [ERROR_RATE / 20] * 20, rel=0.2
-    )
+    assert list(levels(columns).values()) == pytest.approx([ERROR_RATE / 20] * 20)
 
 
 def test_what_is_shown_hands_its_share_on() -> None:
@@ -61,53 +43,25 @@ def test_what_is_shown_hands_its_share_on() -> None:
     quiet = [pairs(f"m{number}", noise(5, number)) for number in range(4)]
     shown = pairs("plain", 3 + noise(5))
 
-    alone, beside = levels(quiet, ()), levels([*quiet, shown], ())
+    alone, beside = levels(quiet), levels([*quiet, shown])
 
-    assert beside["plain"] == pytest.approx(ERROR_RATE / 5, rel=0.2)
-    assert {name: beside[name] for name in alone} == pytest.approx(alone, rel=0.1)
+    assert beside["plain"] == pytest.approx(ERROR_RATE / 5)
+    assert {name: beside[name] for name in alone} == pytest.approx(alone)
 
 
 def test_what_never_varies_leaves_its_share() -> None:
     """It cannot be called anything."""
     still = [pairs(f"still_{number}", np.zeros(5)) for number in range(30)]
 
-    found = levels([pairs("a", noise(5)), *still], ())
-
-    assert found["a"] == pytest.approx(ERROR_RATE, rel=0.15)
-
-
-def test_what_lacks_rounds_keeps_its_own_share() -> None:
-    """How it hangs together with the others is not known."""
-    found = levels([pairs("a", noise(5)), pairs("b", noise(4))], ())
-
-    assert found["b"] == pytest.approx(ERROR_RATE / 2)
-    assert found["a"] == pytest.approx(ERROR_RATE / 2, rel=0.15)
+    assert levels([pairs("a", noise(5)), *still]) == {"a": ERROR_RATE}
 
 
 def test_the_shares_add_up_to_one() -> None:
     """Headlines have four fifths, if there are others."""
     mixed = weights([*HEADLINES[:2], "a", "b", "c"])
 
-    assert mixed.sum() == pytest.approx(1)
-    assert mixed[:2] == pytest.approx(0.4)
-    assert weights(["a", "b"]) == pytest.approx(0.5)
-    assert weights(HEADLINES[:2]) == pytest.approx(0.5)
-    assert weights([]).size == 0
-
-
-def test_families_are_of_metrics_from_the_same_observations() -> None:
-    """The mean latency and the length of the queue are one thing, by Little's law."""
-    assert family_of("t_sched_p99_s") == family_of("waiting_mean_pods")
-    assert family_of("jain_cpu") == family_of("pods_per_node_cv")
-    assert family_of("placed_pods") == "placed_pods"
-
-
-def test_p_values_without_a_change_are_uniform() -> None:
-    """Whatever the metrics share, each alone is an ordinary test."""
-    columns = np.stack([noise(4), noise(4) + 0.2 * noise(4, 3)], axis=1)
-
-    values = null_p_values(columns, ["t_sched_"] * 2, np.random.default_rng(1))
-
-    assert values.shape == (10_000, 2)
-    for share in (0.01, 0.05, 0.5):
-        assert (values < share).mean(axis=0) == pytest.approx(share, rel=0.25)
+    assert sum(mixed.values()) == pytest.approx(1)
+    assert [mixed[name] for name in HEADLINES[:2]] == pytest.approx([0.4, 0.4])
+    assert weights(["a", "b"]) == {"a": 0.5, "b": 0.5}
+    assert weights(HEADLINES[:2]) == dict.fromkeys(HEADLINES[:2], 0.5)
+    assert weights([]) == {}

@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from stowage_testbed.reproduce.paper.categorised import Categorised, Evaluation, shares
-from stowage_testbed.reproduce.paper.category import Baseline, Category
-from stowage_testbed.reproduce.paper.placed import all_placed, placed_by_priority
+from stowage_testbed.reproduce.paper.categories import (
+    Baseline,
+    Categorised,
+    Category,
+    Evaluation,
+    all_placed,
+    placed_by_priority,
+    shares,
+)
 
 
 @dataclass(frozen=True, slots=True)

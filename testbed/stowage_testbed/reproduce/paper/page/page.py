@@ -11,20 +11,18 @@ import matplotlib as mpl
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from stowage_testbed.compare.plots.style import SETTINGS
-from stowage_testbed.reproduce.paper.categorised import Evaluation
-from stowage_testbed.reproduce.paper.category import Baseline
-from stowage_testbed.reproduce.paper.live.rows import LiveRow
+from stowage_testbed.compare.plots import SETTINGS
+from stowage_testbed.reproduce.paper.categories import Baseline, Evaluation
+from stowage_testbed.reproduce.paper.instances import SEEDS_TRIED
+from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import differences
-from stowage_testbed.reproduce.paper.plots.figure_3 import figure_3
-from stowage_testbed.reproduce.paper.plots.figure_4 import figure_4, shown_limit
-from stowage_testbed.reproduce.paper.selecting import SEEDS_TRIED
-from stowage_testbed.reproduce.paper.tables.headline_table import (
+from stowage_testbed.reproduce.paper.plots import figure_3, figure_4, shown_limit
+from stowage_testbed.reproduce.paper.tables import (
     headline_sentences,
     headline_table,
+    live_table,
+    table_1,
 )
-from stowage_testbed.reproduce.paper.tables.live_table import live_table
-from stowage_testbed.reproduce.paper.tables.table_1 import table_1
 from stowage_testbed.reproduce.sweep.folder import Header
 from stowage_testbed.text.offline_page import policy_hash, templates_of
 

@@ -1,0 +1,64 @@
+"""The arms that there are, by name: the one place where an arm is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from stowage_testbed.errors import InputError
+from stowage_testbed.run.arm import Arm
+
+ARMS: Mapping[str, str] = {
+    "default": "kube_scheduler:default_arm",
+    "stowage": "stowage:stowage_arm",
+    "stowage-score-cache": "stowage:score_cache_arm",
+    "koordinator": "koordinator:koordinator_arm",
+    "yunikorn": "yunikorn:YunikornArm",
+}
+"""By name, the file beside this one and what in it makes the arm. It is imported when
+the arm is chosen: the names alone are wanted by every command's help."""
+
+
+def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
+    """Return the arms of some names, then those of some arm files.
+
+    Raises
+    ------
+    InputError
+        None is asked for, no arm has one of the names, two have one name, or an arm
+        file cannot be used.
+    """
+    from stowage_testbed.compare.arm_file.load import load_arm_file  # noqa: PLC0415
+    from stowage_testbed.compare.arms.file_arm import FileArm  # noqa: PLC0415
+
+    if not names and not files:
+        raise InputError(
+            "nothing to compare: name arms with --arms, as in "
+            f"{','.join(list(ARMS)[:2])}, or describe a scheduler of your own with "
+            "--arm-file"
+        )
+    for name in names:
+        if name not in ARMS:
+            raise InputError(
+                f"there is no arm {name!r}; the arms are {', '.join(ARMS)}; "
+                "describe a scheduler of your own with --arm-file"
+            )
+    arms: list[Arm] = [_made(name) for name in names]
+    arms += [FileArm(load_arm_file(file)) for file in files]
+    # A registered name always means the registered arm, asked for or not.
+    taken = set(ARMS) - set(names)
+    for arm in arms:
+        if arm.name in taken:
+            raise InputError(
+                f"two arms are called {arm.name!r}; name each once, and give an arm "
+                "file's scheduler another `name`"
+            )
+        taken.add(arm.name)
+    return arms
+
+
+def _made(name: str) -> Arm:
+    file, _, maker = ARMS[name].partition(":")
+    arm: Arm = getattr(import_module(f"{__package__}.{file}"), maker)()
+    return arm

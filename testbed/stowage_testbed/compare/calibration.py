@@ -1,0 +1,149 @@
+"""How fast this machine is, so that times of two machines can be held together.
+
+It is measured in about a second, as the rates of a few fixed pieces of work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from statistics import fmean, stdev
+
+ASSUMED_SPREAD = 0.1
+"""Of one rate's logarithm, where a single one leaves no other way to know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What was measured of a machine.
+
+    Attributes
+    ----------
+    per_s
+        By the name of the work, how often it was done in a second: the best of several
+        tries, since whatever else runs only ever slows a try.
+    cpus
+        Cores that the processes may use.
+    """
+
+    per_s: Mapping[str, float]
+    cpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """How many times longer work takes on one machine than on another.
+
+    Attributes
+    ----------
+    factor
+        Geometric mean over the pieces of work that both machines did.
+    log_spread
+        Standard deviation of that mean's logarithm: it depends on the kind of work.
+    works
+        The pieces of work.
+    """
+
+    factor: float
+    log_spread: float
+    works: tuple[str, ...]
+
+
+def slowdown(before: Speed, now: Speed) -> Slowdown | None:
+    """Return how much slower the machine is now; ``None`` with no work in common."""
+    works = tuple(name for name in before.per_s if name in now.per_s)
+    if not works:
+        return None
+    logs = [log(before.per_s[name] / now.per_s[name]) for name in works]
+    spread = stdev(logs) if len(logs) > 1 else ASSUMED_SPREAD
+    return Slowdown(exp(fmean(logs)), spread / sqrt(len(logs)), works)
+
+
+_POD = {
+    "metadata": {
+        "name": "web-7d4b9c6f5-x2x9q",
+        "labels": {f"label-{number}": f"value-{number}" for number in range(8)},
+    },
+    "spec": {
+        "containers": [
+            {
+                "name": f"container-{number}",
+                "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+                "env": [{"name": f"E{item}", "value": "v" * 16} for item in range(8)],
+            }
+            for number in range(2)
+        ]
+    },
+}
+_LIST = [_POD] * 50
+_TEXT = json.dumps(_LIST).encode()
+_NODES = 1_000
+
+
+def _encode() -> None:
+    """Objects to text and back, as every watch and every write does."""
+    json.loads(json.dumps(_LIST))
+
+
+def _hash() -> None:
+    """Integrity and TLS."""
+    for _ in range(20):
+        hashlib.sha256(_TEXT).digest()
+
+
+def _pack() -> None:
+    """Storage."""
+    zlib.compress(_TEXT, 6)
+
+
+def _score() -> None:
+    """Filter and sort nodes in plain code, as one scheduling cycle does."""
+    free = [(number * 7919) % 4000 for number in range(_NODES)]
+    fitting = [number for number in range(_NODES) if free[number] >= 100]  # noqa: PLR2004
+    sorted(fitting, key=lambda number: (-free[number], number))
+
+
+WORKS: Mapping[str, Callable[[], None]] = {
+    "encode": _encode,
+    "hash": _hash,
+    "pack": _pack,
+    "score": _score,
+}
+"""By name; a change of one is a new name, for old baselines keep the old rates."""
+
+
+TRIES = 5
+TRY_S = 0.04
+"""Long enough for the clock, short enough to fall between two other things that run."""
+
+
+def measure_speed(
+    works: Mapping[str, Callable[[], None]] = WORKS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Speed:
+    """Return the rates of the works on one core, each the best of several tries."""
+    # A first call may pay for what later ones find ready.
+    for work in works.values():
+        work()
+    rates = {
+        name: max(_rate(work, clock) for _ in range(TRIES))
+        for name, work in works.items()
+    }
+    return Speed(per_s=rates, cpus=len(os.sched_getaffinity(0)))
+
+
+def _rate(work: Callable[[], None], clock: Callable[[], float]) -> float:
+    begin_s = clock()
+    done = 0
+    while True:
+        work()
+        done += 1
+        passed_s = clock() - begin_s
+        if passed_s >= TRY_S:
+            return done / passed_s

@@ -1,1 +1,0 @@
-"""How fast this machine is, so that times of two machines can be held together."""

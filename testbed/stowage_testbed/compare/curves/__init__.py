@@ -1,1 +1,0 @@
-"""Lines that plots and page draw: latency distributions, and loads over time."""

@@ -1,1 +1,0 @@
-"""The comparison's lines as pictures for papers, PNG and SVG."""

@@ -1,0 +1,75 @@
+"""When pods waited and held room, and the quantities that change with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.record import RunRecord, Span, waiting_span
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """``values[i]`` holds from ``times_s[i]`` until ``times_s[i + 1]``; 0 before."""
+
+    times_s: tuple[float, ...]
+    values: tuple[int, ...]
+
+    @property
+    def peak(self) -> int:
+        """The largest value, 0 where there is none."""
+        return max(self.values, default=0)
+
+    def mean(self, window_s: float) -> float:
+        """Return the average over time from 0 to ``window_s``, which is above 0."""
+        ends_s = (*self.times_s, max(window_s, *self.times_s, 0.0))
+        areas = (
+            value * (end_s - begin_s)
+            for value, (begin_s, end_s) in zip(
+                self.values, pairwise(ends_s), strict=True
+            )
+        )
+        return math.fsum(areas) / window_s
+
+
+def step_line(parts: Iterable[tuple[Span, int]]) -> StepLine:
+    """Return the sum of amounts that are each there for one span of time."""
+    changes: dict[float, int] = {}
+    for (begin_s, end_s), amount in parts:
+        changes[begin_s] = changes.get(begin_s, 0) + amount
+        changes[end_s] = changes.get(end_s, 0) - amount
+    times_s = sorted(changes)
+    return StepLine(
+        times_s=tuple(times_s),
+        values=tuple(accumulate(changes[time_s] for time_s in times_s)),
+    )
+
+
+def waiting_pods(record: RunRecord) -> StepLine:
+    """Return how many pods had no node, from the window's start to its end."""
+    spans = (waiting_span(pod, record.window_s) for pod in record.pods)
+    return step_line((span, 1) for span in spans if span is not None)
+
+
+def waiting_metrics(record: RunRecord) -> Iterator[Metric]:
+    """Yield average over time and peak.
+
+    By Little's law the average is the rate of arrivals times the mean time waited, so
+    that runs are only to be compared by it where their windows are alike.
+    """
+    line, n = waiting_pods(record), len(record.pods)
+    timed = record.window_s > 0
+    yield Metric(
+        "waiting_mean_pods",
+        line.mean(record.window_s) if timed else None,
+        "pods",
+        "lower",
+        n,
+        # Each of the waits may be off by so much.
+        n * record.resolution_s / record.window_s if timed else 0.0,
+        "" if timed else "no time passed",
+    )
+    yield Metric("waiting_peak_pods", line.peak, "pods", "lower", n, 1.0)

@@ -1,0 +1,159 @@
+"""A run as its document says it: what tables are made from, live or years later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stowage_testbed.errors import InputError
+from stowage_testbed.report.bundle import RUN_FILE
+from stowage_testbed.report.document import FORMAT, run_document
+from stowage_testbed.run.outcome import RunOutcome
+from stowage_testbed.scenario.check import CheckResult
+
+
+@dataclass(frozen=True, slots=True)
+class SavedLatency:
+    """Percentiles from creation to binding, in seconds, by name: ``p50``."""
+
+    n: int
+    clock: str
+    resolution_s: float
+    audit_lag_s: float | None
+    percentiles_s: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPhase:
+    """The state after one phase, and what was checked in it."""
+
+    placed: int
+    pending: int
+    utilisation: Mapping[str, float]
+    placement_hash: str
+    checks: tuple[CheckResult, ...] = ()
+    latency: SavedLatency | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedStep:
+    """A step that was begun; see `stowage_testbed.run.steps.outcome`."""
+
+    number: int
+    kind: str
+    line: int
+    facts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSteps:
+    """All steps of a scenario."""
+
+    steps: tuple[SavedStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SavedScenario:
+    """One scenario run once; the same words as in `stowage_testbed.run.outcome`."""
+
+    scenario: str
+    repeat: int
+    passed: bool
+    error: str
+    moves: int
+    evictions: int
+    variant: str | None = None
+    before: SavedPhase | None = None
+    after: SavedPhase | None = None
+    end: SavedPhase | None = None
+    stepped: SavedSteps | None = None
+    optimal: bool | None = None
+    skipped: str = ""
+    durations_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def scenario_id(self) -> str:
+        """The scenario with its variant."""
+        return f"{self.scenario}@{self.variant}" if self.variant else self.scenario
+
+    @property
+    def phases(self) -> tuple[SavedPhase, ...]:
+        """The phases that were reached, in order."""
+        phases = (self.before, self.after, self.end)
+        return tuple(phase for phase in phases if phase is not None)
+
+    @property
+    def failed_checks(self) -> tuple[CheckResult, ...]:
+        """The checks that did not hold."""
+        checks = (check for phase in self.phases for check in phase.checks)
+        return tuple(check for check in checks if not check.passed)
+
+    @property
+    def planned(self) -> bool:
+        """Whether plans could be made in it."""
+        return self.after is not None or self.end is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedDivergence:
+    """Two rounds of one scenario that did not place alike."""
+
+    scenario: str
+    repeat: int
+    workload: str
+    first_nodes: tuple[str, ...]
+    other_nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """All of a run."""
+
+    format: str
+    run: str
+    started: str
+    passed: bool
+    error: str
+    durations_s: Mapping[str, float]
+    scenarios: tuple[SavedScenario, ...]
+    divergences: tuple[SavedDivergence, ...]
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+def saved_run(outcome: RunOutcome, environment: dict[str, Any]) -> SavedRun:
+    """Return a run as its document will say it."""
+    return msgspec.convert(run_document(outcome, environment), SavedRun)
+
+
+def read_run(folder: Path) -> SavedRun:
+    """Return the run of a results bundle.
+
+    Raises
+    ------
+    InputError
+        There is none, it cannot be read, or is of another format.
+    """
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise InputError(
+            f"{folder} holds neither a run (run.json) nor a comparison (compare.json); "
+            "name the folder that `stowage run` or `stowage compare` printed at its end"
+        )
+    try:
+        run = msgspec.json.decode(path.read_bytes(), type=SavedRun)
+    except msgspec.MsgspecError as error:
+        raise _broken(path, str(error)) from error
+    if run.format != FORMAT:
+        raise _broken(path, f"format {run.format!r}, this reads {FORMAT!r}")
+    return run
+
+
+def _broken(path: Path, cause: str) -> InputError:
+    return InputError(
+        f"{path} cannot be read: {cause}; put it back as it was written, or run "
+        "the scenarios again with this version"
+    )

@@ -1,1 +1,0 @@
-"""A run as its results bundle holds it, long after its cluster is gone."""

@@ -1,0 +1,141 @@
+"""A run on a terminal and as Markdown, when it is over and whenever it is asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.report.saved import SavedRun
+from stowage_testbed.report.tables import run_tables
+from stowage_testbed.run.outcome import PhaseOutcome, ScenarioOutcome
+from stowage_testbed.text.markdown import escaped, markdown_text
+from stowage_testbed.text.terminal import plain, terminal_text
+
+MOST_NODES = 8
+MOST_WORKLOADS = 12
+PENDING = "(pending)"
+
+
+def placement_table(outcome: ScenarioOutcome) -> str:
+    """Return each node's workloads, phase by phase; empty for a large scenario."""
+    scenario = outcome.scenario
+    phases = outcome.phases
+    if not phases or max(len(one.state.nodes) for one in phases) > MOST_NODES:
+        return ""
+    present = {pod.workload for one in phases for pod in one.state.pods}
+    order = [one.name for one in scenario.workload if one.name in present]
+    order += sorted(present - set(order))
+    if len(order) > MOST_WORKLOADS:
+        return ""
+    columns = [_cells(phase, order) for phase in phases]
+    names = [node.name for node in phases[0].state.nodes]
+    rows = [
+        [name, *(cells.get(name, "") for cells in columns)]
+        for name in [*names, PENDING]
+        if name != PENDING or any(cells.get(name) for cells in columns)
+    ]
+    headings = ("end",) if outcome.end else ("before", "after")[: len(phases)]
+    table = tabulate(rows, headers=("node", *headings), tablefmt="simple")
+    return f"{scenario.scenario_id}\n{table}"
+
+
+def _cells(phase: PhaseOutcome, order: list[str]) -> dict[str, str]:
+    counts = _counts(phase.state)
+    return {
+        place: ", ".join(
+            f"{name} x{workloads[name]}" if workloads[name] > 1 else name
+            for name in order
+            if workloads[name]
+        )
+        for place, workloads in counts.items()
+    }
+
+
+def _counts(state: ClusterState) -> dict[str, Counter[str]]:
+    counts: dict[str, Counter[str]] = {}
+    for pod in state.pods:
+        counts.setdefault(pod.node or PENDING, Counter())[pod.workload] += 1
+    return counts
+
+
+MARKDOWN = "report.md"
+"""The file in a run's bundle."""
+
+COMMIT_SHOWN = 12
+
+
+def run_markdown(run: SavedRun) -> str:
+    """Return the verdict, and the tables under it."""
+    heading = f"# Stowage: {escaped(_verdict(run, ', '))}\n\n"
+    said = "".join(f"- {escaped(line)}\n" for line in _about(run))
+    return f"{heading}{said}\n{markdown_text(run_tables(run))}"
+
+
+def run_screen(run: SavedRun) -> str:
+    """Return the same for a terminal."""
+    said = "\n".join(plain(line) for line in (*_about(run), _verdict(run, ", ")))
+    return "\n\n".join(part for part in (_tables(run), said) if part)
+
+
+def screen(run: SavedRun, outcomes: tuple[ScenarioOutcome, ...], folder: Path) -> str:
+    """Return what stands on the terminal when a run is over.
+
+    Parameters
+    ----------
+    outcomes
+        For the placements of small scenarios.
+    folder
+        Of the bundle.
+    """
+    # Later rounds must place alike; if one does not, the failures show it.
+    placements = [placement_table(one) for one in outcomes if one.repeat == 1]
+    error = f"the run ended early: {run.error}" if run.error else ""
+    verdict = f"{_verdict(run, ': ')} in {_timing(run)}\nresults: {folder}"
+    parts = (*placements, _tables(run), error, verdict)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _tables(run: SavedRun) -> str:
+    """Return the tables with what went wrong last, next to the prompt."""
+    return terminal_text(reversed(run_tables(run)))
+
+
+def _verdict(run: SavedRun, between: str) -> str:
+    ran = [one for one in run.scenarios if not one.skipped]
+    passed = sum(one.passed for one in ran)
+    verdict = "passed" if run.passed else "FAILED"
+    said = f"{verdict}{between}{passed} of {len(ran)} scenario runs passed"
+    skipped = len(run.scenarios) - len(ran)
+    return f"{said}, {skipped} skipped" if skipped else said
+
+
+def _about(run: SavedRun) -> list[str]:
+    took_s = sum(run.durations_s.values())
+    lines = [f"run {run.run}, started {run.started}, {took_s:.1f} s"]
+    source: Mapping[str, Any] = run.environment.get("source") or {}
+    if source.get("commit"):
+        changed = ", with changes" if source.get("modified") else ""
+        lines.append(f"commit {str(source['commit'])[:COMMIT_SHOWN]}{changed}")
+    if run.error:
+        lines.append(f"the run ended early: {run.error}")
+    return lines
+
+
+def _timing(run: SavedRun) -> str:
+    """Return the seconds of the run and, summed over scenarios, of each step."""
+    steps: dict[str, float] = {}
+    for one in run.scenarios:
+        for name, seconds in one.durations_s.items():
+            steps[name] = steps.get(name, 0.0) + seconds
+    whole = f"{sum(run.durations_s.values()):.1f} s: "
+    whole += _seconds(run.durations_s) or "nothing was started"
+    return f"{whole} (of it {_seconds(steps)})" if steps else whole
+
+
+def _seconds(durations_s: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.1f} s" for name, value in durations_s.items())

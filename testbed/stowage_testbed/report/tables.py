@@ -1,0 +1,218 @@
+"""Every table of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from stowage_testbed.metrics.latency import SUMMARY_RANKS
+from stowage_testbed.report.bundle import round_folder
+from stowage_testbed.report.evidence import FAILED
+from stowage_testbed.report.limits import limited
+from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
+from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.text.table import Table
+
+MILLI = 1000
+NOTHING = "-"
+HASH_SHOWN = 10
+PERCENTILES = tuple(f"p{rank:g}" for rank in SUMMARY_RANKS)
+
+
+def run_tables(run: SavedRun) -> tuple[Table, ...]:
+    """Return the tables that have something to say: first what went wrong, then all."""
+    return tuple(limited(table) for table in _tables(run) if table.rows)
+
+
+def _tables(run: SavedRun) -> Iterator[Table]:
+    failed = [one for one in run.scenarios if not one.passed]
+    yield _checks_table(failed)
+    yield _errors_table(failed)
+    yield _divergences_table(run)
+    yield _evidence_table(failed)
+    yield _skipped_table(run.scenarios)
+    yield _scenarios_table(run.scenarios)
+
+
+def _checks_table(failed: Sequence[SavedScenario]) -> Table:
+    rows = [
+        (*_which(one), check.name, check.expected, check.actual, _in_words(check))
+        for one in failed
+        for check in one.failed_checks
+    ]
+    headers = ("scenario", "round", "check", "expected", "actual", "in words")
+    shown = len(headers) if any(row[-1] for row in rows) else len(headers) - 1
+    return Table("Failed checks", headers[:shown], tuple(row[:shown] for row in rows))
+
+
+def _in_words(check: CheckResult) -> str:
+    """Return the message if it says more than the cells beside it."""
+    repeats = check.message.startswith(f"{check.name}: expected ")
+    return "" if repeats else check.message
+
+
+def _errors_table(failed: Sequence[SavedScenario]) -> Table:
+    return Table(
+        title="Not carried through",
+        headers=("scenario", "round", "why"),
+        rows=tuple((*_which(one), one.error) for one in failed if one.error),
+    )
+
+
+def _divergences_table(run: SavedRun) -> Table:
+    return Table(
+        title="Rounds that placed otherwise than the first",
+        headers=("scenario", "round", "first workload that differs", "then", "now"),
+        rows=tuple(
+            (
+                one.scenario,
+                str(one.repeat),
+                one.workload,
+                ", ".join(one.first_nodes) or "no node",
+                ", ".join(one.other_nodes) or "no node",
+            )
+            for one in run.divergences
+        ),
+    )
+
+
+def _evidence_table(failed: Sequence[SavedScenario]) -> Table:
+    return Table(
+        title="Evidence",
+        headers=("scenario", "round", "folder in the results"),
+        rows=tuple((*_which(one), _evidence_folder(one)) for one in failed),
+        notes=(
+            "Each has pods, nodes, events, plans, logs and the audit log as they were "
+            "when the scenario failed.",
+        ),
+    )
+
+
+def _evidence_folder(one: SavedScenario) -> str:
+    return f"{FAILED}/{round_folder(one.scenario_id, one.repeat)}"
+
+
+def _skipped_table(scenarios: Sequence[SavedScenario]) -> Table:
+    return Table(
+        title="Skipped",
+        headers=("scenario", "round", "why"),
+        rows=tuple((*_which(one), one.skipped) for one in scenarios if one.skipped),
+    )
+
+
+def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
+    """Return a line a scenario: its first round that failed, else its first round."""
+    rounds: dict[str, list[SavedScenario]] = {}
+    for one in scenarios:
+        rounds.setdefault(one.scenario_id, []).append(one)
+    return Table(
+        title="Scenarios",
+        headers=("scenario", "result", "placed", "pending", "moves", "evictions",
+                 "optimal", "cpu %", "memory %", f"{'/'.join(PERCENTILES)} ms", "n",
+                 "hash"),
+        rows=tuple(_row(group) for group in rounds.values()),
+        notes=(
+            "Left of an arrow stands the deterministic phase, right of it what the "
+            "optimiser made of it; hash is that of the first placements.",
+            _latency_note(scenarios),
+            *_late_pods(scenarios),
+        ),
+    )  # fmt: skip
+
+
+def _row(rounds: Sequence[SavedScenario]) -> tuple[str, ...]:
+    shown = next((one for one in rounds if not one.passed), rounds[0])
+    phases = shown.phases
+    latency = phases[0].latency if phases else None
+    return (
+        shown.scenario_id,
+        _result(shown, rounds),
+        _counts(phase.placed for phase in phases),
+        _counts(phase.pending for phase in phases),
+        str(shown.moves) if shown.planned else NOTHING,
+        str(shown.evictions) if shown.planned else NOTHING,
+        {True: "yes", False: "no", None: NOTHING}[shown.optimal],
+        _shares([phase.utilisation["cpu"] for phase in phases]),
+        _shares([phase.utilisation["memory"] for phase in phases]),
+        _percentiles(latency) if latency else NOTHING,
+        str(latency.n) if latency else NOTHING,
+        _hash(rounds),
+    )
+
+
+def _result(shown: SavedScenario, rounds: Sequence[SavedScenario]) -> str:
+    if shown.skipped:
+        return "skipped"
+    failed = len(shown.failed_checks)
+    result = f"FAILED ({failed})" if failed else "passed"
+    passed = sum(one.passed for one in rounds)
+    of_all = f" {passed}/{len(rounds)}" if len(rounds) > 1 else ""
+    return f"{'ERROR' if shown.error else result}{of_all}"
+
+
+def _counts(counts: Iterable[int]) -> str:
+    """Return one count a phase, as in ``2 → 3``."""
+    return " → ".join(str(count) for count in counts) or NOTHING
+
+
+def _shares(shares: Sequence[float]) -> str:
+    """Return the first and last share in percent, and what came on top."""
+    if not shares:
+        return NOTHING
+    first, last = shares[0] * 100, shares[-1] * 100
+    if len(shares) == 1:
+        return f"{first:.1f}"
+    return f"{first:.1f} → {last:.1f} ({last - first:+.1f})"
+
+
+def _percentiles(latency: SavedLatency) -> str:
+    found = (latency.percentiles_s.get(name) for name in PERCENTILES)
+    return "/".join(NOTHING if one is None else f"{one * MILLI:.0f}" for one in found)
+
+
+def _hash(rounds: Sequence[SavedScenario]) -> str:
+    """Return the beginning of the rounds' one hash, or how many there are."""
+    different = {one.phases[0].placement_hash for one in rounds if one.phases}
+    if len(different) > 1:
+        return f"{len(different)} differ"
+    return next(iter(different), NOTHING)[:HASH_SHOWN]
+
+
+def _latency_note(scenarios: Sequence[SavedScenario]) -> str:
+    """Return what the reader must know of the latencies."""
+    latencies = [
+        one.phases[0].latency
+        for one in scenarios
+        if one.phases and one.phases[0].latency
+    ]
+    if not latencies:
+        return "No scenario settled, so there is no latency to report."
+    lags = [item.audit_lag_s for item in latencies if item.audit_lag_s is not None]
+    behind = f", {_range_ms(lags)} behind the audit log (medians)" if lags else ""
+    resolution = _range_ms([item.resolution_s for item in latencies])
+    return (
+        "Latency: pod created to bound in the deterministic phase, or in the window "
+        f"that the steps measure, clock: {latencies[0].clock}{behind}, resolution "
+        f"{resolution}; a percentile with too small an n is left out (-)."
+    )
+
+
+def _range_ms(seconds: Sequence[float]) -> str:
+    low, high = (f"{value * MILLI:.1f}" for value in (min(seconds), max(seconds)))
+    return f"{low} ms" if low == high else f"{low} to {high} ms"
+
+
+def _late_pods(scenarios: Sequence[SavedScenario]) -> Iterator[str]:
+    """Yield each step whose pods were created later than they should have been."""
+    for one in scenarios:
+        for step in one.stepped.steps if one.stepped else ():
+            if step.facts.get("late"):
+                yield (
+                    f"{one.scenario_id} round {one.repeat}, step {step.number} "
+                    f"({step.kind}, line {step.line}): {step.facts['late']:g} of "
+                    f"{step.facts['pods']:g} pods were created late, by "
+                    f"{step.facts['latest_s']:.2f} s at most"
+                )
+
+
+def _which(one: SavedScenario) -> tuple[str, str]:
+    return one.scenario_id, str(one.repeat)

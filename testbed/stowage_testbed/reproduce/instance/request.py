@@ -1,0 +1,104 @@
+"""What is asked of an evaluation that is a grid of cells."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from stowage_testbed.errors import InputError
+from stowage_testbed.instances.cell import Cell
+from stowage_testbed.reproduce.sweep.shard import WHOLE, Shard
+
+
+class Case(Protocol):
+    """An instance that is to be found."""
+
+    @property
+    def id(self) -> str:
+        """Return its name."""
+        ...
+
+    @property
+    def cell(self) -> Cell:
+        """Return where in the grid it is."""
+        ...
+
+
+CaseT = TypeVar("CaseT", bound=Case)
+
+
+@dataclass(frozen=True, slots=True)
+class GridRequest(Generic[CaseT]):
+    """Cells, instances a cell, strategies and limits.
+
+    Attributes
+    ----------
+    shard
+        The part of the instances that is dealt with here.
+    deterministic
+        Count work in steps, not seconds: the same rows on any machine, but for times.
+    """
+
+    cells: tuple[Cell, ...]
+    sample: int
+    strategies: tuple[str, ...]
+    limits_s: tuple[float, ...]
+    shard: Shard = WHOLE
+    deterministic: bool = False
+
+    @staticmethod
+    @abstractmethod
+    def grid() -> Iterable[Cell]:
+        """Return all cells of the paper."""
+
+    @abstractmethod
+    def cases(self) -> Sequence[CaseT]:
+        """Return the shard's cases: first instances of all cells before second ones."""
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any], shard: Shard) -> Self:
+        """Return the request that `document` returned this for, and a shard of it."""
+        given = {
+            **document,
+            "cells": choose_cells(document["cells"], cls.grid()),
+            "strategies": tuple(document["strategies"]),
+            "limits_s": tuple(document["limits_s"]),
+        }
+        return cls(**given, shard=shard)
+
+    def document(self) -> dict[str, Any]:
+        """Return what was asked for, as JSON values."""
+        return {
+            "cells": [cell.name for cell in self.cells],
+            "sample": self.sample,
+            "strategies": list(self.strategies),
+            "limits_s": list(self.limits_s),
+            "deterministic": self.deterministic,
+        }
+
+
+def choose_cells(patterns: Sequence[str], grid: Iterable[Cell]) -> tuple[Cell, ...]:
+    """Return the cells of a grid whose names match, all without a pattern.
+
+    Raises
+    ------
+    InputError
+        A pattern matches none.
+    """
+    known = {cell.name: cell for cell in grid}
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise InputError(
+                f"--cells {pattern!r}: no cell of the grid is called so; they are "
+                f"called as in {next(iter(known))} (nodes, pods per node, priorities, "
+                "usage in percent), and n4-* means all with four nodes"
+            )
+    wanted = patterns or ("*",)
+    return tuple(
+        cell
+        for name, cell in known.items()
+        if any(fnmatchcase(name, pattern) for pattern in wanted)
+    )

@@ -1,0 +1,142 @@
+"""The instances of the paper's evaluation: those on which the default scheduler fails.
+
+As published: the deterministic scheduler, without preemption, gets the pods ReplicaSet
+by ReplicaSet; what it places whole is discarded. The paper walks one list of seeds; the
+instances here walk a list each, so that they can be found side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.instances.cell import Cell
+from stowage_testbed.reproduce.instance.rows import Where, numbered
+from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.simulation import instance_of
+from stowage_testbed.simulate import Placements
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRow:
+    """An instance on which the deterministic scheduler leaves pods pending.
+
+    Attributes
+    ----------
+    case
+        Names it.
+    nodes, pods_per_node, priorities, usage_percent
+        The cell of the paper's grid.
+    number
+        Among those of its cell, from 0.
+    seed
+        What it was generated from; 63 bits.
+    seeds_tried
+        Until the scheduler left a pod pending.
+    node_cpu_milli, node_memory_bytes
+        Of each node: all are equal.
+    pod_priority, pod_cpu_milli, pod_memory_bytes
+        Of each pod; the largest priority matters most.
+    start
+        Where the deterministic scheduler leaves the pods, without preemption: what
+        every plan begins with.
+    stock
+        Where the stock scheduler leaves them, with preemption; a pod that was preempted
+        and came back counts as the same.
+    stock_preempted
+        How many were preempted at least once.
+    simulated_s
+        What the deterministic scheduler took for the last seed, in seconds.
+    """
+
+    case: str
+    nodes: int
+    pods_per_node: int
+    priorities: int
+    usage_percent: int
+    number: int
+    seed: int
+    seeds_tried: int
+    node_cpu_milli: int
+    node_memory_bytes: int
+    pod_priority: tuple[int, ...]
+    pod_cpu_milli: tuple[int, ...]
+    pod_memory_bytes: tuple[int, ...]
+    start: Where
+    stock: Where
+    stock_preempted: int
+    simulated_s: float
+
+
+SEEDS_TRIED = 60
+"""Until a cell is said to have no such instance of this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectTask:
+    """Find the instance of a case; no row if every seed gives one that is placed."""
+
+    case: Case
+
+    @property
+    def id(self) -> str:
+        """Return the case's name."""
+        return self.case.id
+
+    def execute(self, tools: Tools) -> tuple[InstanceRow, ...]:
+        """Return the first instance that has a pending pod, with both baselines."""
+        for attempt in range(SEEDS_TRIED):
+            scenario = self.case.scenario(attempt)
+            instance = instance_of(scenario)
+            began = perf_counter()
+            placed = tools.deterministic.place(instance)
+            simulated_s = perf_counter() - began
+            if not placed.pending():
+                continue
+            stock = tools.stock.place(replace(instance, replace=True))
+            return (self._row(scenario, attempt, placed, stock, simulated_s),)
+        return ()
+
+    def _row(
+        self,
+        scenario: Scenario,
+        attempt: int,
+        deterministic: Placements,
+        stock: Placements,
+        simulated_s: float,
+    ) -> InstanceRow:
+        cell, (pool,) = self.case.cell, scenario.nodes
+        owners = [one for one in scenario.workload for _ in range(one.replicas)]
+        return InstanceRow(
+            case=self.case.id,
+            nodes=cell.nodes,
+            pods_per_node=cell.pods_per_node,
+            priorities=cell.priorities,
+            usage_percent=cell.usage_percent,
+            number=self.case.number,
+            seed=self.case.seed(attempt),
+            seeds_tried=attempt + 1,
+            node_cpu_milli=pool.cpu_milli,
+            node_memory_bytes=pool.memory_bytes,
+            pod_priority=tuple(one.priority for one in owners),
+            pod_cpu_milli=tuple(one.cpu_milli for one in owners),
+            pod_memory_bytes=tuple(one.memory_bytes for one in owners),
+            start=numbered(scenario, deterministic.nodes),
+            stock=numbered(scenario, stock.nodes),
+            stock_preempted=len(stock.evicted),
+            simulated_s=simulated_s,
+        )
+
+
+def scenario_of(instance: InstanceRow) -> Scenario:
+    """Return the scenario that the instance was generated as."""
+    cell = Cell(
+        instance.nodes,
+        instance.pods_per_node,
+        instance.priorities,
+        instance.usage_percent,
+    )
+    case = Case(Family.PAPER, cell, instance.number)
+    return case.scenario(instance.seeds_tried - 1)

@@ -1,0 +1,223 @@
+"""Running a sample of a sweep's instances on a real cluster, with plans carried out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from time import monotonic, perf_counter
+
+from stowage_testbed.errors import StowageError
+from stowage_testbed.metrics.packing import placed_by_priority as placed_of_state
+from stowage_testbed.metrics.packing import placements
+from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.reproduce.paper.categories import (
+    Categorised,
+    Evaluation,
+    placed_by_priority,
+)
+from stowage_testbed.reproduce.paper.instances import scenario_of
+from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
+from stowage_testbed.run.listener import Listener, Listeners
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.run_id import new_run_id
+from stowage_testbed.run.runner import Runner
+from stowage_testbed.scenario.model import OptimizerSettings, Scenario
+from stowage_testbed.scenario.simulation import simulate
+from stowage_testbed.simulate import Simulator, profile_file
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRow:
+    """One instance, placed by the real scheduler and improved by a real plan.
+
+    Attributes
+    ----------
+    case
+        The instance's.
+    strategy, limit_s
+        Of the plan.
+    difference
+        What the cluster placed otherwise than the simulation; empty if nothing.
+    simulated_s
+        What the simulation took: the median of a few, beside the cluster's run.
+    cluster_s
+        What the cluster took to make the nodes and to settle the pods; neither its
+        start nor the installation of the scheduler is in it.
+    start_s
+        What the start of the cluster took, which the published runs make for each.
+    planned, executed
+        Pods placed by priority, the highest first: what the sweep's plan says, and what
+        runs after the cluster's plan was carried out. ``planned`` is empty where the
+        sweep has no such solve.
+    moves, evictions
+        Of the cluster's plan.
+    error
+        Why it could not be carried through; empty if it was.
+    """
+
+    case: str
+    strategy: str
+    limit_s: float
+    difference: str
+    simulated_s: float
+    cluster_s: float
+    start_s: float
+    planned: tuple[int, ...]
+    executed: tuple[int, ...]
+    moves: int
+    evictions: int
+    error: str = ""
+
+
+LIVE = "live"
+SIMULATIONS = 5
+"""Of which the median counts: one alone may meet a busy moment."""
+
+PLACING = ("prepare", "deterministic")
+"""The steps of a run that place the instance; the others install schedulers."""
+
+DRAW = 7
+"""The sample is the same each time, so that a run can be resumed."""
+
+
+def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
+    """Return the chosen instances with the last strategy's result at its first limit.
+
+    Parameters
+    ----------
+    share
+        Of the instances; at least one is chosen.
+    """
+    ones = evaluation.of(evaluation.strategies[-1], evaluation.limits_s[0])
+    count = min(len(ones), max(1, round(share * len(ones))))
+    drawn = random.Random(DRAW).sample(range(len(ones)), count)  # noqa: S311
+    return [ones[number] for number in sorted(drawn)]
+
+
+def run_live(
+    path: Path, sample: Sequence[Categorised], listener: Listener
+) -> tuple[LiveRow, ...]:
+    """Run what has not been run yet, and return the rows of the whole sample."""
+    folder = SweepFolder(path)
+    with folder.alone():
+        journal = folder.journal(LIVE, LiveRow)
+        missing = [one for one in sample if one.instance.case not in journal]
+        if missing:
+            _run(missing, journal, listener)
+    return live_rows(path)
+
+
+def live_rows(path: Path) -> tuple[LiveRow, ...]:
+    """Return what was run on a cluster until now."""
+    journal = SweepFolder(path).journal(LIVE, LiveRow)
+    return tuple(row for case in journal for row in journal[case])
+
+
+def _run(
+    sample: Sequence[Categorised], journal: Journal[LiveRow], listener: Listener
+) -> None:
+    with Simulator(profile_file("deterministic")) as simulator:
+        writer = _OutcomeWriter(sample, journal, simulator)
+        scenarios = tuple(live_scenario(one) for one in sample)
+        runner = Runner(
+            RunRequest(scenarios), new_run_id(), Listeners(listener, writer)
+        )
+        outcome = runner.run()
+    if outcome.error:
+        raise StowageError(
+            f"the runs on the real cluster ended early: {outcome.error}; what was run "
+            "is kept, and the same command continues with the rest"
+        )
+
+
+def live_scenario(one: Categorised) -> Scenario:
+    """Return the instance as a scenario that asks for one plan and carries it out."""
+    settings = OptimizerSettings(
+        trigger="manual",
+        time_limit_s=one.result.limit_s,
+        policy="paper",
+        strategy=one.result.strategy,
+        harm="any",  # the paper's pods have no harm to fear
+    )
+    return replace(scenario_of(one.instance), optimizer=settings)
+
+
+class _OutcomeWriter(Listener):
+    """Writes each outcome down as soon as it is there."""
+
+    def __init__(
+        self,
+        sample: Sequence[Categorised],
+        journal: Journal[LiveRow],
+        simulator: Simulator,
+    ) -> None:
+        self._sample = {one.instance.case: one for one in sample}
+        self._journal = journal
+        self._simulator = simulator
+        self._began = monotonic()
+        self._start_s = 0.0
+
+    def run_started(self, run_id: str, total: int) -> None:
+        """Begin to time the cluster's start."""
+        self._began = monotonic()
+
+    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
+        """Take the time of the cluster's start, once."""
+        self._start_s = self._start_s or monotonic() - self._began
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Hold it against the simulation, and write it down."""
+        one = self._sample[outcome.scenario.name]
+        took = []
+        for _ in range(SIMULATIONS):
+            began = perf_counter()
+            simulated = simulate(outcome.scenario, self._simulator)
+            took.append(perf_counter() - began)
+        before, after = outcome.before, outcome.after
+        durations = outcome.durations_s or {}
+        row = LiveRow(
+            case=one.instance.case,
+            strategy=one.result.strategy,
+            limit_s=one.result.limit_s,
+            difference=difference(before.state, simulated) if before else "",
+            simulated_s=median(took),
+            cluster_s=sum(durations.get(step, 0.0) for step in PLACING),
+            start_s=self._start_s,
+            planned=placed_by_priority(one.instance, one.result.plan),
+            executed=_executed(one, after.state) if after else (),
+            moves=outcome.moves,
+            evictions=outcome.evictions,
+            error=outcome.error,
+        )
+        if not row.error:
+            self._journal.add(row.case, (row,))
+
+    def run_finished(self, outcome: RunOutcome) -> None:
+        """Leave the journal as it is."""
+
+
+def difference(cluster: ClusterState, simulated: ClusterState) -> str:
+    """Return the first workload that the two place otherwise; empty if there is none.
+
+    Replicas of one ReplicaSet are interchangeable.
+    """
+    there, here = placements(cluster), placements(simulated)
+    for workload in sorted(there.keys() | here.keys()):
+        if there.get(workload, ()) != here.get(workload, ()):
+            return (
+                f"{workload}: {', '.join(there.get(workload, ())) or 'no node'} on the "
+                f"cluster, {', '.join(here.get(workload, ())) or 'no node'} simulated"
+            )
+    return ""
+
+
+def _executed(one: Categorised, state: ClusterState) -> tuple[int, ...]:
+    counts = placed_of_state(state)
+    return tuple(
+        counts.get(priority, 0) for priority in range(one.instance.priorities, 0, -1)
+    )

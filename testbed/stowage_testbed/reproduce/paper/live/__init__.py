@@ -1,1 +1,0 @@
-"""Some of the instances again, on a real cluster, with plans carried out."""

@@ -1,0 +1,261 @@
+"""The paper's tables, with our rows beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from stowage_testbed.instances.cell import NODES, PODS_PER_NODE, USAGES_PERCENT
+from stowage_testbed.reproduce.paper.categories import (
+    Baseline,
+    Categorised,
+    Category,
+    Evaluation,
+    shares,
+)
+from stowage_testbed.reproduce.paper.live import LiveRow
+from stowage_testbed.reproduce.paper.published import (
+    HEADLINES,
+    TABLE_1_COLUMNS,
+    TABLE_1_CPU_POINTS,
+    TABLE_1_DURATION_S,
+    TABLE_1_LIMIT_S,
+    TABLE_1_MEMORY_POINTS,
+    TABLE_1_PRIORITIES,
+)
+from stowage_testbed.text.table import Table
+
+MEANINGS = {
+    Baseline.STOCK: "against the stock scheduler with preemption, as published",
+    Baseline.DETERMINISTIC: "against the deterministic scheduler without preemption",
+}
+
+HEADLINE_HEADERS = (
+    "strategy", "limit", "instances", "better", "of them optimal", "KWOK optimal",
+    "no calls", "failures", "better where called", "KWOK optimal where called",
+)  # fmt: skip
+
+
+def headline_table(evaluation: Evaluation, baseline: Baseline) -> Table:
+    """Return the shares of every strategy and limit, the published ones first."""
+    return Table(
+        title=f"Shares of all instances, {MEANINGS[baseline]}",
+        headers=HEADLINE_HEADERS,
+        rows=(*_published(evaluation, baseline), *_ours(evaluation, baseline)),
+        notes=(
+            "Better: more pods of a higher priority have a node. Where called: of the "
+            "instances on which the baseline leaves a pod pending.",
+        ),
+    )
+
+
+def headline_sentences(evaluation: Evaluation) -> tuple[str, ...]:
+    """Return the abstract's sentence, with our numbers in place of theirs."""
+    return tuple(_sentences(evaluation))
+
+
+def _sentences(evaluation: Evaluation) -> Iterator[str]:
+    for strategy in evaluation.strategies:
+        for limit_s in evaluation.limits_s:
+            found = evaluation.of(strategy, limit_s)
+            known = shares(found, Baseline.STOCK)
+            if known is None:
+                continue
+            better = known[Category.BETTER] + known[Category.BETTER_OPTIMAL]
+            published = HEADLINES.get(limit_s)
+            theirs = (
+                f" (published: over {published.better:g} % and "
+                f"{published.default_optimal:g} %)"
+                if published
+                else ""
+            )
+            yield (
+                f"Within {limit_s:g} s the strategy {strategy} places more "
+                f"higher-priority pods than the default scheduler in "
+                f"{100 * better:.0f} % of {len(found)} instances, and proves the "
+                f"default scheduler's placement optimal in "
+                f"{100 * known[Category.DEFAULT_OPTIMAL]:.0f} %{theirs}."
+            )
+
+
+def _published(evaluation: Evaluation, baseline: Baseline) -> Iterator[tuple[str, ...]]:
+    if baseline is not Baseline.STOCK:
+        return
+    for limit_s, headline in HEADLINES.items():
+        if limit_s in evaluation.limits_s:
+            yield (
+                "published", f"{limit_s:g} s", "9600", f"> {headline.better:g} %", "-",
+                f"> {headline.default_optimal:g} %", "-", "-", "-", "-",
+            )  # fmt: skip
+
+
+def _ours(evaluation: Evaluation, baseline: Baseline) -> Iterator[tuple[str, ...]]:
+    for limit_s in evaluation.limits_s:
+        for strategy in evaluation.strategies:
+            found = evaluation.of(strategy, limit_s)
+            known = shares(found, baseline)
+            if known is None:
+                continue
+            called = 1 - known[Category.NO_CALLS]
+            better = known[Category.BETTER] + known[Category.BETTER_OPTIMAL]
+            yield (
+                strategy,
+                f"{limit_s:g} s",
+                str(len(found)),
+                _percent(better),
+                _percent(known[Category.BETTER_OPTIMAL]),
+                _percent(known[Category.DEFAULT_OPTIMAL]),
+                _percent(known[Category.NO_CALLS]),
+                _percent(known[Category.FAILURES]),
+                _percent(better / called if called else None),
+                _percent(known[Category.DEFAULT_OPTIMAL] / called if called else None),
+            )
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+LIVE_HEADERS = (
+    "instance", "placements", "simulated", "cluster", "ratio", "with its start",
+    "planned by priority", "runs by priority", "moves", "evictions",
+)  # fmt: skip
+
+
+def live_table(rows: Sequence[LiveRow]) -> Table:
+    """Return a row an instance; without any, a note that says how to get some."""
+    if not rows:
+        how = "Nothing was run on a cluster; --live 0.02 runs two in a hundred."
+        return Table("A sample on the real cluster", LIVE_HEADERS, (), (how,))
+    equal = sum(not row.difference for row in rows)
+    return Table(
+        title="A sample on the real cluster, with its plans carried out",
+        headers=LIVE_HEADERS,
+        rows=tuple(_live_row(row) for row in rows),
+        notes=(
+            f"{equal} of {len(rows)} are placed as the simulation says, ReplicaSet by "
+            f"ReplicaSet. The cluster took {median(map(ratio, rows)):.0f} times as "
+            f"long (median), {median(map(full_ratio, rows)):.0f} times with a start of "
+            "its own for each instance, as published.",
+        ),
+    )
+
+
+def ratio(row: LiveRow) -> float:
+    """Return how many times the simulation's time a running cluster took."""
+    return row.cluster_s / row.simulated_s
+
+
+def full_ratio(row: LiveRow) -> float:
+    """Return how many times the simulation's time a fresh cluster would take."""
+    return (row.cluster_s + row.start_s) / row.simulated_s
+
+
+def _live_row(row: LiveRow) -> tuple[str, ...]:
+    return (
+        row.case,
+        row.difference or "equal",
+        f"{1000 * row.simulated_s:.0f} ms",
+        f"{row.cluster_s:.1f} s",
+        f"{ratio(row):.0f}",
+        f"{full_ratio(row):.0f}",
+        "+".join(map(str, row.planned)),
+        "+".join(map(str, row.executed)),
+        str(row.moves),
+        str(row.evictions),
+    )
+
+
+COLUMNS = tuple((pods, nodes) for pods in PODS_PER_NODE for nodes in NODES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Metric:
+    name: str
+    value: Callable[[Categorised], float]
+    published: Mapping[int, Sequence[float]]
+
+
+METRICS = (
+    _Metric("duration (s)", lambda one: one.result.wall_s, TABLE_1_DURATION_S),
+    _Metric(
+        "Δ cpu (points)",
+        lambda one: one.cpu_gain_points(Baseline.STOCK),
+        TABLE_1_CPU_POINTS,
+    ),
+    _Metric(
+        "Δ memory (points)",
+        lambda one: one.memory_gain_points(Baseline.STOCK),
+        TABLE_1_MEMORY_POINTS,
+    ),
+)
+
+
+def table_1(evaluation: Evaluation) -> Table:
+    """Return means over the calls, with four priorities, by usage and size."""
+    limit_s = _limit(evaluation)
+    return Table(
+        title=f"Table 1, {TABLE_1_PRIORITIES} priorities, limit {limit_s:g} s",
+        headers=(
+            "usage", "metric", "who",
+            *(f"{nodes} nodes, {pods} a node" for pods, nodes in COLUMNS),
+        ),
+        rows=tuple(_rows(evaluation, limit_s)),
+        notes=(
+            "Means over the instances on which the stock scheduler leaves a pod "
+            "pending; utilisation is held against the stock scheduler's. The text of "
+            "the published table has kept six of eight columns.",
+            *(
+                ()
+                if limit_s == TABLE_1_LIMIT_S
+                else (f"The published durations are at {TABLE_1_LIMIT_S:g} s.",)
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _limit(evaluation: Evaluation) -> float:
+    """Return the published limit if it was run, else the largest."""
+    if TABLE_1_LIMIT_S in evaluation.limits_s:
+        return TABLE_1_LIMIT_S
+    return max(evaluation.limits_s)
+
+
+def _rows(evaluation: Evaluation, limit_s: float) -> Iterator[tuple[str, ...]]:
+    for usage in USAGES_PERCENT:
+        for metric in METRICS:
+            kept = dict(zip(TABLE_1_COLUMNS, metric.published[usage], strict=True))
+            yield (
+                f"{usage} %", metric.name, "published",
+                *(f"{kept[size]:.1f}" if size in kept else "-" for size in COLUMNS),
+            )  # fmt: skip
+            for strategy in evaluation.strategies:
+                groups = _groups(evaluation.of(strategy, limit_s), usage)
+                yield (
+                    "", "", strategy,
+                    *(_mean(groups.get(size, ()), metric) for size in COLUMNS),
+                )  # fmt: skip
+
+
+def _groups(
+    categorised: Sequence[Categorised], usage_percent: int
+) -> dict[tuple[int, int], list[Categorised]]:
+    groups: dict[tuple[int, int], list[Categorised]] = {}
+    for one in categorised:
+        instance = one.instance
+        if (
+            instance.usage_percent == usage_percent
+            and instance.priorities == TABLE_1_PRIORITIES
+            and one.category(Baseline.STOCK) is not Category.NO_CALLS
+        ):
+            size = (instance.pods_per_node, instance.nodes)
+            groups.setdefault(size, []).append(one)
+    return groups
+
+
+def _mean(group: Sequence[Categorised], metric: _Metric) -> str:
+    if not group:
+        return "-"
+    value = fmean(metric.value(one) for one in group)
+    return f"{value:.2g}" if 0 < value < 1 else f"{value:.1f}"

@@ -1,1 +1,0 @@
-"""The paper's tables, with our rows beside the published ones."""

@@ -1,0 +1,202 @@
+"""The thesis's grid, and its instances: those on which First Fit Decreasing fails.
+
+Seed 002: Canova, "Scheduling Optimization in Kubernetes", section 4.4.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.cluster.node_pool import ZONE_LABEL
+from stowage_testbed.instances.case import Case, Family
+from stowage_testbed.instances.cell import Cell
+from stowage_testbed.instances.snapshot import REQUIRED, snapshot_of
+from stowage_testbed.reproduce.instance.rows import PENDING, Where, pod_names
+from stowage_testbed.reproduce.instance.solving import carried_out
+from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.reproduce.thesis.published import (
+    BINS,
+    PODS_PER_BIN,
+    PRIORITIES,
+    RATIOS_PERCENT,
+)
+from stowage_testbed.scenario.model import Scenario, Workload
+
+LABELS = ("a", "b")
+"""Every second node has the one, the others the other."""
+
+NEAR_SHARE, OFF_SHARE = 0.2, 0.2
+"""Of the ReplicaSets: with the affinity label ``a``, and with that anti-affinity."""
+
+
+def thesis_grid() -> tuple[Cell, ...]:
+    """Return the thesis's 64 cells."""
+    return tuple(
+        Cell(*values)
+        for values in product(BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ThesisCase:
+    """The ``number``-th instance of a cell.
+
+    Attributes
+    ----------
+    labelled
+        With affinity and anti-affinity to labels of nodes: the thesis has them in its
+        program, and leaves them out of its evaluation (section 4.4.1).
+    """
+
+    cell: Cell
+    number: int
+    labelled: bool = False
+
+    @property
+    def id(self) -> str:
+        """Return a name that is also a file name."""
+        family = "labels" if self.labelled else "thesis"
+        return f"{family}-{self.cell.name}-{self.number}"
+
+    def seed(self, attempt: int) -> int:
+        """Return the seed of the ``attempt``-th try to find an instance: 63 bits."""
+        return self._case.seed(attempt)
+
+    def scenario(self, attempt: int) -> Scenario:
+        """Return nodes and workload of the ``attempt``-th try."""
+        scenario = replace(self._case.scenario(attempt), name=self.id)
+        return _labelled(scenario, self.seed(attempt)) if self.labelled else scenario
+
+    @property
+    def _case(self) -> Case:
+        return Case(Family.PAPER, self.cell, self.number)
+
+
+def _labelled(scenario: Scenario, seed: int) -> Scenario:
+    draw = Random(seed)  # noqa: S311 - not for secrets
+    (pool,) = scenario.nodes
+    return replace(
+        scenario,
+        nodes=(replace(pool, zones=LABELS),),
+        workload=tuple(_demanding(one, draw.random()) for one in scenario.workload),
+    )
+
+
+def _demanding(workload: Workload, chosen: float) -> Workload:
+    if chosen < NEAR_SHARE:
+        operator = "In"
+    elif chosen < NEAR_SHARE + OFF_SHARE:
+        operator = "NotIn"
+    else:
+        return workload
+    demand = {"key": ZONE_LABEL, "operator": operator, "values": [LABELS[0]]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [demand]}]}
+    return replace(workload, pod={"affinity": {"nodeAffinity": {REQUIRED: terms}}})
+
+
+@dataclass(frozen=True, slots=True)
+class ThesisRow:
+    """An instance on which First Fit Decreasing leaves pods out.
+
+    Attributes
+    ----------
+    case
+        Names it.
+    nodes, pods_per_node, priorities, usage_percent
+        The cell: the ratio of the thesis is the usage.
+    labelled
+        Whether pods ask for labels of nodes, or avoid them.
+    number, seed, seeds_tried
+        Among those of its cell, what it was generated from, and how many seeds it took
+        until the heuristic left a pod out.
+    pod_priority
+        Of each pod; the largest matters most.
+    start
+        Where the heuristic leaves the pods.
+    """
+
+    case: str
+    nodes: int
+    pods_per_node: int
+    priorities: int
+    usage_percent: int
+    labelled: bool
+    number: int
+    seed: int
+    seeds_tried: int
+    pod_priority: tuple[int, ...]
+    start: Where
+
+
+HEURISTIC = "first-fit-decreasing"
+SEEDS_TRIED = 1000
+"""Until a cell is said to have no such instance of this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectTask:
+    """Find the instance of a case; no row if the heuristic places all of every seed."""
+
+    case: ThesisCase
+
+    @property
+    def id(self) -> str:
+        """Return the case's name."""
+        return self.case.id
+
+    def execute(self, tools: Tools) -> tuple[ThesisRow, ...]:
+        """Return the first instance that has a pending pod."""
+        for attempt in range(SEEDS_TRIED):
+            scenario = self.case.scenario(attempt)
+            start = _placed(scenario, tools)
+            if PENDING in start:
+                return (self._row(scenario, attempt, start),)
+        return ()
+
+    def _row(self, scenario: Scenario, attempt: int, start: Where) -> ThesisRow:
+        cell = self.case.cell
+        return ThesisRow(
+            case=self.case.id,
+            nodes=cell.nodes,
+            pods_per_node=cell.pods_per_node,
+            priorities=cell.priorities,
+            usage_percent=cell.usage_percent,
+            labelled=self.case.labelled,
+            number=self.case.number,
+            seed=self.case.seed(attempt),
+            seeds_tried=attempt + 1,
+            pod_priority=tuple(
+                one.priority for one in scenario.workload for _ in range(one.replicas)
+            ),
+            start=start,
+        )
+
+
+def _placed(scenario: Scenario, tools: Tools) -> Where:
+    """Return where the heuristic puts all pods of an empty cluster."""
+    names = pod_names(scenario)
+    nodes = [name for pool in scenario.nodes for name in pool.node_names()]
+    nowhere = (PENDING,) * len(names)
+    request = pb.SolveRequest(
+        snapshot=snapshot_of(scenario, dict.fromkeys(names)),
+        options=pb.SolveOptions(
+            strategy=HEURISTIC, time_limit_s=1.0, policy=pb.POLICY_PAPER
+        ),
+    )
+    plan = tools.service.last_answer(request).plan
+    return carried_out(nowhere, plan, names, nodes)
+
+
+def scenario_of(instance: ThesisRow) -> Scenario:
+    """Return the scenario that the instance was generated as."""
+    cell = Cell(
+        instance.nodes,
+        instance.pods_per_node,
+        instance.priorities,
+        instance.usage_percent,
+    )
+    case = ThesisCase(cell, instance.number, instance.labelled)
+    return case.scenario(instance.seeds_tried - 1)
