@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_optimizer.cli.policies import POLICIES
+from stowage_optimizer.cli.solve_options import POLICIES
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case
 

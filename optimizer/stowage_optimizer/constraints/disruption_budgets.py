@@ -11,10 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stowage_optimizer.constraints.matching import selects
+from stowage_optimizer.constraints.pod_selection import selects
 from stowage_optimizer.constraints.refusing import class_refusal
-from stowage_optimizer.model.refusal import Refusal
-from stowage_optimizer.model.snapshot import DisruptionBudget, Pod, Snapshot
+from stowage_optimizer.model.snapshot import DisruptionBudget, Pod, Refusal, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

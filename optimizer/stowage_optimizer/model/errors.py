@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.errors import INVALID_INPUT, OptimizerError
 
 SHOWN_ISSUES = 50
 """Issues spelled out in one message; the rest are counted."""
@@ -33,7 +33,7 @@ class Issue:
 class InvalidInputError(OptimizerError):
     """The snapshot or the options break the contract; carries every issue."""
 
-    exit_code = 2
+    exit_code = INVALID_INPUT
 
     def __init__(self, issues: Sequence[Issue]) -> None:
         self.issues = tuple(issues)

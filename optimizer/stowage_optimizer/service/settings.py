@@ -1,8 +1,10 @@
-"""How the service is set up; every default in one place."""
+"""How the service is set up, every default in one place; and how children are told."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+import sys
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from stowage_optimizer.strategies.registry import SHIPPED
@@ -60,3 +62,24 @@ class ServiceSettings:
     max_request_bytes: int = 64 * MIB
     queue_length: int = 4
     worker: WorkerSettings = field(default_factory=WorkerSettings)
+
+
+LONGEST_PACKET = 1024 * 64
+"""Longest packet on the fork server's socket, in bytes."""
+
+READY = b"ready"
+"""The first message of a child."""
+
+READ = b"read"
+"""The message of a child that has read its request: its time limit begins."""
+
+
+def opening_packet(settings: WorkerSettings) -> bytes:
+    """Return the first packet, with the settings of the fork server's children."""
+    return json.dumps({"path": sys.path, "settings": asdict(settings)}).encode()
+
+
+def open_packet(packet: bytes) -> tuple[list[str], WorkerSettings]:
+    """Return the module path and the settings of an opening packet."""
+    opening = json.loads(packet)
+    return opening["path"], WorkerSettings(**opening["settings"])

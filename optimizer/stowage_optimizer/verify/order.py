@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.eligibility import affinity_holds, untolerated
-from stowage_optimizer.verify.selection import pod_labels_match
-from stowage_optimizer.verify.terms import term_speaks_of
+from stowage_optimizer.verify.places import affinity_holds, untolerated
+from stowage_optimizer.verify.terms import pod_labels_match, term_speaks_of
 from stowage_optimizer.verify.violation import RuleName, Violation
 
 TERMINATING = "terminating"

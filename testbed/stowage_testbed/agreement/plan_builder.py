@@ -6,7 +6,7 @@ from collections import Counter
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case, Index, amounts
-from stowage_optimizer.verify.eligibility import turned_away
+from stowage_optimizer.verify.places import turned_away
 
 
 class PlanBuilder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case, Index
-from stowage_optimizer.verify.tiers import count_tiers
+from stowage_optimizer.verify.worth import count_tiers
 
 
 def recount_tiers(plan: pb.Plan, snapshot: pb.Snapshot, index: Index) -> None:

@@ -10,7 +10,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
-from stowage_optimizer.verify.ports import check_ports
+from stowage_optimizer.verify.places import check_ports
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - the API's word for every address
 

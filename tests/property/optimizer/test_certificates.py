@@ -13,7 +13,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.verify.certificate import Checked, verify_certificates
-from stowage_optimizer.verify.certificate.claim import Claim, claims
+from stowage_optimizer.verify.certificate.pods import Claim, claims
 
 POLICIES = [Policy.STRICT, Policy.PAPER]
 WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}

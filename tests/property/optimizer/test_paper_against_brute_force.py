@@ -10,8 +10,7 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.plan import EndReason
+from stowage_optimizer.model.solution import EndReason
 
 POLICIES = [pb.POLICY_STRICT, pb.POLICY_PAPER]
 EXAMPLES = 120
@@ -64,9 +63,9 @@ def test_every_tier_is_as_good_as_the_best_assignment(
     """
     answer = answer_to(snapshot, policy=policy)
 
-    plan = encode_plan(answer.plan)
+    plan = answer.plan
     reached = value_of(snapshot, outcome(snapshot, plan), policy)
     assert reached == best_value(snapshot, policy)
     assert plan.optimal
-    wanted = EndReason.NO_IMPROVEMENT if answer.plan.empty else EndReason.OPTIMAL
+    wanted = EndReason.NO_IMPROVEMENT if answer.solution.empty else EndReason.OPTIMAL
     assert answer.end_reason is wanted

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stowage_optimizer.bounds.mixes import mixes_of
+from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.pricing import best_patterns
 
 WIDTH = 2

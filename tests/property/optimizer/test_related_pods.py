@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from random import Random
 
 import pytest
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import finished_answer_to
+from solving_in_process import Answer, decoded, finished_answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.options import Policy, SolveOptions
+from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment
-from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.related import Related
-from stowage_optimizer.strategies.relation_repair import make_whole
-from stowage_optimizer.strategies.strategy import Answer
+from stowage_optimizer.strategies.incumbent import SolutionWriter
+from stowage_optimizer.strategies.repair import make_whole
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.agreement.related_pods import NODES, crowded_pods
 
 CASES = 100
 
 
-def decoded(snapshot: pb.Snapshot) -> Snapshot:
-    issues = Issues()
-    model = decode_snapshot(snapshot, issues)
-    issues.raise_if_any()
-    return model
-
-
-def answer_to(snapshot: pb.Snapshot) -> Answer:
-    return Related(FirstFitDecreasing()).solve(
-        decoded(snapshot),
-        SolveOptions(time_limit_s=5.0),
-        clock=time.monotonic,
-        publish=lambda _: None,
-    )
+def answer_to(snapshot: pb.Snapshot, time_limit_s: float = 5.0) -> Answer:
+    asked = pb.SolveOptions(strategy="first-fit-decreasing", time_limit_s=time_limit_s)
+    return finished_answer_to(snapshot, asked)
 
 
 @pytest.mark.parametrize("seed", range(CASES))
@@ -50,7 +32,7 @@ def test_what_is_placed_beside_a_plan_passes_the_checker(seed: int) -> None:
     """The checker goes through the arrivals by itself, in its own code (R12)."""
     snapshot = crowded_pods(Random(seed))  # noqa: S311
 
-    plan = encode_plan(answer_to(snapshot).plan)
+    plan = answer_to(snapshot).plan
 
     assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
 
@@ -63,16 +45,15 @@ def test_any_proposal_becomes_a_plan_that_keeps_every_relation(
     """Strategies may propose what they like; moves and evictions are settled too."""
     rng = Random(seed)  # noqa: S311
     snapshot = crowded_pods(rng)
-    model = decoded(snapshot)
-    packing = reduce_snapshot(model, relations=True)
+    packing = reduce_snapshot(decoded(snapshot), relations=True)
     proposal: Assignment = tuple(
         rng.choice([None, item.home, *item.eligible]) for item in packing.items
     )
 
     whole = make_whole(packing, proposal, policy)
 
-    plan = PlanWriter(model, packing, policy).write(whole, trivial_bounds(packing))
-    message = encode_plan(plan)
+    writer = SolutionWriter(packing, policy)
+    message = encode_plan(writer.write(whole, trivial_bounds(packing)))
     asked = pb.POLICY_STRICT if policy is Policy.STRICT else pb.POLICY_PAPER
     broken = {one.rule for one in verify_plan(snapshot, message, asked)}
     # A proposal may move pods for nothing; its worth is not checked here.
@@ -114,7 +95,7 @@ def test_what_cannot_be_placed_evenly_waits_and_that_is_proved() -> None:
     for index in range(4):
         builder.pod(f"p{index}", of="web")
 
-    plan = encode_plan(answer_to(builder.message).plan)
+    plan = answer_to(builder.message).plan
 
     assert len(plan.placements) == 3
     assert plan.tiers[0].upper_bound == 3
@@ -146,16 +127,10 @@ def test_where_there_is_no_time_for_them_such_pods_wait() -> None:
     builder = spread_over_zones()
     for index in range(4):
         builder.pod(f"p{index}", of="web")
-    snapshot = decoded(builder.message)
 
-    answer = Related(FirstFitDecreasing()).solve(
-        snapshot,
-        SolveOptions(time_limit_s=1e-6),
-        clock=time.monotonic,
-        publish=lambda _: None,
-    )
+    answer = answer_to(builder.message, time_limit_s=1e-6)
 
-    assert answer.plan.empty
+    assert answer.solution.empty
     assert [one.reason for one in answer.refusals] == ["topology-spread"]
 
 

@@ -16,7 +16,7 @@ from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import Row, total
-from stowage_optimizer.strategies.related.formulation import (
+from stowage_optimizer.strategies.related.program import (
     RelatedFormulation,
     with_class_dimension,
 )

@@ -13,7 +13,7 @@ from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.plan import EndReason, Plan
+from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
 
@@ -43,7 +43,7 @@ def test_every_tier_is_as_good_as_the_best_assignment(
     """One objective for all of them, so that they can be compared."""
     answer = answer_to(snapshot, policy=policy, strategy=strategy)
 
-    plan = encode_plan(answer.plan)
+    plan = answer.plan
     reached = value_of(snapshot, outcome(snapshot, plan), policy)
     assert reached == best_value(snapshot, policy)
     assert plan.optimal or strategy not in PROVING
@@ -59,7 +59,7 @@ def test_what_is_called_optimal_is(
     """A wrong certificate is worse than none; heuristics may be lucky, not boastful."""
     answer = answer_to(snapshot, policy=policy, strategy=strategy)
 
-    reached = value_of(snapshot, outcome(snapshot, encode_plan(answer.plan)), policy)
+    reached = value_of(snapshot, outcome(snapshot, answer.plan), policy)
     best = best_value(snapshot, policy)
     for tier, mine, oracle in zip(answer.plan.tiers, reached, best, strict=True):
         assert not tier.optimal or mine == oracle
@@ -81,7 +81,7 @@ def test_every_published_plan_passes_the_checker_and_gets_better(
 
     A plan comes again where more is proved of it.
     """
-    published: list[Plan] = []
+    published: list[Solution] = []
 
     answer = answer_to(
         snapshot,
@@ -92,7 +92,7 @@ def test_every_published_plan_passes_the_checker_and_gets_better(
     )
 
     values = []
-    for plan in (*published, answer.plan):
+    for plan in (*published, answer.solution):
         message = encode_plan(plan)
         assert verify_plan(snapshot, message, policy) == []
         values.append(value_of(snapshot, outcome(snapshot, message), policy))
@@ -102,7 +102,7 @@ def test_every_published_plan_passes_the_checker_and_gets_better(
     assert values[-1] == values[-2]
 
 
-def _more_is_proved(one: Plan, other: Plan) -> bool:
+def _more_is_proved(one: Solution, other: Solution) -> bool:
     """Tell whether no limit of the plan is wider than before, and some are tighter."""
     before, after = (
         [
@@ -139,5 +139,5 @@ def test_an_empty_cluster_is_no_accident(strategy: str) -> None:
     """No nodes, no pods: nothing to do, and nothing to trip over."""
     answer = answer_to(pb.Snapshot(id="empty"), strategy=strategy)
 
-    assert answer.plan.empty
+    assert answer.solution.empty
     assert answer.end_reason is EndReason.NO_IMPROVEMENT

@@ -11,7 +11,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.eligibility import turned_away
+from stowage_optimizer.verify.places import turned_away
 
 KEYS = st.sampled_from(["disk", "zone", "node.kubernetes.io/unschedulable"])
 VALUES = st.sampled_from(["", "a", "b", "5", "10", "-1", "x1", "1_0", "-+5"])

@@ -13,7 +13,7 @@ from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.ports import check_ports
+from stowage_optimizer.verify.places import check_ports
 
 APPS = st.sampled_from(["a", "b"])
 NAMES = ["n0", "n1"]

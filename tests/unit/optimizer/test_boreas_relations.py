@@ -9,7 +9,6 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.verify import verify_plan
 
 HOST = "kubernetes.io/hostname"
@@ -43,7 +42,7 @@ def _term(term: pb.PodAffinityTerm, app: str) -> None:
 
 def placed(snapshot: pb.Snapshot) -> dict[str, str]:
     """Return the node of each pod that the plan places; the plan is checked."""
-    plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
+    plan = finished_answer_to(snapshot, ASKED).plan
     assert verify_plan(snapshot, plan, pb.POLICY_STRICT, ASKED) == []
     assert not plan.moves
     assert not plan.evictions

@@ -11,13 +11,13 @@ from google.protobuf.message import Message
 from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.cli import main
-from stowage_optimizer.cli.errors import FileUnwritableError
 from stowage_optimizer.cli.files import write_answer
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.certificate import DualBound, ProofMethod
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
-from stowage_optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.strategies.incumbent import SolutionWriter
 
 
 def _run(*arguments: str | Path) -> int:
@@ -91,9 +91,7 @@ def test_prices_are_told_once_where_a_tier_repeats_the_one_above() -> None:
     prices = DualBound(1, (), ())
     bounds[0].place = Proof(ProofMethod.DUAL_BOUND, prices)
 
-    plan = PlanWriter(reduced.snapshot, reduced.packing, Policy.STRICT).write(
-        (None,), bounds
-    )
+    plan = SolutionWriter(reduced.packing, Policy.STRICT).write((None,), bounds)
 
     assert [tier.place.dual for tier in plan.tiers] == [prices, None]
     assert plan.tiers[1].place.method is ProofMethod.DUAL_BOUND
@@ -118,5 +116,5 @@ def test_a_certificate_that_cannot_be_written_is_one_clear_message(
     tmp_path: Path,
 ) -> None:
     """No traceback after a solve of minutes."""
-    with pytest.raises(FileUnwritableError, match="cannot be written"):
+    with pytest.raises(OptimizerError, match="cannot be written"):
         write_answer(tmp_path / "no" / "answer.json", pb.SolveUpdate())

@@ -12,7 +12,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.verify.certificate import verify_certificates
-from stowage_optimizer.verify.certificate.claim import Claim, claims
+from stowage_optimizer.verify.certificate.pods import Claim, claims
 
 Case = tuple[ReducedSnapshot, Assignment]
 Change = Callable[[int], None]

@@ -7,7 +7,6 @@ from crowded_clusters import crowded_cluster
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
 
@@ -25,7 +24,7 @@ def test_the_answers_own_prices_prove_its_limits(
         snapshot, strategy="lexicographic", time_limit_s=1.0, deterministic=True
     )
 
-    plan = encode_plan(answer.plan)
+    plan = answer.plan
     assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
     checked = verify_certificates(snapshot, plan, pb.POLICY_STRICT)
     assert checked.violations == ()

@@ -8,8 +8,13 @@ import pytest
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
-from stowage_optimizer.search.scoring import value_of
+from stowage_optimizer.search.problem import (
+    NOWHERE,
+    Indices,
+    Problem,
+    make_problem,
+    value_of,
+)
 from stowage_optimizer.search.search_arrays import make_arrays
 from stowage_optimizer.search.state import make_state
 from stowage_optimizer.strategies.bounds import trivial_bounds
@@ -17,8 +22,10 @@ from stowage_optimizer.strategies.lexicographic.local_search import (
     MANY_ITEMS,
     LocalSearch,
 )
-from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
-from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
+    WorkClock,
+)
 
 ROOM = 16
 

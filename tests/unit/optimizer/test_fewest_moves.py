@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from random_packings import random_packing
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.moves import FOUND, PAUSED, make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.problem import NOWHERE, make_problem
 from stowage_optimizer.search.search_arrays import make_arrays
 from stowage_optimizer.search.state import NODE, make_state
-from stowage_optimizer.strategies.linear.backend import Effort
 from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.cpsat import CpSat
-from stowage_optimizer.strategies.linear.formulation import STAY, Phase
+from stowage_optimizer.strategies.linear.program import STAY
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort
 
 SEEDS = [3, 5, 6, 9, 20, 25, 32, 44, 67, 90, 101, 117]
 MOST_MOVES = 4

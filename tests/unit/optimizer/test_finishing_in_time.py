@@ -2,65 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
+from solving_in_process import decoded
 
+from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode import decode_options, decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.options import Clock, Limits, Policy, SolveOptions
-from stowage_optimizer.model.plan import EndReason, Plan
-from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.finish.strategy import Finished
-from stowage_optimizer.strategies.finish.trimming import Trimming
-from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer
+from stowage_optimizer.model.options import Limits, Policy, SolveOptions
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.finish.finishing import finished
+from stowage_optimizer.strategies.finish.limits import Trimming
+from stowage_optimizer.strategies.strategy import Publish
 
 LIMIT_S = 10.0
+NO_LIMITS = Limits()
 
 
 @dataclass(slots=True)
 class Asked:
     """Finds nothing, and notes how much time it was given."""
 
-    time_limit_s: list[float] = field(default_factory=list)
+    limit_s: list[float] = field(default_factory=list)
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Note the limit."""
-        del clock, publish
-        self.time_limit_s.append(options.time_limit_s)
-        return Answer(Plan(snapshot.id), EndReason.NO_IMPROVEMENT)
+        del publish
+        self.limit_s.append(budget.limit_s)
+        return Solution(packing, packing.current)
 
 
-def given_s(pods: int, **limits: int | bool) -> float:
+def given_s(
+    pods: int, limits: Limits = NO_LIMITS, *, deterministic: bool = False
+) -> float:
     """Return the time left for finding plans of so many pods."""
     builder = SnapshotBuilder().node("n")
     for number in range(pods):
         builder.pod(f"p{number}", of="web")
     builder.pod_class("web")
-    issues = Issues()
-    options = decode_options(
-        pb.SolveOptions(time_limit_s=LIMIT_S, **limits),  # type: ignore[arg-type]
-        issues,
-        strategies={"lexicographic"},
-        default_time_limit_s=1.0,
-        default_workers=0,
+    options = SolveOptions(
+        time_limit_s=LIMIT_S, limits=limits, deterministic=deterministic
     )
-    snapshot = decode_snapshot(builder.message, issues)
-    issues.raise_if_any()
-    inner = Asked()
-    Finished(inner).solve(snapshot, options, clock=lambda: 0.0, publish=lambda _: None)
-    (given,) = inner.time_limit_s
+    strategy = Asked()
+    packing = reduce_snapshot(decoded(builder.message))
+    budget = Budget.begin(options, lambda: 0.0)
+    finished(strategy, packing, budget, lambda _: None)
+    (given,) = strategy.limit_s
     return given
 
 
@@ -74,7 +64,7 @@ def test_large_plans_leave_time_to_be_finished() -> None:
 
 def test_plans_that_may_be_trimmed_leave_more_time() -> None:
     """Telling steps apart takes longer than writing them down."""
-    assert given_s(10, max_moves=3) < 0.95 * LIMIT_S
+    assert given_s(10, Limits(max_moves=3)) < 0.95 * LIMIT_S
 
 
 def test_counted_work_is_given_the_same_whatever_the_size() -> None:
@@ -90,7 +80,7 @@ def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) ->
     message.pod_classes.add(
         id="small", namespace="default", requests=pb.Resources(memory_bytes=1)
     )
-    packing = reduced(decode_snapshot(message, Issues()))
+    packing = reduce_snapshot(decoded(message))
     trimming = Trimming(
         packing,
         policy,

@@ -18,10 +18,15 @@ from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.placement import enter, nothing_frozen
-from stowage_optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
-from stowage_optimizer.search.scoring import value_of
+from stowage_optimizer.search.problem import (
+    NOWHERE,
+    Indices,
+    Problem,
+    make_problem,
+    value_of,
+    without_slack,
+)
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
-from stowage_optimizer.search.slack import without_slack
 from stowage_optimizer.search.state import PLACED, State, make_state
 from stowage_optimizer.strategies.repair import repair
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import finished_answer_to
+from solving_in_process import Answer, budget_of, decoded, finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.options import Clock, SolveOptions
-from stowage_optimizer.model.plan import EndReason, Plan
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import EndReason, Solution
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
-from stowage_optimizer.strategies.related import Related
-from stowage_optimizer.strategies.strategy import Answer
+from stowage_optimizer.strategies.pipeline import Packings, solve
+from stowage_optimizer.strategies.strategy import Publish
 from stowage_optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})
@@ -32,16 +28,16 @@ def answer_to(builder: SnapshotBuilder, max_moves: int | None = None) -> Answer:
         strategy="cpsat-aggregated", seed=1, deterministic=True, max_moves=max_moves
     )
     answer = finished_answer_to(builder.message, options)
-    message = encode_plan(answer.plan)
+    message = answer.plan
     assert verify_plan(builder.message, message, pb.POLICY_STRICT, options) == []
     return answer
 
 
-def moved(plan: Plan) -> list[tuple[str, str]]:
+def moved(plan: pb.Plan) -> list[tuple[str, str]]:
     return [(one.pod_uid, one.to_node) for one in plan.moves]
 
 
-def placed(plan: Plan) -> list[tuple[str, str]]:
+def placed(plan: pb.Plan) -> list[tuple[str, str]]:
     return sorted((one.pod_uid, one.node) for one in plan.placements)
 
 
@@ -123,7 +119,7 @@ def test_what_demands_cost_is_proved_too() -> None:
 
     (tier,) = plan.tiers
     assert (tier.placed, tier.upper_bound) == (2, 2)
-    assert tier.place.method is ProofMethod.CP_SAT
+    assert tier.place.method == pb.PROOF_METHOD_CP_SAT
     assert plan.optimal
 
 
@@ -152,7 +148,7 @@ def test_limits_hold_for_pods_with_demands_too() -> None:
     builder.pod("w0", of="web", node="a").pod("w1", of="web", node="c")
     builder.pod("large", cpu_milli=4)
 
-    assert answer_to(builder, max_moves=0).plan.empty
+    assert answer_to(builder, max_moves=0).solution.empty
 
 
 def broken_already(kind: str) -> SnapshotBuilder:
@@ -209,26 +205,16 @@ class Chatty:
 
     talks: bool
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        answer = FirstFitDecreasing().solve(
-            snapshot, options, clock=clock, publish=_unheard
-        )
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        found = FirstFitDecreasing().solve(packing, budget, _unheard)
         for node in ("c", "b") if self.talks else ():
-            placements = tuple(
-                replace(one, node=node) for one in answer.plan.placements
-            )
-            publish(replace(answer.plan, placements=placements))
-        return answer
+            elsewhere = packing.node_names.index(node)
+            moved_on = (elsewhere,) * len(packing.items)
+            publish(replace(found, assignment=moved_on))
+        return found
 
 
-def _unheard(_plan: Plan) -> None:
+def _unheard(_solution: Solution) -> None:
     """Take no notice."""
 
 
@@ -236,15 +222,15 @@ def test_what_is_heard_on_the_way_changes_no_answer_where_steps_are_counted() ->
     """A strategy with threads of its own tells of more or fewer plans each time."""
     builder = zones(cpu_milli={"a": 4, "b": 4, "c": 4})
     web_class(builder, "apart", cpu_milli=2)
-    snapshot = decode_snapshot(builder.pod("w0", of="web").message, Issues())
+    snapshot = decoded(builder.pod("w0", of="web").message)
     options = SolveOptions(deterministic=True, workers=1)
 
     silent, talkative = (
-        Related(Chatty(talks)).solve(
-            snapshot, options, clock=time.monotonic, publish=_unheard
+        encode_plan(
+            solve(Chatty(talks), Packings(snapshot), budget_of(options), _unheard)
         )
         for talks in (False, True)
     )
 
-    assert placed(silent.plan)
-    assert placed(talkative.plan) == placed(silent.plan)
+    assert placed(silent)
+    assert placed(talkative) == placed(silent)

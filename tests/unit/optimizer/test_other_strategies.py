@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, EntryPoints
 
@@ -10,15 +9,12 @@ import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
-from stowage_optimizer.model.options import Clock, SolveOptions
-from stowage_optimizer.model.plan import EndReason, Plan
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies import registry
-from stowage_optimizer.strategies.errors import (
-    StrategyNameTakenError,
-    StrategyUnloadableError,
-)
-from stowage_optimizer.strategies.strategy import Answer
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.strategy import Publish
 
 
 def test_every_strategy_of_the_issue_is_there() -> None:
@@ -91,7 +87,7 @@ def test_boreas_places_all_pods_of_a_batch_or_none() -> None:
 
     answer = answer_to(builder.message, strategy="boreas")
 
-    assert answer.plan.empty
+    assert answer.solution.empty
 
 
 def test_boreas_finds_what_first_fit_misses() -> None:
@@ -117,23 +113,17 @@ def test_boreas_uses_as_few_nodes_as_possible() -> None:
 
 def test_boreas_moves_nobody() -> None:
     """It places pending pods next to running ones."""
-    assert answer_to(figure_1(), strategy="boreas").plan.empty
+    assert answer_to(figure_1(), strategy="boreas").solution.empty
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
     """A strategy of another package."""
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Find nothing."""
-        return Answer(Plan(snapshot.id), EndReason.NO_IMPROVEMENT)
+        del budget, publish
+        return Solution(packing, packing.current)
 
 
 def broken() -> None:
@@ -164,7 +154,7 @@ def test_a_name_that_is_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
     """No package replaces a strategy unnoticed."""
     install(monkeypatch, "paper", "Elsewhere")
 
-    with pytest.raises(StrategyNameTakenError, match="'paper'"):
+    with pytest.raises(OptimizerError, match="'paper'"):
         registry.available_strategies()
 
 
@@ -175,5 +165,5 @@ def test_a_package_that_brings_no_strategy_is_named(
     """The operator must learn which package to repair."""
     install(monkeypatch, "theirs", made_by)
 
-    with pytest.raises(StrategyUnloadableError, match="'theirs'"):
+    with pytest.raises(OptimizerError, match="'theirs'"):
         registry.available_strategies()

@@ -6,7 +6,9 @@ import threading
 
 import pytest
 
-from stowage_optimizer.model.plan import Placement, Plan
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.service.outbox import Outbox
 
 
@@ -18,14 +20,16 @@ class Letters:
         self.arrived = threading.Event()
         self.go = threading.Event()
 
-    def send(self, plan: Plan, found: float) -> None:
+    def send(self, plan: Solution, found: float) -> None:
         self.arrived.set()
         assert self.go.wait(20)
-        self.sent.append((plan.snapshot_id, found))
+        self.sent.append((plan.packing.snapshot.id, found))
 
 
-def a_plan(name: str) -> Plan:
-    return Plan(name, placements=(Placement("pod", "node"),))
+def a_plan(name: str, node: int | None = 0) -> Solution:
+    pod, snapshot = Item("pod", 0, (), (0,), None), Snapshot(name, (), {}, ())
+    packing = Packing(("node",), ((),), (pod,), (0,), (), snapshot=snapshot)
+    return Solution(packing, (node,))
 
 
 def test_plans_that_were_overtaken_are_not_sent() -> None:
@@ -33,9 +37,9 @@ def test_plans_that_were_overtaken_are_not_sent() -> None:
     letters, clock = Letters(), iter(range(2000))
     done = threading.Event()
 
-    def send(plan: Plan, found: float) -> None:
+    def send(plan: Solution, found: float) -> None:
         letters.send(plan, found)
-        if plan.snapshot_id == "999":
+        if plan.packing.snapshot.id == "999":
             done.set()
 
     with Outbox(send, clock=lambda: float(next(clock)), interval_s=0) as outbox:
@@ -81,13 +85,13 @@ def test_bounds_alone_do_not_put_off_the_first_plan() -> None:
     names: list[str] = []
     second = threading.Event()
 
-    def send(plan: Plan, _found: float) -> None:
-        names.append(plan.snapshot_id)
-        if plan.snapshot_id == "plan":
+    def send(plan: Solution, _found: float) -> None:
+        names.append(plan.packing.snapshot.id)
+        if plan.packing.snapshot.id == "plan":
             second.set()
 
     with Outbox(send, clock=lambda: 0.0, interval_s=3600) as outbox:
-        outbox.publish(Plan("bounds"))
+        outbox.publish(a_plan("bounds", node=None))
         outbox.publish(a_plan("plan"))
         assert second.wait(20)
 
@@ -97,7 +101,7 @@ def test_bounds_alone_do_not_put_off_the_first_plan() -> None:
 def test_a_reader_that_went_away_does_not_stop_the_search() -> None:
     """The process is killed by then; no traceback must be shown."""
 
-    def send(_plan: Plan, _found: float) -> None:
+    def send(_plan: Solution, _found: float) -> None:
         raise BrokenPipeError
 
     with Outbox(send, clock=lambda: 0.0) as outbox:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from checked_indices import run_with_checked_indices
 
+from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.listing import list_patterns
-from stowage_optimizer.bounds.mixes import mixes_of
 from stowage_optimizer.bounds.pricing import best_patterns
 
 MANY, FEW = 24, 1

@@ -11,9 +11,9 @@ from multiprocessing.connection import Connection
 from typing import cast
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.child_process import ChildProcess
-from stowage_optimizer.service.packets import READ
 from stowage_optimizer.service.run import Run
+from stowage_optimizer.service.settings import READ
+from stowage_optimizer.service.workers import ChildProcess
 
 LONG_S = 60.0
 """No test gets there: what it waits for happens before, or it hangs and fails."""

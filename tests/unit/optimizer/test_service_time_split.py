@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_optimizer.service.time_split import (
+from stowage_optimizer.service.solving import (
     answer_after_s,
     checking_s,
     grace_s,

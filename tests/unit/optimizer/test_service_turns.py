@@ -6,11 +6,7 @@ import threading
 
 import pytest
 
-from stowage_optimizer.service.errors import (
-    CallLeftError,
-    QueueFullError,
-    TurnTimeoutError,
-)
+from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.turns import Turns
 
 STAYS = threading.Event()
@@ -26,7 +22,7 @@ def test_who_finds_the_queue_full_is_refused() -> None:
     turns = Turns(0)
     turns.take(0, STAYS)
 
-    with pytest.raises(QueueFullError):
+    with pytest.raises(CallRefusedError, match="calls wait already"):
         turns.take(10, STAYS)
 
 
@@ -35,7 +31,7 @@ def test_who_waits_longer_than_the_own_limit_is_refused() -> None:
     turns = Turns(1)
     turns.take(0, STAYS)
 
-    with pytest.raises(TurnTimeoutError, match=r"0\.01 s"):
+    with pytest.raises(CallRefusedError, match=r"0\.01 s"):
         turns.take(0.01, STAYS)
 
 
@@ -50,7 +46,7 @@ def test_a_turn_given_back_goes_to_the_next() -> None:
     waiting.join(10)
 
     assert not waiting.is_alive()
-    with pytest.raises(TurnTimeoutError):
+    with pytest.raises(CallRefusedError, match="still running"):
         turns.take(0.01, STAYS)
 
 
@@ -59,13 +55,13 @@ def test_who_leaves_the_queue_makes_room() -> None:
     turns = Turns(1)
     turns.take(0, STAYS)
     left = threading.Event()
-    ends: list[type[Exception]] = []
+    ends: list[str] = []
 
     def wait() -> None:
         try:
             turns.take(10, left)
-        except CallLeftError as error:
-            ends.append(type(error))
+        except CallRefusedError as error:
+            ends.append(error.status)
 
     waiting = threading.Thread(target=wait)
     waiting.start()
@@ -73,6 +69,6 @@ def test_who_leaves_the_queue_makes_room() -> None:
     turns.wake()
     waiting.join(10)
 
-    assert ends == [CallLeftError]
-    with pytest.raises(TurnTimeoutError):
+    assert ends == ["CANCELLED"]
+    with pytest.raises(CallRefusedError, match="still running"):
         turns.take(0.01, STAYS)

@@ -12,7 +12,7 @@ from snapshot_builder import figure_1
 from stowage_optimizer.cli import main
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.service.metrics import Metrics
-from stowage_optimizer.service.progress import progress_line, progress_of
+from stowage_optimizer.service.updates import progress_line, progress_of
 
 
 def an_update(*proved: bool) -> pb.SolveUpdate:

@@ -10,7 +10,7 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.decode.snapshot import decode_snapshot
-from stowage_optimizer.strategies.linear.symmetry import SymmetryFormulation
+from stowage_optimizer.strategies.linear.thesis import SymmetryFormulation
 
 SYMMETRIC = ["cpsat-items-symmetry", "z3-symmetry"]
 

@@ -6,27 +6,27 @@ from itertools import count
 
 import pytest
 from snapshot_builder import figure_1
+from solving_in_process import decoded
 
 from stowage_optimizer.cli.solve import ProgressLines
+from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.plan import Placement, Plan, TierResult
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.solution import Solution, TierResult
 from stowage_optimizer.search.problem import make_problem
-from stowage_optimizer.service.update_writer import UpdateWriter
+from stowage_optimizer.service.child import UpdateWriter
 from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
+from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
 from stowage_optimizer.strategies.lexicographic.strategy import (
     PROOF_INTERVAL_S,
     _Publisher,
 )
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.reduced import reduced
 
 
-def a_plan(upper_bound: int) -> Plan:
+def a_plan(upper_bound: int) -> Solution:
     tier = TierResult(
         priority=7,
         placed_before=0,
@@ -36,7 +36,8 @@ def a_plan(upper_bound: int) -> Plan:
         disruption=0,
         disruption_lower_bound=0,
     )
-    return Plan("s", placements=(Placement("p", "n"),), tiers=(tier,))
+    packing = Packing(("n",), ((),), (Item("p", 7, (), (0,), None),), (7,), ())
+    return Solution(packing, (0,), (tier,))
 
 
 def test_a_plan_that_is_better_proved_is_told_as_progress_only() -> None:
@@ -55,16 +56,15 @@ def test_a_plan_that_is_better_proved_is_told_as_progress_only() -> None:
 
 def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
     """A long proof is seen to go on."""
-    snapshot = decode_snapshot(figure_1(), Issues())
-    packing = reduced(snapshot)
+    packing = reduce_snapshot(decoded(figure_1()))
     bounds = trivial_bounds(packing)
     bounds[-1].placed += 2
     shared = SharedState(make_problem(packing), strict=True, bounds=bounds)
-    published: list[Plan] = []
+    published: list[Solution] = []
     moments = count(0.0, PROOF_INTERVAL_S / 10)
     publisher = _Publisher(
         shared,
-        PlanWriter(snapshot, packing, Policy.STRICT),
+        SolutionWriter(packing, Policy.STRICT),
         published.append,
         lambda: next(moments),
     )

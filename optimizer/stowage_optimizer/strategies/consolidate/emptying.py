@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
+from stowage_optimizer.strategies.finish.limits import Tally
 from stowage_optimizer.strategies.finish.steps import Step
-from stowage_optimizer.strategies.finish.tally import Tally
 
 
 def emptied(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.linear.backend import Effort
 from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.cpsat import CpSat
-from stowage_optimizer.strategies.linear.formulation import STAY, Phase
-from stowage_optimizer.strategies.linear.program import Terms, Values
+from stowage_optimizer.strategies.linear.program import STAY, Terms, Values
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""

@@ -14,11 +14,9 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
     as_assignment,
     as_nodes,
 )
-from stowage_optimizer.strategies.linear import formulation
-from stowage_optimizer.strategies.linear.backend import Effort
 from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.cpsat import CpSat
-from stowage_optimizer.strategies.linear.program import Values
+from stowage_optimizer.strategies.linear.program import STAY, Values
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort
 
 SHORTEST_S = 0.02
 """Less than this is no time to build and solve anything in."""
@@ -31,12 +29,6 @@ MOST_VARIABLES = 500_000
 
 BUILDING_SHARE = 0.5
 """Largest share of the time that may go into writing the program down."""
-
-_PHASES = {
-    Phase.KEEP: formulation.Phase.KEEP,
-    Phase.PLACE: formulation.Phase.PLACE,
-    Phase.DISRUPT: formulation.Phase.DISRUPT,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +84,14 @@ class Counting:
             seconds -= CpSat().clock() - started
         outcome = CpSat().maximise(
             counts.program,
-            counts.metric(_PHASES[phase], tier),
+            counts.metric(phase, tier),
             start=counts.values(assignment),
             effort=Effort.of(self.options, seconds),
             offer=offer,
         )
         limit = outcome.bound
         if limit is not None and phase is Phase.DISRUPT:
-            limit = formulation.STAY * self._running(tier) - limit
+            limit = STAY * self._running(tier) - limit
         return limit, outcome.spent
 
     def _hold(
@@ -119,7 +111,7 @@ class Counting:
                 if above == tier and row.value > phase.value:
                     continue
                 counts.program.between(
-                    counts.metric(_PHASES[row], above), reached, max(reached, limit)
+                    counts.metric(row, above), reached, max(reached, limit)
                 )
 
     def _running(self, tier: int) -> int:

@@ -22,8 +22,10 @@ from stowage_optimizer.search.state import (
     State,
     make_state,
 )
-from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
-from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
+    WorkClock,
+)
 
 SLICE_S = 0.02
 """Longest time between two looks at the clock and at the bounds."""

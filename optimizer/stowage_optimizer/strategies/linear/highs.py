@@ -1,8 +1,8 @@
-"""HiGHS as the solver of integer programs, through OR-Tools.
+"""`milp`: Algorithm 1 as mixed-integer programs on HiGHS, replicas counted together.
 
-It computes in floating point: a row may be broken by a little, and a branch cut off
-that held the best answer. So its solutions are rounded, and checked by the caller; its
-bounds end the search but are no proofs.
+HiGHS is used through OR-Tools. It computes in floating point: a row may be broken by a
+little, and a branch cut off that held the best answer. So its solutions are rounded,
+and checked by the caller; its bounds end the search but are no proofs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.strategies.linear.backend import Effort, Outcome
+from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
+from stowage_optimizer.strategies.linear.solver import Effort, Outcome
+from stowage_optimizer.strategies.linear.tiers import LinearStrategy
 
 NODES_PER_STEP = 200
 """Nodes of the search tree in one step; HiGHS has no finer measure of its work."""
@@ -95,3 +97,8 @@ def _parameters(effort: Effort, gone_s: float) -> mathopt.SolveParameters:
         absolute_gap_tolerance=0.0,
         highs=options,
     )
+
+
+def milp() -> LinearStrategy:
+    """Return the strategy."""
+    return LinearStrategy(CountFormulation, Highs)

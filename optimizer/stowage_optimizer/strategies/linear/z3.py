@@ -1,4 +1,9 @@
-"""Z3 as the solver of integer programs, as the thesis uses it.
+"""`z3`, `z3-symmetry`: the thesis's integer variables for each pod and node, on Z3.
+
+The thesis's phase 2 counts moves and evictions equally. Under the `STRICT` policy that
+asks for the same plans as our weights do, since the pods evicted of a tier are settled
+before its moves; under `PAPER` the paper's weights hold, so that strategies can be
+compared.
 
 Z3's own ``maximize`` reports nothing before the optimum is proved. So, as in the thesis
 (section 4.2.2, custom minimize and maximize), plain checks ask for a solution that is
@@ -15,13 +20,20 @@ from dataclasses import dataclass
 import z3
 
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.strategies.linear.backend import Effort, Outcome
 from stowage_optimizer.strategies.linear.program import (
     LinearProgram,
     Terms,
     Values,
     total,
 )
+from stowage_optimizer.strategies.linear.solver import Effort, Outcome
+from stowage_optimizer.strategies.linear.thesis import (
+    FLAW,
+    Doubted,
+    ItemFormulation,
+    SymmetryFormulation,
+)
+from stowage_optimizer.strategies.linear.tiers import LinearStrategy
 
 WORK_PER_STEP = 4_000_000
 """Units of Z3's ``rlimit`` in one step, about a second's worth."""
@@ -115,3 +127,13 @@ def _values(model: z3.ModelRef, variables: list[z3.ArithRef]) -> list[int]:
     return [
         model.eval(variable, model_completion=True).as_long() for variable in variables
     ]
+
+
+def z3_items() -> LinearStrategy:
+    """Return the strategy without the thesis's rows; needs ``z3-solver``."""
+    return LinearStrategy(ItemFormulation, Z3)
+
+
+def z3_symmetry() -> LinearStrategy:
+    """Return the strategy with them."""
+    return LinearStrategy(SymmetryFormulation, lambda clock: Doubted(Z3(clock), FLAW))

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.certificate.claim import Claim, claims
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
-from stowage_optimizer.verify.certificate.pods import Pods
-from stowage_optimizer.verify.certificate.pricing import proved_limit
-from stowage_optimizer.verify.certificate.weights import Weights
+from stowage_optimizer.verify.certificate.pods import Claim, Pods, claims
+from stowage_optimizer.verify.certificate.pricing import Weights, proved_limit
 from stowage_optimizer.verify.violation import Violation
 
 

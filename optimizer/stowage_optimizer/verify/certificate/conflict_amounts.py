@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.verify.anti_affinity import anti_affinity_rules
 from stowage_optimizer.verify.case import Case, amounts
-from stowage_optimizer.verify.ports import ALL
+from stowage_optimizer.verify.places import ALL
 
 
 @dataclass(frozen=True, slots=True)
