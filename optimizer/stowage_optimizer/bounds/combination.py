@@ -42,8 +42,6 @@ class Combination:
 
     Parameters
     ----------
-    scope, groups
-        What is asked, and the nodes.
     patterns
         Those to choose from, of each group: shape ``(any, kinds, 2)``.
     target

@@ -44,10 +44,6 @@ class Descent:
 
     Parameters
     ----------
-    scope, groups
-        What is asked.
-    lagrangian
-        Evaluates prices.
     reached
         What is reached, in the objective's terms without its constant: the bound that
         the steps aim at. None where it is not known.

@@ -64,8 +64,6 @@ def dual_bound(
 
     Parameters
     ----------
-    question
-        Of any phase.
     placed
         Node by item, negative for none, of an assignment that reaches what the
         question presumes, shape ``(items,)``. It only speeds the search up.
@@ -88,8 +86,6 @@ class DualSearch:
 
     Parameters
     ----------
-    question, placed, clock
-        As of `dual_bound`.
     before
         A search for the same phase when less was reached, whose patterns and prices
         are good to begin with.
@@ -290,17 +286,7 @@ def patterns_of(scope: Scope, groups: Groups, placed: Ints) -> Indices:
 
 
 def written(question: Question, packing: Packing, bound: Bound) -> DualBound | None:
-    """Return the prices of ``bound`` by pods and priorities; None if it has none.
-
-    Parameters
-    ----------
-    question
-        The question that the bound answers.
-    packing
-        What the question's problem was made of.
-    bound
-        The answer.
-    """
+    """Return the prices of ``bound`` by pods and priorities; None if it has none."""
     if bound.prices is None:
         return None
     scope = make_scope(question)

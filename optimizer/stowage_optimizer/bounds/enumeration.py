@@ -71,13 +71,6 @@ class Enumeration:
     The fewer patterns could help the nearer the aim is to the bound: so it is quickest
     to begin there and to continue with the next worse value, which proves something
     every time.
-
-    Parameters
-    ----------
-    question
-        Of any phase.
-    prices
-        Of the dual bound of the same question.
     """
 
     def __init__(self, question: Question, prices: Prices) -> None:
@@ -98,10 +91,6 @@ class Enumeration:
 
         Parameters
         ----------
-        aim
-            What is asked for, in the phase's numbers.
-        clock, deadline
-            When to stop.
         deterministic_s
             CP-SAT's own limit in its steps, where work is counted.
         """
@@ -192,14 +181,10 @@ def recombine(
 
     Parameters
     ----------
-    search
-        Where the patterns come from.
     placed
         Node by item of the best assignment known, negative for none.
     aim
         What is wanted at least, in the phase's numbers.
-    clock, deadline
-        When to stop.
     deterministic_s
         CP-SAT's own limit in its steps, where work is counted.
 

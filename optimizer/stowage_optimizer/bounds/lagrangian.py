@@ -45,8 +45,6 @@ class Evaluation:
 
     Parameters
     ----------
-    prices
-        The prices, whole parts of `SCALE`.
     bound
         No assignment in question has more than this, in parts of `SCALE`, without the
         objective's constant.
@@ -68,8 +66,6 @@ class Lagrangian:
 
     Parameters
     ----------
-    scope, groups
-        What is asked, and the nodes.
     late
         Returns whether time is over; asked between chunks of groups.
     """

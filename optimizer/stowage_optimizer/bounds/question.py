@@ -45,10 +45,6 @@ class Bound:
     value
         In the numbers of `TierBounds`: no assignment in question keeps or places
         more (`KEEP`, `PLACE`), or disrupts less (`DISRUPT`).
-    method
-        How it was proved.
-    prices
-        What proves it, where that is a dual bound.
     """
 
     value: int
@@ -73,8 +69,6 @@ class Question:
 
     Parameters
     ----------
-    problem
-        The problem.
     tier
         Index of the tier, 0 the highest.
     phase

@@ -21,8 +21,6 @@ class Linear:
 
     Parameters
     ----------
-    phase, tier
-        What is summed up.
     placed
         Weight of each pod that has a node, shape ``(kinds,)``.
     stays
@@ -106,8 +104,6 @@ class Scope:
 
     Parameters
     ----------
-    problem
-        The whole problem.
     items
         Items in scope, shape ``(n,)``.
     kind_of
@@ -124,10 +120,6 @@ class Scope:
     room
         What items in scope take of a node at most, shape ``(nodes, dimensions)``:
         ``free``, or on an overcommitted node what those at home take now.
-    objective
-        What is maximised.
-    requirements
-        What must be reached.
     """
 
     problem: Problem
@@ -212,8 +204,6 @@ def from_maximum(question: Question, scope: Scope, bound: int) -> int:
 
     Parameters
     ----------
-    question, scope
-        What was asked.
     bound
         No assignment in question has more, in parts of `SCALE`, without the
         objective's constant.

@@ -18,15 +18,7 @@ from stowage_optimizer.model.snapshot import DisruptionBudget, Pod, Refusal, Sna
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Running pods that budgets keep where they are.
-
-    Parameters
-    ----------
-    pods
-        Their UIDs.
-    refusals
-        Why, in the order of classes and budgets.
-    """
+    """Running pods that budgets keep where they are."""
 
     pods: frozenset[str]
     refusals: tuple[Refusal, ...]

@@ -42,11 +42,6 @@ class Eligibility:
 
     Equal answers are one and the same tuple: 40,000 pods on 5,000 nodes would
     otherwise hold gigabytes of indices.
-
-    Parameters
-    ----------
-    snapshot
-        The snapshot.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -97,15 +97,7 @@ _HOLDS: dict[Operator, Callable[[Mapping[str, str], Requirement], bool]] = {
 
 
 class PodIndex:
-    """The classes that are there, found by their labels.
-
-    Parameters
-    ----------
-    snapshot
-        The snapshot.
-    present
-        Ids of the classes that terms choose from.
-    """
+    """The classes that are there, found by their labels."""
 
     def __init__(self, snapshot: Snapshot, present: Iterable[str]) -> None:
         self._snapshot = snapshot

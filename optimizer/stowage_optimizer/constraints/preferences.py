@@ -36,14 +36,10 @@ class PodPreference:
 
     Parameters
     ----------
-    carrier
-        The class that has the preference.
     weight
         What each pod of ``selected`` in the domain counts; negative to be apart.
     domain_of
         Domain by node or ``NO_DOMAIN``, shape ``(nodes,)``.
-    selected
-        The classes that it speaks of.
     """
 
     carrier: str
@@ -60,8 +56,6 @@ class Preferences:
     ----------
     nodes
         What each node is worth to a class, shape ``(nodes,)``.
-    pods
-        Their preferences for other pods.
     """
 
     nodes: dict[str, Ints]

@@ -38,15 +38,7 @@ TallyKey = tuple[str, frozenset[str], frozenset[int] | None, bool]
 
 @dataclass(slots=True)
 class RelationCompiler:
-    """Collects the tallies of one snapshot.
-
-    Parameters
-    ----------
-    snapshot
-        The snapshot.
-    present
-        Its pods by class id.
-    """
+    """Collects the tallies of one snapshot."""
 
     snapshot: Snapshot
     present: Counter[str]

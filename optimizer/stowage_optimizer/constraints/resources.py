@@ -32,15 +32,7 @@ Amounts = tuple[int, ...]
 
 
 class ResourceFit:
-    """Keeps pods off nodes that are too small for them even when empty.
-
-    Parameters
-    ----------
-    nodes
-        The nodes, in the snapshot's order.
-    names
-        The dimensions.
-    """
+    """Keeps pods off nodes that are too small for them even when empty."""
 
     def __init__(self, nodes: Sequence[Node], names: tuple[str, ...]) -> None:
         self._names = names
@@ -104,8 +96,6 @@ def scale(
     ----------
     room
         Shape ``(nodes, dimensions)``.
-    demands
-        What pods ask for, each once, by dimension.
     """
     if not demands:
         return room, {}

@@ -39,8 +39,6 @@ class SharedDimension:
     ----------
     takes
         What one pod takes, by class id; others take nothing.
-    capacity
-        What each limited node offers.
     unlimited
         Indices of the nodes that the constraint does not concern.
     """
@@ -54,8 +52,6 @@ class SharedDimension:
 
         Parameters
         ----------
-        node
-            Index of the node.
         present
             Pods of the snapshot by class id; an unlimited node has room for all.
         """
@@ -78,8 +74,6 @@ def port_dimensions(
 
     Parameters
     ----------
-    snapshot
-        The snapshot.
     present
         Its pods by class id; a port that one pod alone takes needs no dimension.
     """
@@ -130,15 +124,7 @@ class AntiAffinityRule:
 
 @dataclass(frozen=True, slots=True)
 class AntiAffinity:
-    """Every anti-affinity of a snapshot.
-
-    Parameters
-    ----------
-    dimensions
-        Those that are capacities.
-    others
-        Those that are not.
-    """
+    """Every anti-affinity of a snapshot."""
 
     dimensions: tuple[SharedDimension, ...]
     others: tuple[AntiAffinityRule, ...]

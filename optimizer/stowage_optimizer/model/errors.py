@@ -19,8 +19,6 @@ class Issue:
     ----------
     where
         Path of the field, as in ``nodes[3].allocatable.cpu_milli``.
-    what
-        What is wrong there and what would be right.
     """
 
     where: str

@@ -22,8 +22,6 @@ class Resources:
         In the unit of the name.
     pods
         Number of pods a node takes; 0 in requests, where each pod counts as one.
-    extended
-        Extended resources by name, in their own unit.
     """
 
     cpu_milli: int = 0

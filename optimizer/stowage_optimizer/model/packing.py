@@ -20,8 +20,6 @@ class Item:
 
     Parameters
     ----------
-    pod_uid
-        The pod.
     priority
         Larger is more important.
     demand
@@ -45,22 +43,14 @@ class Packing:
 
     Parameters
     ----------
-    node_names
-        Names by node index.
     room
         Room for items, shape ``(nodes, dimensions)``: allocatable less reservations
         and less the pods that stay anyway. Negative on an overcommitted node.
-    items
-        The pods in play, in the snapshot's order.
     tiers
         Distinct priorities of the items, highest first.
-    refusals
-        What was left out, and why.
     relations
         What pods demand of each other beyond room, None if nothing. Assignments must
         go through `stowage_optimizer.strategies.repair` then.
-    snapshot
-        What it was reduced from.
     """
 
     node_names: tuple[str, ...]

@@ -85,18 +85,8 @@ class Solution:
 
     Parameters
     ----------
-    packing, assignment
-        The problem, and where its items end up.
     tiers
         What is reached and proved, the highest tier first.
-    refusals
-        What was left out, and why.
-    message
-        Any further message.
-    gain_by_moves
-        What parts of it would place, ascending.
-    nodes_in_use
-        Of a solution that consolidates.
     """
 
     packing: Packing

@@ -42,10 +42,6 @@ def settle_cache(
     ----------
     environment
         The process's environment; `VARIABLE` and `SHIPPED` may be set in it.
-    code
-        Folder of the compiled functions' source.
-    temporary
-        Folder that is writable whatever else is not.
     """
     mark = PREFIX + _mark(code)
     asked = environment.get(VARIABLE)

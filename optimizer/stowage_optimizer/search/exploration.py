@@ -63,8 +63,6 @@ def explore(
 
     Parameters
     ----------
-    tier
-        The lowest tier in play.
     phase
         `PLACING` or `STABILISING`.
     hot, cold

@@ -44,8 +44,6 @@ class Problem:
         Room for items, shape ``(nodes, dimensions)``; may be negative.
     group
         Group by node, numbered from 0 in the nodes' order, shape ``(nodes,)``.
-    tiers
-        Number of tiers.
     """
 
     demand: Ints

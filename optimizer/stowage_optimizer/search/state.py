@@ -107,8 +107,6 @@ class State(NamedTuple):
         Lengths of the lists, improvements, and whether to stop.
     selected
         Nodes of the current neighbourhood, shape ``(4,)``.
-    rng
-        Random numbers.
     """
 
     items: Indices

@@ -81,10 +81,6 @@ class UpdateWriter:
 
     Parameters
     ----------
-    send
-        Sends one update, serialised.
-    strategy
-        Its name.
     started, decoded
         When the request had come, and when the solve began; in the clock's seconds.
     """

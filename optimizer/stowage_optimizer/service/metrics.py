@@ -83,13 +83,6 @@ class Metrics:
 class MetricsServer:
     """Serves metrics over HTTP on 127.0.0.1.
 
-    Parameters
-    ----------
-    metrics
-        What to serve.
-    port
-        The port.
-
     Raises
     ------
     OptimizerError

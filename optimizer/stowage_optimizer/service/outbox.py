@@ -32,10 +32,6 @@ class Outbox:
     ----------
     send
         Sends one plan; called from the outbox's thread.
-    clock
-        Source of the moments that plans are found at.
-    interval_s
-        Shortest time from one plan to the next.
     """
 
     def __init__(

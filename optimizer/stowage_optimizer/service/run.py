@@ -34,10 +34,6 @@ class Run:
 
     Parameters
     ----------
-    child
-        A ready child; the run closes it.
-    request
-        The contract's `SolveRequest`, serialised.
     reading_limit_s
         When the child is killed unless it has read the request, in seconds from now.
     time_limit_s, kill_after_s

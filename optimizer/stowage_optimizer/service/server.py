@@ -93,13 +93,7 @@ HEALTH_THREADS = 4
 
 
 class Service:
-    """The optimiser behind its socket.
-
-    Parameters
-    ----------
-    settings
-        The whole set-up.
-    """
+    """The optimiser behind its socket."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings

@@ -19,8 +19,6 @@ class WorkerSettings:
 
     Parameters
     ----------
-    time_limit_s
-        Wall-clock limit where the request names none.
     memory_limit_bytes
         Address space that a solve may add to that of the warm child. About 6 MB are
         touched for every 1,000 pods.
@@ -45,16 +43,12 @@ class ServiceSettings:
 
     Parameters
     ----------
-    socket
-        Path of the Unix socket.
     metrics_port
         Port on 127.0.0.1 for Prometheus; 0 means none.
     max_request_bytes
         Larger requests are refused.
     queue_length
         Calls that may wait while one is being solved; more are refused.
-    worker
-        Limits of one solve.
     """
 
     socket: Path

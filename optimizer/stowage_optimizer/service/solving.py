@@ -100,12 +100,6 @@ class Solving:
     ----------
     workers
         Where the children come from.
-    settings
-        Limits of one solve.
-    max_request_bytes, queue_length
-        As in `ServiceSettings`.
-    metrics
-        Where everything is counted.
     """
 
     workers: Workers
@@ -129,8 +123,6 @@ class Solving:
 
         Parameters
         ----------
-        body
-            The contract's `SolveRequest`, serialised.
         on_call
             Called with the function that ends the call early.
         on_progress

@@ -23,15 +23,7 @@ SHOWN = 10
 
 
 class PlanGate:
-    """Checks the updates of one call.
-
-    Parameters
-    ----------
-    request
-        What was asked.
-    metrics
-        Where plans that fail are counted.
-    """
+    """Checks the updates of one call."""
 
     def __init__(self, request: pb.SolveRequest, metrics: Metrics) -> None:
         self._request = request
@@ -97,10 +89,6 @@ class Vetting:
 
     Parameters
     ----------
-    run
-        The run.
-    gate
-        Decides for each update whether it may go out.
     answer_after_s
         When the caller is answered, in seconds after the moment when the run ends at
         the latest; that is sooner once the snapshot has been read.

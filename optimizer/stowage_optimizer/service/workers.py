@@ -30,8 +30,6 @@ class ChildProcess:
 
     Parameters
     ----------
-    pid
-        Its process id.
     connection
         Carries the request there and the updates back.
     reap
@@ -126,13 +124,7 @@ class _ForkServer:
 
 
 class Workers:
-    """Hands out warm children of a fork server.
-
-    Parameters
-    ----------
-    settings
-        Limits of one solve.
-    """
+    """Hands out warm children of a fork server."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings

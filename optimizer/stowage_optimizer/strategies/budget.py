@@ -22,13 +22,9 @@ class Budget:
     ----------
     options
         What was asked for: policy, limits, seed, threads, and whether work is counted.
-    clock
-        Source of time.
     limit_s
         Seconds from the beginning of the stage; where work is counted, steps of about
         a second each.
-    ends
-        When that is over, by the clock.
     """
 
     options: SolveOptions
@@ -86,8 +82,6 @@ class Reserve:
     ----------
     pods_per_s
         Pods of a snapshot that it goes through in a second, at the least.
-    least_share, most_share
-        Bounds on the part of the limit.
     """
 
     pods_per_s: float
@@ -118,10 +112,6 @@ class TimeSplit:
     ----------
     total
         The whole limit, in seconds or in steps.
-    alpha
-        Share of it that is reserved for the tiers.
-    tiers
-        Number of tiers.
     """
 
     total: float

@@ -20,8 +20,6 @@ class SolutionWriter:
 
     Parameters
     ----------
-    packing
-        The problem.
     policy
         Decides whether a tier is optimal only with every running pod kept that can.
     """

@@ -68,12 +68,6 @@ def solve(
     ----------
     strategy
         The first stage; there is one only for the objective `CONSOLIDATE`.
-    packings
-        The problem.
-    budget
-        That of the whole solve.
-    publish
-        Called with each better solution.
     """
     if budget.options.objective is Objective.CONSOLIDATE:
         return consolidated(Consolidate(), packings.plain, budget, publish)

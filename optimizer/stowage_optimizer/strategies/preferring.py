@@ -42,12 +42,8 @@ def preferred(solution: Solution, packing: Packing, budget: Budget) -> Solution:
 
     Parameters
     ----------
-    solution
-        What the stages before found.
     packing
         The problem with all that pods demand of each other.
-    budget
-        That of the whole solve.
     """
     if solution.empty or budget.over():
         return solution
@@ -66,8 +62,6 @@ class _Improver:
     ----------
     packing
         The problem with all that pods demand of each other.
-    assignment
-        The plan's.
     budget
         What the stage may use; without a clock, `MOST_TRIES` bounds it.
     """

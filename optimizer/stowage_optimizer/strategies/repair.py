@@ -53,8 +53,6 @@ def repair_relations(
     ----------
     packing, wanted
         The problem, and an assignment that keeps to the room there is.
-    stop
-        Returns True when to try no more nodes.
 
     Returns
     -------
@@ -200,8 +198,6 @@ def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
 
     Parameters
     ----------
-    packing
-        The problem.
     wanted
         The assignment to start from; where pods of different tiers clash, those of
         the higher tier win.

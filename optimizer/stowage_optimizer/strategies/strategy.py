@@ -21,10 +21,6 @@ class Strategy(Protocol):
 
         Parameters
         ----------
-        packing
-            The problem.
-        budget
-            How long to try, and how.
         publish
             Called with each better solution. The first call may pass one without
             changes, so that its bounds are known. If the strategy overruns and is

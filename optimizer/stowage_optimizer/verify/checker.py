@@ -134,10 +134,6 @@ class Checker:
 
     Parameters
     ----------
-    snapshot
-        The snapshot that the plans answer.
-    policy
-        The policy that the caller asked for.
     asked
         The other options of the request; without them a plan is to place pods, and
         may disrupt as many as it likes.

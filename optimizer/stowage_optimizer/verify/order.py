@@ -56,15 +56,7 @@ def _hard(wanted: pb.PodClass) -> Iterator[pb.TopologySpreadConstraint]:
 
 @dataclass(slots=True)
 class AffinityCounts:
-    """Where the pods are that a class requires.
-
-    Parameters
-    ----------
-    required_classes
-        The classes that every affinity term selects.
-    places
-        Pods by topology key and domain.
-    """
+    """Where the pods are that a class requires."""
 
     required_classes: set[str]
     places: Counter[tuple[str, str]]
@@ -72,17 +64,7 @@ class AffinityCounts:
 
 @dataclass(slots=True)
 class SpreadCounts:
-    """How many pods a spread constraint counts in each domain.
-
-    Parameters
-    ----------
-    members
-        The classes whose pods count.
-    domain_of
-        Domain of each node whose pods count.
-    counts
-        Pods by domain, with domains that have none.
-    """
+    """How many pods a spread constraint counts in each domain."""
 
     members: set[str]
     domain_of: dict[str, str]

@@ -58,15 +58,7 @@ class _FreeRoom:
 
 
 class SpareRoom:
-    """The room that is left beside the pods that need not make way.
-
-    Parameters
-    ----------
-    case
-        The case.
-    disruptable
-        Running pods that a plan may move or evict.
-    """
+    """The room that is left beside the pods that need not make way."""
 
     def __init__(self, case: Case, disruptable: Set[str]) -> None:
         self._case = case
@@ -173,13 +165,7 @@ Staying = Callable[[str], list[str]]
 
 @dataclass(slots=True)
 class Conflicts:
-    """The conflicts between the pods of one case.
-
-    Parameters
-    ----------
-    case
-        The case at hand.
-    """
+    """The conflicts between the pods of one case."""
 
     case: Case
     _rules: list[AntiAffinityRule] = field(init=False)

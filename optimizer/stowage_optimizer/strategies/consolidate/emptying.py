@@ -17,19 +17,7 @@ def emptied(
     tally: Tally,
     stop: Callable[[], bool],
 ) -> Assignment:
-    """Return an assignment in which the emptiest nodes have given their pods away.
-
-    Parameters
-    ----------
-    packing
-        The problem; all of its pods run.
-    others
-        Nodes that are in use whatever happens.
-    tally
-        Keeps the moves within the limits.
-    stop
-        Returns True when to stop.
-    """
+    """Return an assignment in which the emptiest nodes have given their pods away."""
     return _Emptying(packing, others, tally, stop).run()
 
 

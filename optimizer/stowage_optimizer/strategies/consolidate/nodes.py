@@ -33,13 +33,6 @@ def fewest_nodes(packing: Packing, others: frozenset[int]) -> int:
 
     Of each dimension, the roomiest nodes beside those that are in use anyway must
     have as much as all pods take. A node that is overcommitted may stay so.
-
-    Parameters
-    ----------
-    packing
-        The problem; all of its pods run.
-    others
-        Nodes that are in use whatever happens.
     """
     needed = 0
     for dimension in range(len(packing.room[0]) if packing.room else 0):

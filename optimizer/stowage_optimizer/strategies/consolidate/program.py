@@ -20,16 +20,8 @@ class FewestNodes:
 
     Parameters
     ----------
-    packing
-        The problem.
-    others
-        Nodes that are in use whatever happens.
-    solver
-        Solves it.
     max_moves
         Limit on the moves, None for none.
-    assignment
-        The best so far; every pod has a node.
     """
 
     packing: Packing

@@ -146,8 +146,6 @@ def gain_by_moves(whole: Solution, steps: Iterable[Step]) -> tuple[GainPoint, ..
 
     Parameters
     ----------
-    whole
-        The last point is all of it.
     steps
         Its steps, as far as there was time to find them.
     """

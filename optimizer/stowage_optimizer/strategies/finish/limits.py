@@ -35,12 +35,8 @@ class Tally:
 
     Parameters
     ----------
-    limits
-        How much they may.
     owners
         Owner of each item, empty where it has none: such a pod has no limit of its own.
-    kept
-        Items that may not be evicted.
     """
 
     limits: Limits
@@ -90,8 +86,6 @@ class Trimming:
 
     Parameters
     ----------
-    owners
-        Owner of each item, empty where it has none.
     stop
         Returns True when to make no more steps; then only pods are
         placed that find room as it is.

@@ -19,13 +19,6 @@ class Partial:
 
     Any part that makes room before it fills it is feasible: once all leaving pods have
     left a node, the coming pods fit, however few of them came.
-
-    Parameters
-    ----------
-    packing
-        The problem.
-    wanted
-        The whole plan's assignment.
     """
 
     def __init__(self, packing: Packing, wanted: Assignment) -> None:
@@ -159,12 +152,8 @@ class Steps:
 
     Parameters
     ----------
-    packing, wanted
-        The problem and the whole plan's assignment.
     allowed
         Returns whether a step may be made after those before it.
-    stop
-        Returns True when to make no more steps.
     """
 
     def __init__(

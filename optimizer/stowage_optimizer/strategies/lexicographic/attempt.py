@@ -53,8 +53,6 @@ class Attempt:
 
     Parameters
     ----------
-    context
-        What it works with.
     phase
         The phase.
     """

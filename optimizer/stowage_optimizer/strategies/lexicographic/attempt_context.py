@@ -91,16 +91,8 @@ class AttemptContext:
 
     Parameters
     ----------
-    shared
-        Where bounds and finds go.
-    packing, options
-        The problem, and how to solve it.
-    work_clock
-        The thread's time.
     problem
         The shared problem, without room that nothing can use.
-    mender
-        Makes finds whole.
     searches
         Exact searches by tier, which several phases continue.
     duals

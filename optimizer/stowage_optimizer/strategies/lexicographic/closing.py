@@ -33,13 +33,7 @@ def beyond_prices(problem: Problem) -> bool:
 
 @dataclass(slots=True)
 class DualSlices:
-    """Searches prices for one phase, and records the limits that they prove.
-
-    Parameters
-    ----------
-    context, phase
-        What it works with, and on.
-    """
+    """Searches prices for one phase, and records the limits that they prove."""
 
     context: AttemptContext
     phase: OpenPhase
@@ -100,13 +94,7 @@ MORE_TIME = 2
 
 @dataclass(slots=True)
 class Closing:
-    """Lists and combines patterns for one phase.
-
-    Parameters
-    ----------
-    context, phase
-        What it works with, and on.
-    """
+    """Lists and combines patterns for one phase."""
 
     context: AttemptContext
     phase: OpenPhase

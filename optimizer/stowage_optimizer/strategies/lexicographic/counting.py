@@ -39,10 +39,6 @@ class Counting:
     ----------
     shared
         Where solutions are offered and bounds are read.
-    packing, options
-        The problem, and how to solve it.
-    mender
-        Makes solutions whole.
     """
 
     shared: SharedState
@@ -67,8 +63,6 @@ class Counting:
         ----------
         tier, phase
             What to maximise, or for `Phase.DISRUPT` to minimise.
-        seconds
-            How long to try.
         """
         started = CpSat().clock()
         counts = CountFormulation(self.packing, tier + 1)

@@ -51,17 +51,6 @@ class MoveSearch:
 
     Only for tiers below which nothing is disrupted yet: then running pods of the tiers
     above stay at home in every optimal answer.
-
-    Parameters
-    ----------
-    shared
-        Where finds and bounds go.
-    work_clock
-        This thread's time.
-    mender
-        Makes finds whole.
-    tier
-        The tier.
     """
 
     shared: SharedState

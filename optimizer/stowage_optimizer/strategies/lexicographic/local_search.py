@@ -64,10 +64,6 @@ class LocalSearch:
     ----------
     shared
         Where bounds are read and what is found is offered.
-    work_clock
-        This thread's time.
-    seed
-        Seed of every random choice.
     """
 
     shared: SharedState

@@ -29,17 +29,7 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
 
 @dataclass(slots=True)
 class Prover:
-    """Tightens the shared bounds, and offers what it finds on the way.
-
-    Parameters
-    ----------
-    shared
-        Where everything goes.
-    packing, options
-        The problem, and how to solve it.
-    work_clock
-        This thread's time.
-    """
+    """Tightens the shared bounds, and offers what it finds on the way."""
 
     shared: SharedState
     packing: Packing

@@ -38,8 +38,6 @@ class WorkClock:
 
     Parameters
     ----------
-    clock
-        The real time.
     counted
         Time passes only by work done: the same work, the same answer.
     """
@@ -87,12 +85,8 @@ class SharedState:
 
     Parameters
     ----------
-    problem
-        The problem.
     strict
         Whether running pods are kept before pending ones of their tier are placed.
-    bounds
-        One entry a tier; only ever tightened.
     """
 
     problem: Problem

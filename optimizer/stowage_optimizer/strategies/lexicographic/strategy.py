@@ -101,8 +101,6 @@ class _Publisher:
 
         Parameters
         ----------
-        deadline
-            When it must be there.
         latest
             The answer is never earlier, however long writing takes.
         """

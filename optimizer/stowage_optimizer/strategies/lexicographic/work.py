@@ -32,13 +32,7 @@ there is one thread: most is settled early, and the rest needs long stretches.""
 
 @dataclass(slots=True)
 class Work:
-    """Everything that is done in one solve.
-
-    Parameters
-    ----------
-    shared
-        Where all results go; closed at the end.
-    """
+    """Everything that is done in one solve."""
 
     shared: SharedState
     packing: Packing

@@ -26,17 +26,7 @@ from stowage_optimizer.strategies.linear.program import (
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Items that differ in their homes only.
-
-    Parameters
-    ----------
-    priority, demand, eligible
-        As of each `Item`.
-    pending
-        Indices of those without a node.
-    at_home
-        Indices of the others by their node.
-    """
+    """Items that differ in their homes only."""
 
     priority: int
     demand: tuple[int, ...]
@@ -97,12 +87,8 @@ class CountFormulation:
 
     Parameters
     ----------
-    packing
-        The problem.
     tiers
         How many of its tiers are in the program, from the highest.
-    kinds
-        The variables by kind.
     """
 
     packing: Packing

@@ -66,17 +66,7 @@ class Presence:
 def add_capacity(
     program: LinearProgram, room: Sequence[int], present: Sequence[Presence]
 ) -> None:
-    """Add the rows of one node.
-
-    Parameters
-    ----------
-    program
-        Gets the rows.
-    room
-        Room of the node by dimension.
-    present
-        All pods that may be there.
-    """
+    """Add the rows of one node."""
     for dimension, limit in enumerate(room):
         asking = [one for one in present if one.demand[dimension]]
         load = [(one.variable, one.demand[dimension]) for one in asking]

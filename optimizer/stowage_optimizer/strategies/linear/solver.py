@@ -105,14 +105,8 @@ class Backend(Protocol):
 
         Parameters
         ----------
-        program
-            The variables and rows.
-        metric
-            The sum to maximise.
         start
             Values to start from.
-        effort
-            How long to try.
         offer
             Called with each better solution, at the latest with the last.
 

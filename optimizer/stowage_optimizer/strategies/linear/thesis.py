@@ -48,12 +48,8 @@ class ItemFormulation:
 
     Parameters
     ----------
-    packing
-        The problem.
     tiers
         How many of its tiers are in the program, from the highest.
-    x
-        The variables, by item and node.
     """
 
     packing: Packing
@@ -130,8 +126,6 @@ class SymmetryFormulation:
 
     Parameters
     ----------
-    packing
-        The problem.
     tiers
         How many of its tiers are in the program, from the highest.
     """
@@ -198,8 +192,6 @@ class Doubted:
 
     Parameters
     ----------
-    inner
-        Solves.
     flaw
         What is wrong with the program, as the end of a sentence.
     """

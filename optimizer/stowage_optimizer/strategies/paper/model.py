@@ -23,13 +23,7 @@ Value = Callable[[cp_model.IntVar], bool]
 
 
 class PaperModel:
-    """Bin-packing constraints that grow tier by tier.
-
-    Parameters
-    ----------
-    packing
-        The problem.
-    """
+    """Bin-packing constraints that grow tier by tier."""
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing

@@ -33,12 +33,6 @@ class RelationChecker:
 
     Parameters
     ----------
-    packing
-        The problem with relations.
-    budget
-        That of the search.
-    publish
-        Called with each better solution.
     hurry
         Returns True when there is no time left to repair a proposal.
     """
@@ -161,8 +155,6 @@ def claimed(
     ----------
     writer
         Writes solutions of the problem with relations.
-    assignment
-        What to write.
     easier
         A solution for the same pods without relations.
     """

@@ -59,14 +59,8 @@ def improved(
 
     Parameters
     ----------
-    packing
-        The problem with relations.
-    assignment
-        Keeps every relation.
     proved
         In how many tiers, from the highest, it is known to be the best.
-    budget
-        That of the run.
     """
     value = score(packing, assignment, budget.policy)
     bounds = trivial_bounds(packing)

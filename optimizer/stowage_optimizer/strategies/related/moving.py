@@ -59,10 +59,6 @@ def moved(
     ----------
     strategy
         Finds the solutions of problems without demands.
-    packing
-        The problem with relations.
-    budget, publish
-        As of the whole stage.
     """
     return _Moving(strategy, packing, budget, publish).solve()
 

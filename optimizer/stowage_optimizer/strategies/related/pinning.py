@@ -68,8 +68,6 @@ def pinned(packing: Packing, proposal: Assignment) -> Snapshot:
 
     Parameters
     ----------
-    packing
-        The problem with relations.
     proposal
         Where pods with demands would like to be; they may go to any node of the same
         domains.

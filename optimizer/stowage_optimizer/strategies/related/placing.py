@@ -22,17 +22,7 @@ work on 2 cores. Where it takes too much of the limit, pods are left waiting."""
 
 
 def placed(solution: Solution, packing: Packing, budget: Budget) -> Solution:
-    """Return ``solution`` with more pods placed, if there are any that may be.
-
-    Parameters
-    ----------
-    solution
-        A solution for all other pods.
-    packing
-        The problem with relations.
-    budget
-        That of the whole stage.
-    """
+    """Return ``solution`` with more pods placed, if there are any that may be."""
     wanted = solution.on(packing)
     settled = repair_relations(packing, wanted, budget.over)
     if settled is None or not _only_adds(wanted, settled):

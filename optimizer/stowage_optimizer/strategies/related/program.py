@@ -35,8 +35,6 @@ class RelatedFormulation:
 
     Parameters
     ----------
-    packing
-        The problem, with relations.
     tiers
         How many of its tiers are in the program, from the highest.
     """
@@ -120,10 +118,6 @@ class RelationRows:
 
     Parameters
     ----------
-    relations
-        What is demanded.
-    program
-        Gets the rows.
     kinds
         The variables by class; the pods of a kind are all of one class.
     missing

@@ -21,15 +21,7 @@ from stowage_optimizer.verify.violation import Violation
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of it.
-
-    Parameters
-    ----------
-    claims
-        Number of limits that came with prices.
-    violations
-        Those that their prices do not prove, and why.
-    """
+    """What came of it."""
 
     claims: int
     violations: tuple[Violation, ...]

@@ -28,8 +28,6 @@ class Claim:
         `PHASE_PLACE` or `PHASE_DISRUPT`.
     limit
         Most pods placed, or least disruption.
-    dual
-        The prices that prove it.
     """
 
     priority: int
@@ -75,10 +73,6 @@ class Pods:
 
     Parameters
     ----------
-    case, claim
-        The snapshot and plan, and what is claimed.
-    amounts
-        What pods take and nodes offer.
     left_alone
         Classes that the strategy refused, whose pods stay as they are; and budgets,
         as in ``budget namespace/name``, of which those stay that have no price.

@@ -21,8 +21,6 @@ class Weights:
 
     Parameters
     ----------
-    pods
-        The pods of the claim.
     terms
         Phase, priority and weight: what is maximised first, then the requirements.
     """
@@ -130,8 +128,6 @@ def proved_limit(pods: Pods, weights: Weights, slack: int) -> int | None:
 
     Parameters
     ----------
-    pods, weights
-        The claim's.
     slack
         Part of the scale by which all nodes together may be overvalued.
     """
