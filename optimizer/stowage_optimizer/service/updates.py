@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.solution import TierResult
 
 
 def last_update(
@@ -28,40 +28,6 @@ def last_update(
     return last
 
 
-class Tier(Protocol):
-    """A tier's result, of the contract or of the model."""
-
-    @property
-    def priority(self) -> int:
-        """Lowest priority of the tier."""
-        ...
-
-    @property
-    def placed(self) -> int:
-        """Pods that have a node."""
-        ...
-
-    @property
-    def upper_bound(self) -> int:
-        """Proved limit on `placed`."""
-        ...
-
-    @property
-    def optimal(self) -> bool:
-        """Whether nothing better exists."""
-        ...
-
-    @property
-    def disruption(self) -> int:
-        """What is disrupted, by weight."""
-        ...
-
-    @property
-    def disruption_lower_bound(self) -> int:
-        """Proved limit on `disruption`."""
-        ...
-
-
 def progress_of(update: pb.SolveUpdate) -> pb.Progress | None:
     """Return how far the solve is: the first tier that is not proved, or the last.
 
@@ -72,7 +38,9 @@ def progress_of(update: pb.SolveUpdate) -> pb.Progress | None:
     return progress_of_tiers(update.plan.tiers)
 
 
-def progress_of_tiers(tiers: Sequence[Tier]) -> pb.Progress | None:
+def progress_of_tiers(
+    tiers: Sequence[pb.TierResult] | Sequence[TierResult],
+) -> pb.Progress | None:
     """Return how far a plan with ``tiers`` is; None if there are none."""
     if not tiers:
         return None

@@ -121,53 +121,24 @@ def _members(packing: Packing, tiers: int) -> list[tuple[int, Item]]:
 
 
 @dataclass(slots=True)
-class SymmetryFormulation:
-    """An `ItemFormulation` with the printed rows.
-
-    Parameters
-    ----------
-    tiers
-        How many of its tiers are in the program, from the highest.
-    """
-
-    packing: Packing
-    tiers: int
-    program: LinearProgram = field(init=False)
-    _items: ItemFormulation = field(init=False)
+class SymmetryFormulation(ItemFormulation):
+    """An `ItemFormulation` with the printed rows, which `values` need not meet."""
 
     def __post_init__(self) -> None:
-        self._items = ItemFormulation(self.packing, self.tiers)
-        self.program = self._items.program
+        ItemFormulation.__post_init__(self)
         self._order_pods()
         self._order_nodes()
 
-    @staticmethod
-    def variables(packing: Packing, tiers: int) -> int:
-        """Return how many variables the program will have."""
-        return ItemFormulation.variables(packing, tiers)
-
-    def metric(self, phase: Phase, tier: int) -> Terms:
-        """Return what ``phase`` of ``tier`` maximises; see `Formulation.metric`."""
-        return self._items.metric(phase, tier)
-
-    def values(self, assignment: Assignment) -> Values:
-        """Return ``assignment`` as values, which need not meet the printed rows."""
-        return self._items.values(assignment)
-
-    def read(self, values: Values, otherwise: Assignment) -> Assignment:
-        """Return the assignment that ``values`` stand for."""
-        return self._items.read(values, otherwise)
-
     def _order_pods(self) -> None:
         equal: dict[object, list[int]] = {}
-        for index in self._items.x:
+        for index in self.x:
             item = self.packing.items[index]
             # The same nodes are open to pods of the same affinity and anti-affinity.
             key = (item.demand, item.priority, item.eligible)
             equal.setdefault(key, []).append(index)
         for members in equal.values():
             for first, second in combinations(members, 2):
-                of_first, of_second = self._items.x[first], self._items.x[second]
+                of_first, of_second = self.x[first], self.x[second]
                 for before, behind in combinations(sorted(of_first), 2):
                     if behind in of_second:
                         self.program.at_most(
@@ -176,7 +147,7 @@ class SymmetryFormulation:
 
     def _order_nodes(self) -> None:
         loads: dict[int, list[tuple[int, int]]] = {}
-        for index, row in self._items.x.items():
+        for index, row in self.x.items():
             memory = self.packing.items[index].demand[MEMORY]
             for node, x in row.items():
                 loads.setdefault(node, []).append((x, memory))

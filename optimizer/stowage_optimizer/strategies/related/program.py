@@ -16,7 +16,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import NO_DOMAIN, Relations, Rules, Spread, Tally
 from stowage_optimizer.strategies.linear.counts import CountFormulation, Kind
@@ -30,39 +29,24 @@ Sums = Mapping[int, list[int]]
 
 
 @dataclass(slots=True)
-class RelatedFormulation:
-    """A `CountFormulation` whose kinds are of one class, with more rows.
+class RelatedFormulation(CountFormulation):
+    """A `CountFormulation` whose kinds are of one class, with more rows."""
 
-    Parameters
-    ----------
-    tiers
-        How many of its tiers are in the program, from the highest.
-    """
-
-    packing: Packing
-    tiers: int
-    program: LinearProgram = field(init=False)
-    _counts: CountFormulation = field(init=False)
     _rows: RelationRows | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._counts = CountFormulation(with_class_dimension(self.packing), self.tiers)
-        self.program = self._counts.program
         relations = self.packing.relations
+        self.packing = with_class_dimension(self.packing)
+        CountFormulation.__post_init__(self)
         if relations is None:
             return
         names = sorted(set(relations.class_of))
         kinds: defaultdict[str, list[Kind]] = defaultdict(list)
-        for kind in self._counts.kinds:
+        for kind in self.kinds:
             kinds[names[kind.replicas.demand[-1]]].append(kind)
         lowest = self.packing.tiers[self.tiers - 1]
-        missing = Counter(
-            class_id
-            for item, class_id in zip(
-                self.packing.items, relations.class_of, strict=True
-            )
-            if item.priority < lowest
-        )
+        pairs = zip(self.packing.items, relations.class_of, strict=True)
+        missing = Counter(name for item, name in pairs if item.priority < lowest)
         self._rows = RelationRows(relations, self.program, kinds, missing)
         self._rows.add()
 
@@ -71,25 +55,13 @@ class RelatedFormulation:
         """Return about how many variables the program will have."""
         return CountFormulation.variables(with_class_dimension(packing), tiers)
 
-    def metric(self, phase: Phase, tier: int) -> Terms:
-        """Return what ``phase`` of ``tier`` maximises; see `Formulation.metric`."""
-        return self._counts.metric(phase, tier)
-
     def values(self, assignment: Assignment) -> Values:
         """Return ``assignment`` as values of the variables."""
-        values = list(self._counts.values(assignment))
+        values = list(CountFormulation.values(self, assignment))
         if self._rows is not None:
             for came, comes in self._rows.arrivals:
                 values[came] = int(any(values[one] for one in comes))
         return values
-
-    def used_nodes(self) -> dict[int, int]:
-        """Return a new variable by node; see `CountFormulation.used_nodes`."""
-        return self._counts.used_nodes()
-
-    def read(self, values: Values, otherwise: Assignment) -> Assignment:
-        """Return the assignment that ``values`` stand for."""
-        return self._counts.read(values, otherwise)
 
 
 def with_class_dimension(packing: Packing) -> Packing:
