@@ -21,7 +21,7 @@ from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.first_fit_decreasing import filled
 from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.linear.program import Terms, Values
-from stowage_optimizer.strategies.linear.solver import CpSat, Effort
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
 from stowage_optimizer.strategies.related.program import RelatedFormulation
 from stowage_optimizer.strategies.repair import keeps_relations
 from stowage_optimizer.strategies.restricting import restricted
@@ -120,4 +120,4 @@ def _solve(best: _Best, effort: Effort, solver: CpSat, *, whole: bool) -> None:
     def take(values: Values) -> None:
         best.take(formulation.read(values, best.assignment))
 
-    solver.maximise(formulation.program, metric, start=start, effort=effort, offer=take)
+    solver.maximise(Task(formulation.program, metric, start, effort, offer=take))

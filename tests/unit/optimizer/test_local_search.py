@@ -42,7 +42,7 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
 )
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY
-from stowage_optimizer.strategies.linear.solver import CpSat, Effort
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
 from stowage_optimizer.strategies.repair import repair
 
 SEEDS = range(12)
@@ -281,13 +281,14 @@ def fewest_by_cp_sat(packing: Packing) -> int | None:
     # What is missing is punished, since the current placement must be a solution.
     punished = [(variable, 100 * weight) for variable, weight in placed]
     best: list[tuple[int, ...]] = []
-    CpSat().maximise(
+    task = Task(
         counts.program,
         [*punished, *counts.metric(Phase.DISRUPT, lowest)],
         start=counts.values(packing.current),
         effort=Effort(amount=20.0, counted=False, seed=1, workers=1),
         offer=lambda values: best.append(tuple(values)),
     )
+    CpSat().maximise(task)
     values = best[-1]
     if sum(weight * values[variable] for variable, weight in placed) < total:
         return None

@@ -8,7 +8,7 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY, Terms, Values
-from stowage_optimizer.strategies.linear.solver import CpSat, Effort
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""
@@ -75,6 +75,5 @@ class FewestNodes:
         def take(values: Values) -> None:
             self.assignment = self._formulation.read(values, self.assignment)
 
-        return self.solver.maximise(
-            self._formulation.program, metric, start=start, effort=effort, offer=take
-        ).bound
+        task = Task(self._formulation.program, metric, start, effort, offer=take)
+        return self.solver.maximise(task).bound

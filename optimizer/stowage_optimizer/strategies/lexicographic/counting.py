@@ -16,7 +16,7 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
 )
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY, Values
-from stowage_optimizer.strategies.linear.solver import CpSat, Effort
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
 
 SHORTEST_S = 0.02
 """Less than this is no time to build and solve anything in."""
@@ -76,13 +76,14 @@ class Counting:
 
         if not self.options.deterministic:
             seconds -= CpSat().clock() - started
-        outcome = CpSat().maximise(
+        task = Task(
             counts.program,
             counts.metric(phase, tier),
             start=counts.values(assignment),
             effort=Effort.of(self.options, seconds),
             offer=offer,
         )
+        outcome = CpSat().maximise(task)
         limit = outcome.bound
         if limit is not None and phase is Phase.DISRUPT:
             limit = STAY * self._running(tier) - limit

@@ -59,6 +59,27 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
+class Task:
+    """What a solver is to maximise.
+
+    Parameters
+    ----------
+    program, metric
+        The sum, and what bounds it.
+    start
+        Values to start from, which meet every row.
+    offer
+        Called with each better solution, at the latest with the last.
+    """
+
+    program: LinearProgram
+    metric: Terms
+    start: Values
+    effort: Effort
+    offer: Callable[[Values], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a solve proved, or believes, and what it used.
 
@@ -92,28 +113,13 @@ class Backend(Protocol):
         """Why they are none, as the end of a sentence; empty if they are."""
         ...
 
-    def maximise(
-        self,
-        program: LinearProgram,
-        metric: Terms,
-        *,
-        start: Values,
-        effort: Effort,
-        offer: Callable[[Values], None],
-    ) -> Outcome:
-        """Maximise ``metric`` from ``start`` on, which meets every row.
-
-        Parameters
-        ----------
-        start
-            Values to start from.
-        offer
-            Called with each better solution, at the latest with the last.
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum of ``task``, and offer each better solution.
 
         Raises
         ------
         SolverContradictionError
-            The solver denies that ``start`` is possible.
+            The solver denies that the start is possible.
         """
         ...
 
@@ -139,31 +145,23 @@ class CpSat:
     exact: bool = True
     flaw: str = ""
 
-    def maximise(
-        self,
-        program: LinearProgram,
-        metric: Terms,
-        *,
-        start: Values,
-        effort: Effort,
-        offer: Callable[[Values], None],
-    ) -> Outcome:
-        """Maximise ``metric``; see `Backend.maximise`."""
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum; see `Backend.maximise`."""
         began = self.clock()
-        model, variables = _model(program)
-        for variable, value in zip(variables, start, strict=True):
+        model, variables = _model(task.program)
+        for variable, value in zip(variables, task.start, strict=True):
             model.add_hint(variable, value)
-        model.maximize(_sum(variables, metric))
+        model.maximize(_sum(variables, task.metric))
         solver = cp_model.CpSolver()
-        configure(solver, effort)
-        status = solver.solve(model, _Listener(variables, offer))
+        configure(solver, task.effort)
+        status = solver.solve(model, _Listener(variables, task.offer))
         if status in (cp_model.INFEASIBLE, cp_model.MODEL_INVALID):
             raise SolverContradictionError(self.name, solver.status_name(status))
         bound = None
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             bound = round_bound(solver.best_objective_bound)
         spent = self.clock() - began
-        if effort.counted:
+        if task.effort.counted:
             spent = solver.deterministic_time / CP_SAT_STEPS
         return Outcome(bound, spent)
 

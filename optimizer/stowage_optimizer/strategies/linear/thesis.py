@@ -12,7 +12,6 @@ them is known to be the best.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -30,9 +29,9 @@ from stowage_optimizer.strategies.linear.program import (
 from stowage_optimizer.strategies.linear.solver import (
     Backend,
     CpSat,
-    Effort,
     Outcome,
     SolverContradictionError,
+    Task,
 )
 from stowage_optimizer.strategies.linear.tiers import LinearStrategy
 
@@ -176,20 +175,10 @@ class Doubted:
         """Return how the solver is called."""
         return self.inner.name
 
-    def maximise(
-        self,
-        program: LinearProgram,
-        metric: Terms,
-        *,
-        start: Values,
-        effort: Effort,
-        offer: Callable[[Values], None],
-    ) -> Outcome:
-        """Maximise ``metric``; see `Backend.maximise`. ``start`` may break rows."""
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum; see `Backend.maximise`. The start may break rows."""
         try:
-            return self.inner.maximise(
-                program, metric, start=start, effort=effort, offer=offer
-            )
+            return self.inner.maximise(task)
         except SolverContradictionError:
             return Outcome(None, 0.0)
 

@@ -29,6 +29,7 @@ from stowage_optimizer.strategies.linear.solver import (
     Backend,
     CpSat,
     Effort,
+    Task,
 )
 from stowage_optimizer.strategies.strategy import Publish
 
@@ -112,13 +113,14 @@ class TierLoop:
         formulation = self._built(tier)
         if not self.budget.counted:
             amount -= clock() - began
-        outcome = self.backend.maximise(
+        task = Task(
             formulation.program,
             formulation.metric(phase, tier),
             start=formulation.values(self.incumbent.assignment),
             effort=Effort.of(self.budget.options, amount),
             offer=self._offering(formulation),
         )
+        outcome = self.backend.maximise(task)
         self._split.spent(outcome.spent, share)
         return limit if outcome.bound is None else outcome.bound
 

@@ -14,7 +14,6 @@ computes with exact numbers, so this is a proof.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import z3
@@ -23,10 +22,9 @@ from stowage_optimizer.model.options import Clock
 from stowage_optimizer.strategies.linear.program import (
     LinearProgram,
     Terms,
-    Values,
     total,
 )
-from stowage_optimizer.strategies.linear.solver import Effort, Outcome
+from stowage_optimizer.strategies.linear.solver import Effort, Outcome, Task
 from stowage_optimizer.strategies.linear.thesis import (
     FLAW,
     Doubted,
@@ -48,27 +46,19 @@ class Z3:
     exact: bool = True
     flaw: str = ""
 
-    def maximise(
-        self,
-        program: LinearProgram,
-        metric: Terms,
-        *,
-        start: Values,
-        effort: Effort,
-        offer: Callable[[Values], None],
-    ) -> Outcome:
-        """Maximise ``metric``; see `Backend.maximise`."""
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum; see `Backend.maximise`."""
         began = self.clock()
-        solver, variables = _model(program)
-        solver.set("random_seed", effort.seed)
-        best, used = total(metric, start), 0.0
+        solver, variables = _model(task.program)
+        solver.set("random_seed", task.effort.seed)
+        best, used = total(task.metric, task.start), 0.0
         bound = None
-        while used < effort.amount:
-            solver.add(_sum(variables, metric) > best)
-            _limit(solver, effort, used)
+        while used < task.effort.amount:
+            solver.add(_sum(variables, task.metric) > best)
+            _limit(solver, task.effort, used)
             verdict = solver.check()
             used = self.clock() - began
-            if effort.counted:
+            if task.effort.counted:
                 used = _work(solver) / WORK_PER_STEP
             if verdict == z3.unsat:
                 bound = best
@@ -76,8 +66,8 @@ class Z3:
             if verdict != z3.sat:
                 break
             values = _values(solver.model(), variables)
-            best = total(metric, values)
-            offer(values)
+            best = total(task.metric, values)
+            task.offer(values)
         return Outcome(bound, used)
 
 
