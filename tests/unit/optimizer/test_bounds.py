@@ -93,7 +93,7 @@ def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
     """Compiled code reads and writes outside its tables without an error."""
     assert pytestconfig.cache is not None
     run_with_checked_indices(
-        "from test_pricing import FEW, MANY, best_content\n"
+        "from test_bounds import FEW, MANY, best_content\n"
         "for seed in range(4):\n"
         "    for kinds in (FEW, MANY):\n"
         "        best_content(kinds, 1 + seed, seed)\n",

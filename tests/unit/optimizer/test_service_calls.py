@@ -204,7 +204,7 @@ LONG_S = 60.0
 """No test gets there: what it waits for happens before, or it hangs and fails."""
 
 SHORT_S = 0.2
-LARGE = b"\0" * 8_000_000
+LARGE_REQUEST = b"\0" * 8_000_000
 """More than a socket holds: sending it blocks until it is read."""
 
 PLAN = pb.SolveUpdate(plan=pb.Plan(snapshot_id="s"))
@@ -315,7 +315,10 @@ def test_a_child_that_takes_no_request_is_killed_in_time() -> None:
     def never_reads(_connection: Connection) -> None:
         threading.Event().wait(LONG_S)
 
-    with running(never_reads, reading_limit_s=SHORT_S, request=LARGE) as (run, _):
+    with running(never_reads, reading_limit_s=SHORT_S, request=LARGE_REQUEST) as (
+        run,
+        _,
+    ):
         (last,) = run.updates()
 
     assert run.killed
